@@ -1,0 +1,167 @@
+"""Everything seen so far, asked in the words of the techniques.
+
+Grows by whole run records and never forgets one. Holds no decision: rooms ask, rooms judge.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.plans import Isolation, Order, Setting, Suite
+from flakehound.core.records import RunRecord
+
+SHORT_ORDER = 4  # every position of a run up to this long can be asked for by its exact prefix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Executions and failures of one test in one setting; skips are in neither."""
+
+    n: int = 0
+    failed: int = 0
+
+    @property
+    def passed(self) -> int:
+        """Executions that did not fail."""
+        return self.n - self.failed
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the test both passed and failed."""
+        return 0 < self.failed < self.n
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(n=self.n + other.n, failed=self.failed + other.failed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """One execution of one test at a known place of a known run."""
+
+    outcome: Outcome
+    record: RunRecord
+    place: int
+
+
+class History:
+    """The runs of one suite."""
+
+    def __init__(self, suite: Suite, records: Iterable[RunRecord] = ()) -> None:
+        self.suite = suite
+        self.records: list[RunRecord] = []
+        self._tallies: dict[NodeId, dict[tuple[Setting, Isolation, bool], list[int]]] = {}
+        self._after: dict[tuple[int, NodeId], list[Sighting]] = defaultdict(list)
+        self._failures: dict[NodeId, list[Sighting]] = defaultdict(list)
+        self._slowest_s: dict[NodeId, float] = {}
+        self._mean_s: dict[NodeId, tuple[int, float]] = {}
+        for record in records:
+            self.add(record)
+
+    def add(self, record: RunRecord) -> None:
+        """Take in one finished run."""
+        self.records.append(record)
+        seen: set[NodeId] = set()
+        prefix = _EMPTY
+        short = len(record.order) <= SHORT_ORDER
+        final = len(record.order) - 1
+        for place, (test, outcome) in enumerate(zip(record.order, record.outcomes, strict=True)):
+            if outcome is not Outcome.NOT_RUN:
+                setting = setting_at(record, place, again=test in seen)
+                self._count(test, setting, record, outcome)
+                self._time(test, record.durations_s[place])
+                if short or place == final or outcome.is_failure:
+                    sighting = Sighting(outcome=outcome, record=record, place=place)
+                    self._after[(prefix, test)].append(sighting)
+                    if outcome.is_failure:
+                        self._failures[test].append(sighting)
+            seen.add(test)
+            prefix = hash((prefix, test))
+
+    def _count(self, test: NodeId, setting: Setting, record: RunRecord, outcome: Outcome) -> None:
+        if not (outcome.is_failure or outcome.is_pass):
+            return
+        key = (setting, record.isolation, record.disturbed)
+        counts = self._tallies.setdefault(test, {}).setdefault(key, [0, 0])
+        counts[0] += 1
+        counts[1] += outcome.is_failure
+
+    def _time(self, test: NodeId, seconds: float) -> None:
+        self._slowest_s[test] = max(seconds, self._slowest_s.get(test, 0.0))
+        n, mean = self._mean_s.get(test, (0, 0.0))
+        self._mean_s[test] = (n + 1, mean + (seconds - mean) / (n + 1))
+
+    def tally(
+        self,
+        test: NodeId,
+        *settings: Setting,
+        isolation: Isolation | None = None,
+        disturbed: bool | None = None,
+    ) -> Tally:
+        """Counts of one test, over the named settings (all when none is named)."""
+        n = failed = 0
+        for (setting, how, beside), (runs, bad) in self._tallies.get(test, {}).items():
+            if (not settings or setting in settings) and isolation in (None, how) and disturbed in (None, beside):
+                n, failed = n + runs, failed + bad
+        return Tally(n=n, failed=failed)
+
+    def after(self, prefix: Sequence[NodeId], test: NodeId) -> list[Sighting]:
+        """Executions of `test` right after exactly `prefix`, from the start of a process."""
+        return self._after.get((chain(prefix), test), [])
+
+    def tally_after(self, prefix: Sequence[NodeId], test: NodeId, *, disturbed: bool | None = None) -> Tally:
+        """Passes and failures of `test` right after exactly `prefix`."""
+        told = [
+            s.outcome.is_failure
+            for s in self.after(prefix, test)
+            if (s.outcome.is_failure or s.outcome.is_pass) and disturbed in (None, s.record.disturbed)
+        ]
+        return Tally(n=len(told), failed=sum(told))
+
+    def failures_of(self, test: NodeId) -> list[Sighting]:
+        """Every failure of `test`, oldest first."""
+        return self._failures.get(test, [])
+
+    def ever_failed(self) -> Iterator[NodeId]:
+        """The tests that failed at least once, in the original order."""
+        return (test.id for test in self.suite.tests if test.id in self._failures)
+
+    def runs_of(self, order: Order) -> int:
+        """How many runs had exactly this order."""
+        return sum(record.order == order for record in self.records)
+
+    def mean_s(self, test: NodeId, default: float = 0.01) -> float:
+        """What the test usually takes."""
+        return self._mean_s[test][1] if test in self._mean_s else default
+
+    def slowest_s(self, test: NodeId) -> float | None:
+        """The longest it ever took, None when it never ran."""
+        return self._slowest_s.get(test)
+
+
+_EMPTY = hash(())
+
+
+def chain(prefix: Sequence[NodeId]) -> int:
+    """A number for an order's prefix that can be grown one test at a time."""
+    value = _EMPTY
+    for test in prefix:
+        value = hash((value, test))
+    return value
+
+
+def setting_at(record: RunRecord, place: int, *, again: bool) -> Setting:
+    """What the execution at `place` counts as.
+
+    The first test of any process ran alone so far, whatever follows it. A second execution in one
+    process is a repetition. Everything else counts as the run was meant.
+    """
+    if again:
+        return Setting.REPEATED
+    if place == 0 and record.setting is not Setting.ORIGINAL:
+        return Setting.ALONE
+    if record.setting in (Setting.ALONE, Setting.REPEATED):
+        return Setting.PROBE
+    return record.setting
