@@ -5,7 +5,7 @@ Grows by whole run records and never forgets one. Holds no decision: rooms ask, 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -52,10 +52,14 @@ class History:
     def __init__(self, suite: Suite, records: Iterable[RunRecord] = ()) -> None:
         self.suite = suite
         self.records: list[RunRecord] = []
-        self._tallies: dict[NodeId, dict[tuple[Setting, Isolation, bool], list[int]]] = {}
+        self._tallies: dict[NodeId, dict[tuple[Setting, Isolation, bool, int | None], list[int]]] = {}
         self._after: dict[tuple[int, NodeId], list[Sighting]] = defaultdict(list)
         self._failures: dict[NodeId, list[Sighting]] = defaultdict(list)
+        self._first_pass: dict[NodeId, Sighting] = {}
+        self._orders: Counter[int] = Counter()
+        self._touched: Counter[NodeId] = Counter()
         self._slowest_s: dict[NodeId, float] = {}
+        self.slowest_test_s = 0.0  # the longest any test ever took
         self._mean_s: dict[NodeId, tuple[int, float]] = {}
         for record in records:
             self.add(record)
@@ -77,19 +81,24 @@ class History:
                     self._after[(prefix, test)].append(sighting)
                     if outcome.is_failure:
                         self._failures[test].append(sighting)
+                if outcome.is_pass and test not in self._first_pass:
+                    self._first_pass[test] = Sighting(outcome=outcome, record=record, place=place)
             seen.add(test)
+            self._touched[test] += 1
             prefix = hash((prefix, test))
+        self._orders[prefix] += 1
 
     def _count(self, test: NodeId, setting: Setting, record: RunRecord, outcome: Outcome) -> None:
         if not (outcome.is_failure or outcome.is_pass):
             return
-        key = (setting, record.isolation, record.disturbed)
+        key = (setting, record.isolation, record.disturbed, record.hash_seed)
         counts = self._tallies.setdefault(test, {}).setdefault(key, [0, 0])
         counts[0] += 1
         counts[1] += outcome.is_failure
 
     def _time(self, test: NodeId, seconds: float) -> None:
         self._slowest_s[test] = max(seconds, self._slowest_s.get(test, 0.0))
+        self.slowest_test_s = max(seconds, self.slowest_test_s)
         n, mean = self._mean_s.get(test, (0, 0.0))
         self._mean_s[test] = (n + 1, mean + (seconds - mean) / (n + 1))
 
@@ -102,10 +111,18 @@ class History:
     ) -> Tally:
         """Counts of one test, over the named settings (all when none is named)."""
         n = failed = 0
-        for (setting, how, beside), (runs, bad) in self._tallies.get(test, {}).items():
+        for (setting, how, beside, _hash), (runs, bad) in self._tallies.get(test, {}).items():
             if (not settings or setting in settings) and isolation in (None, how) and disturbed in (None, beside):
                 n, failed = n + runs, failed + bad
         return Tally(n=n, failed=failed)
+
+    def tally_by_hash_seed(self, test: NodeId, *settings: Setting) -> dict[int, Tally]:
+        """Counts of one test by the hash seed of the interpreter, where it is known."""
+        found: dict[int, Tally] = {}
+        for (setting, _how, _beside, hash_seed), (runs, bad) in self._tallies.get(test, {}).items():
+            if hash_seed is not None and setting in settings:
+                found[hash_seed] = found.get(hash_seed, Tally()) + Tally(n=runs, failed=bad)
+        return found
 
     def after(self, prefix: Sequence[NodeId], test: NodeId) -> list[Sighting]:
         """Executions of `test` right after exactly `prefix`, from the start of a process."""
@@ -128,9 +145,17 @@ class History:
         """The tests that failed at least once, in the original order."""
         return (test.id for test in self.suite.tests if test.id in self._failures)
 
+    def first_pass_of(self, test: NodeId) -> Sighting | None:
+        """The first time it passed, None when it never did."""
+        return self._first_pass.get(test)
+
+    def mentions_of(self, test: NodeId) -> int:
+        """How often any run's order named it, whether it ran or not; grows with every new fact about it."""
+        return self._touched[test]
+
     def runs_of(self, order: Order) -> int:
         """How many runs had exactly this order."""
-        return sum(record.order == order for record in self.records)
+        return self._orders[chain(order)]
 
     def mean_s(self, test: NodeId, default: float = 0.01) -> float:
         """What the test usually takes."""

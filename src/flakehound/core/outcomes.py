@@ -20,7 +20,7 @@ class Outcome(Enum):
     SKIPPED = "S"
     XFAILED = "x"
     XPASSED = "X"  # not strict: pytest counts it as a pass
-    NOT_RUN = "-"  # an earlier test of the same run ended the process
+    NOT_RUN = "-"  # the process ended before it, or it ran in the process this one is a copy of
 
     @property
     def is_failure(self) -> bool:

@@ -37,7 +37,7 @@ class RunPlan:
     setting: Setting
     branches: tuple[Order, ...] = ()  # each runs in a copy of the process made after `order`
     isolation: Isolation = Isolation.FORK
-    seed: int | None = None  # None: leave every random generator alone
+    seed: int | None = None  # None: the engine names one when it starts the run
     hash_seed: int | None = None  # for a new interpreter only; None: as the environment says
     undisturbed: bool = False  # nothing else of ours may run at the same time
     timeout_s: float | None = None  # the whole process, not one test

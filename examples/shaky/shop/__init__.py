@@ -1,0 +1,1 @@
+"""A small fictional shop, the subject of a deliberately shaky test suite."""

@@ -1,0 +1,1 @@
+"""Run plans in real pytest processes: the only part of flakehound that starts any."""

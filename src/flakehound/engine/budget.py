@@ -1,0 +1,49 @@
+"""How much time a hunt may take."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+
+from flakehound.core.errors import UsageError
+
+DEFAULT_LIMIT_S = 600.0
+DEFAULT_SUITE_TIMES = 30.0
+_HEADROOM = 0.93  # concluding and reporting take time too
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+@dataclass(slots=True)
+class Budget:
+    """Wall-clock time, counted from the start of the hunt."""
+
+    limit_s: float | None = None  # None: not decided before the suite's own time is known
+    started: float = field(default_factory=time.monotonic)
+
+    def settle(self, suite_s: float) -> None:
+        """Without a wish of the user: 10 minutes or 30 suite times, whichever is shorter."""
+        if self.limit_s is None:
+            self.limit_s = min(DEFAULT_LIMIT_S, DEFAULT_SUITE_TIMES * suite_s) * _HEADROOM
+
+    @property
+    def spent_s(self) -> float:
+        """Time since the start."""
+        return time.monotonic() - self.started
+
+    @property
+    def left_s(self) -> float:
+        """Time that remains; never negative."""
+        limit = DEFAULT_LIMIT_S if self.limit_s is None else self.limit_s
+        return max(0.0, limit - self.spent_s)
+
+
+def seconds(text: str) -> float:
+    """`90`, `90s`, `10m`, `1h30m` as seconds."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip().lower())
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
+        raise UsageError(f"{text!r} is not a time", remedy="flakehound hunt --budget 10m")
+    total = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if total <= 0:
+        raise UsageError(f"a budget of {text!r} leaves no time at all", remedy="flakehound hunt --budget 10m")
+    return total

@@ -1,0 +1,208 @@
+"""Open a suite: start the collected session and the reference run, and decide how runs are isolated."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from flakehound.core.errors import FlakehoundError
+from flakehound.core.plans import Isolation, RunPlan, Setting, Suite
+from flakehound.core.records import RunRecord
+from flakehound.engine.forkserver import ForkServer
+from flakehound.engine.handshake import Handshake
+from flakehound.engine.launch import Target
+from flakehound.engine.limits import Limits
+from flakehound.engine.pool import Pool
+from flakehound.engine.spawn import Spawner
+from flakehound.engine.tree import TreeGuard
+
+
+@dataclass(slots=True)
+class OpenSuite:
+    """A suite that is ready to run, and everything started for it."""
+
+    target: Target
+    handshake: Handshake
+    pool: Pool
+    folder: Path
+    isolation: Isolation
+    hash_seed: int
+    suite_s: float  # one whole plain run: interpreter, collection, tests
+    reference: tuple[RunRecord, ...] = ()
+    notes: list[str] = field(default_factory=list)  # what the user should know about how we run
+    guard: TreeGuard | None = None
+    server: ForkServer | None = None
+    spawner: Spawner | None = None
+
+    @property
+    def suite(self) -> Suite:
+        """The tests to hunt."""
+        return self.handshake.suite
+
+    def replace_server(self) -> None:
+        """Start the collected session anew after a test took it down."""
+        if self.server is not None:
+            self.server.close()
+            self.server = ForkServer(
+                self.target, self.folder / f"s{time.monotonic_ns()}", slots=self.pool.jobs, hash_seed=self.hash_seed
+            )
+            self.server.wait_until_collected()
+            self.pool.use(self.server)
+
+    def close(self) -> None:
+        """End what was started, put the project's files back, remove our own."""
+        self.pool.close()
+        if self.server is not None:
+            self.server.close()
+        if self.guard is not None and self.guard.active:
+            self.guard.put_back()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class _Reference(threading.Thread):
+    """The suite once as plain pytest would run it, in a new interpreter."""
+
+    def __init__(self, spawner: Spawner, hash_seed: int, limits: Limits) -> None:
+        super().__init__(name="flakehound-reference", daemon=True)
+        self._spawner, self._hash_seed, self._limits = spawner, hash_seed, limits
+        self.records: list[RunRecord] = []
+        self.handshake: Handshake | None = None
+        self.error: FlakehoundError | None = None
+        self.wall_s = 0.0
+
+    def run(self) -> None:
+        plan = RunPlan(
+            order=(),
+            why="the suite as plain pytest runs it",
+            setting=Setting.ORIGINAL,
+            isolation=Isolation.SPAWN,
+            hash_seed=self._hash_seed,
+        )
+        began = time.monotonic()
+        try:
+            self.records, self.handshake = self._spawner.run_single(plan, self._limits, ())
+        except FlakehoundError as error:
+            self.error = error
+        self.wall_s = time.monotonic() - began
+
+
+def open_suite(
+    target: Target,
+    *,
+    jobs: int,
+    isolation: Isolation | None,
+    hash_seed: int,
+    limits: Limits,
+    with_reference: bool = True,
+) -> OpenSuite:
+    """Start everything a hunt needs; `isolation` None means: fork where a fork is faithful."""
+    folder = Path(tempfile.mkdtemp(prefix="fh-"))
+    try:
+        return _open(target, jobs, isolation, hash_seed, limits, with_reference, folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _open(
+    target: Target,
+    jobs: int,
+    isolation: Isolation | None,
+    hash_seed: int,
+    limits: Limits,
+    with_reference: bool,
+    folder: Path,
+) -> OpenSuite:
+    guard = TreeGuard(target.cwd, folder / "tree") if with_reference else None
+    spawner = Spawner(target, folder / "n")
+    reference = _Reference(spawner, hash_seed, limits)
+    began = time.monotonic()
+    server = None
+    if isolation is not Isolation.SPAWN:
+        server = ForkServer(target, folder / "s", slots=jobs, hash_seed=hash_seed)
+    try:
+        if with_reference or server is None:
+            reference.start()
+        handshake = server.wait_until_collected() if server is not None else None
+        suite_s = time.monotonic() - began
+        if reference.ident is not None:
+            reference.join()
+            suite_s = reference.wall_s
+            if reference.error is not None:
+                raise reference.error
+        server, chosen, notes = _settle_isolation(server, handshake, isolation)
+    except BaseException:
+        if server is not None:
+            server.close()
+        raise
+    told = handshake or reference.handshake
+    assert told is not None
+    pool = Pool(jobs=jobs, spawner=spawner, server=server)
+    if handshake is not None and reference.handshake is not None:
+        pool.self_seeded = _self_seeded(handshake, reference.handshake)
+        told = _stable_part(handshake, reference.handshake, notes)
+    notes += _notes_on_plugins(told)
+    opened = OpenSuite(
+        target=target,
+        handshake=told,
+        pool=pool,
+        folder=folder,
+        isolation=chosen,
+        hash_seed=hash_seed,
+        suite_s=suite_s,
+        reference=tuple(reference.records),
+        notes=notes,
+        guard=guard,
+        server=server,
+        spawner=spawner,
+    )
+    _protect_tree(opened)
+    return opened
+
+
+def _settle_isolation(
+    server: ForkServer | None, handshake: Handshake | None, asked: Isolation | None
+) -> tuple[ForkServer | None, Isolation, list[str]]:
+    if server is None or handshake is None:
+        return None, Isolation.SPAWN, []
+    if not handshake.against_forking:
+        return server, Isolation.FORK, []
+    server.close()
+    reason = "; ".join(handshake.against_forking)
+    return None, Isolation.SPAWN, [f"every run gets a new interpreter instead of a fork: {reason}"]
+
+
+def _self_seeded(first: Handshake, second: Handshake) -> tuple[str, ...]:
+    """Generators that two collections left in the same state: the project seeds them itself."""
+    return tuple(name for name, state in first.digests.items() if second.digests.get(name) == state)
+
+
+def _stable_part(first: Handshake, second: Handshake, notes: list[str]) -> Handshake:
+    """The tests both collections found; ids made from random values or set order come and go."""
+    again = set(second.suite.order)
+    stable = tuple(test for test in first.suite.tests if test.id in again)
+    lost = len(first.suite.tests) - len(stable)
+    if lost:
+        example = next(test.id for test in first.suite.tests if test.id not in again)
+        notes.append(f"{lost} tests have another id in each collection and are left out, such as {example}")
+    return replace(first, suite=Suite(tests=stable))
+
+
+def _notes_on_plugins(handshake: Handshake) -> list[str]:
+    return [f"switched off {name}: {why}" for name, why in sorted(handshake.switched_off.items())]
+
+
+def _protect_tree(opened: OpenSuite) -> None:
+    if opened.guard is None:
+        return
+    changed: Sequence[str] = opened.guard.notice()
+    if changed:
+        opened.notes.append(
+            f"the suite writes into its own tree ({', '.join(changed[:3])}): "
+            "runs go one at a time and the files are put back after each"
+        )

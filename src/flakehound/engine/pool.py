@@ -1,0 +1,97 @@
+"""Run several plans at once, each worker in its own slot, and say which ran beside others."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from flakehound.core.errors import FlakehoundError
+from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.records import RunRecord
+from flakehound.engine.forkserver import ForkServer
+from flakehound.engine.limits import Limits
+from flakehound.engine.spawn import Spawner
+
+
+@dataclass(slots=True)
+class Job:
+    """A plan on its way through a worker."""
+
+    plan: RunPlan
+    limits: Limits
+    disturbed: bool = False
+    records: tuple[RunRecord, ...] = ()
+    error: FlakehoundError | None = None
+
+
+class Pool:
+    """Workers, each running one plan at a time."""
+
+    def __init__(self, *, jobs: int, spawner: Spawner, server: ForkServer | None) -> None:
+        self.jobs = jobs
+        self.self_seeded: Collection[str] = ()  # random generators the project seeds by itself
+        self._spawner = spawner
+        self._server = server
+        self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self.running: list[Job] = []
+        self._threads = [
+            threading.Thread(target=self._work, args=(number,), name=f"flakehound-{number}", daemon=True)
+            for number in range(jobs)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, plan: RunPlan, limits: Limits) -> None:
+        """Give a plan to the next free worker."""
+        job = Job(plan=plan, limits=limits)
+        self.running.append(job)
+        if len(self.running) > 1:
+            for beside in self.running:
+                beside.disturbed = True
+        self._waiting.put(job)
+
+    def next_finished(self, timeout_s: float) -> Job | None:
+        """A finished job, or None when none finished in time."""
+        try:
+            job = self._done.get(timeout=max(0.0, timeout_s))
+        except queue.Empty:
+            return None
+        self.running.remove(job)
+        job.records = tuple(replace(record, disturbed=job.disturbed) for record in job.records)
+        return job
+
+    def use(self, server: ForkServer) -> None:
+        """Work with another collected session from now on."""
+        self._server = server
+
+    def call_off(self) -> None:
+        """End every run; what each finished comes back as usual."""
+        if self._server is not None:
+            for slot in self._server.slots:
+                slot.call_off()
+        self._spawner.call_off()
+
+    def close(self) -> None:
+        """Let the workers go."""
+        for _thread in self._threads:
+            self._waiting.put(None)
+
+    def _work(self, number: int) -> None:
+        while True:
+            job = self._waiting.get()
+            if job is None:
+                return
+            try:
+                job.records = tuple(self._run(job, number))
+            except FlakehoundError as error:
+                job.error = error
+            self._done.put(job)
+
+    def _run(self, job: Job, number: int) -> list[RunRecord]:
+        if job.plan.isolation is Isolation.SPAWN or self._server is None:
+            return self._spawner.run(job.plan, job.limits, self.self_seeded)
+        return self._server.slots[number].run(job.plan, job.limits, self.self_seeded)
+

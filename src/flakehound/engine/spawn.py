@@ -1,0 +1,111 @@
+"""Run a plan in a new interpreter: the reference that forks are checked against."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.records import RunRecord
+from flakehound.engine.decode import RunFacts, records_from
+from flakehound.engine.forkserver import COLLECTION_LIMIT_S, no_session
+from flakehound.engine.handshake import Handshake, read_handshake
+from flakehound.engine.launch import Target, start
+from flakehound.engine.limits import Limits
+from flakehound_inside.supervise import supervise
+
+_OUTPUT_KEPT = 16384
+
+
+class Spawner:
+    """Starts new interpreters, one per run; safe to use from several threads."""
+
+    def __init__(self, target: Target, folder: Path) -> None:
+        self._target = target
+        self._folder = folder
+        self._serial = itertools.count()
+        self._bells: dict[int, socket.socket] = {}  # thread -> rings to call its run off
+
+    def run(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> list[RunRecord]:
+        """Run one plan; a plan with branches becomes one interpreter per branch."""
+        orders = [plan.order + branch for branch in plan.branches] or [plan.order]
+        records = []
+        for order in orders:
+            single = replace(plan, order=order, branches=(), isolation=Isolation.SPAWN)
+            records += self.run_single(single, limits, self_seeded)[0]
+        return records
+
+    def run_single(
+        self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]
+    ) -> tuple[list[RunRecord], Handshake]:
+        """Run one order; an empty order means the whole suite as collected."""
+        folder = self._folder / f"n{next(self._serial)}"
+        folder.mkdir(parents=True)
+        try:
+            return self._run_in(folder, plan, limits, self_seeded)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _run_in(
+        self, folder: Path, plan: RunPlan, limits: Limits, self_seeded: Collection[str]
+    ) -> tuple[list[RunRecord], Handshake]:
+        request = self._request(folder, plan, limits, self_seeded)
+        settings = {"mode": "once", "handshake": str(folder / "suite.json"), "request": request}
+        began = time.time()
+        process = start(
+            self._target, settings, folder=folder, output=folder / "output", hash_seed=plan.hash_seed
+        )
+        end = self._wait(process.pid, request)
+        process.returncode = end["code"] if end["code"] is not None else -1
+        if not (folder / "suite.json").exists():
+            raise no_session(self._target, folder / "output", end["code"])
+        handshake = read_handshake(folder / "suite.json", self._target)
+        output = (folder / "output").read_bytes()[-_OUTPUT_KEPT:].decode(errors="replace") if end_is_bad(end) else ""
+        events = (folder / "events").read_bytes() if (folder / "events").exists() else b""
+        whole = replace(plan, order=plan.order or handshake.suite.order)
+        return records_from(whole, events, RunFacts(end=end, output=output, started_s=began)), handshake
+
+    def _wait(self, pid: int, request: Mapping[str, Any]) -> dict[str, Any]:
+        ours, bell = socket.socketpair()
+        self._bells[threading.get_ident()] = bell
+        try:
+            end: dict[str, Any] = supervise(pid, request, ours)
+            return end
+        finally:
+            del self._bells[threading.get_ident()]
+            ours.close()
+            bell.close()
+
+    def _request(
+        self, folder: Path, plan: RunPlan, limits: Limits, self_seeded: Collection[str]
+    ) -> dict[str, Any]:
+        return {
+            "ids": list(plan.order),
+            "seed": plan.seed,
+            "self_seeded": list(self_seeded),
+            "events": str(folder / "events"),
+            "output": str(folder / "output"),
+            "collection_limit_s": COLLECTION_LIMIT_S,
+            "test_limit_s": limits.test_limit_s,
+            "run_limit_s": plan.timeout_s or limits.run_limit_s,
+            "memory_bytes": self._target.memory_bytes,
+        }
+
+    def call_off(self) -> None:
+        """End every interpreter that runs now."""
+        for bell in list(self._bells.values()):
+            with contextlib.suppress(OSError):
+                bell.send(b"!")
+
+
+def end_is_bad(end: Mapping[str, Any]) -> bool:
+    """Whether the process did not end by itself with code 0."""
+    return bool(end["signal"] or end["code"] or end["cut"])

@@ -1,0 +1,120 @@
+"""Decide what runs next: suspects first, then the sweeps, then the completion of proven cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.verdicts import Kind
+from flakehound.hunt.completion import Completion
+from flakehound.hunt.findings import Finding
+from flakehound.hunt.inquiry import Inquiry
+from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.sweeps import Sweeps
+
+PROCESS_ENDING = (Outcome.CRASHED, Outcome.TIMED_OUT)
+
+
+class Agenda:
+    """The hunt's plan of work. Caches only what the history could tell again."""
+
+    def __init__(self, history: History, options: HuntOptions, time_left_s: Callable[[], float]) -> None:
+        self._history = history
+        self._options = options
+        self._enders: frozenset[NodeId] = frozenset()
+        self._hood = Neighbourhood(history)
+        self._sweeps = Sweeps(history, options, lambda: self._hood)
+        self._time_left_s = time_left_s
+        self._sweep: Iterator[RunPlan] = self._sweeps.plans(time_left_s)
+        self._swept = False
+        self._completion_sweep: Iterator[RunPlan] | None = None
+        self._cache: dict[NodeId, tuple[int, Finding]] = {}
+
+    @property
+    def stage(self) -> str:
+        """What the hunt is doing, in a few words."""
+        if self._completion_sweep is not None:
+            return "completing"
+        return "settling" if self._swept else "sweeping"
+
+    @property
+    def pairs_used(self) -> str:
+        """Which form of PAIRWISE ran; empty when none did."""
+        return self._sweeps.pairs_used
+
+    def urgent(self) -> list[RunPlan]:
+        """What the suspects need, each plan as often as it is needed in all."""
+        self._notice_process_enders()
+        merged: Counter[object] = Counter()
+        plans: list[RunPlan] = []
+        for finding in self.findings():
+            counts = Counter(plan.key for plan in finding.wanted)
+            for plan in finding.wanted:
+                if merged[plan.key] < counts[plan.key]:
+                    merged[plan.key] += 1
+                    plans.append(plan)
+        if self._completion_sweep is not None:
+            plans += self._completion().confirm()
+        return plans
+
+    def next_sweep(self) -> RunPlan | None:
+        """The next run that looks for trouble; None when everything worth doing is done."""
+        if not self._swept:
+            plan = next(self._sweep, None)
+            if plan is not None:
+                return plan
+            self._swept = True
+        if self._options.isolation is Isolation.SPAWN:
+            return None
+        if self._completion_sweep is None:
+            self._completion_sweep = self._completion().sweep()
+        return next(self._completion_sweep, None)
+
+    def findings(self) -> list[Finding]:
+        """What is known about every test that ever failed."""
+        return [self._finding(test) for test in self._history.ever_failed()]
+
+    def _finding(self, test: NodeId) -> Finding:
+        version = self._history.mentions_of(test)
+        cached = self._cache.get(test)
+        if cached is not None and cached[0] == version:
+            return cached[1]
+        inquiry = Inquiry(
+            test, self._history, self._hood, isolation=self._options.isolation, known=self._known_polluters(test)
+        )
+        finding = inquiry.pursue()
+        self._cache[test] = (version, finding)
+        return finding
+
+    def _known_polluters(self, test: NodeId) -> list[NodeId]:
+        """Polluters of other victims, most frequent first: one polluter often has many victims."""
+        found = Counter(
+            culprit for other, (_v, finding) in self._cache.items() if other != test for culprit in finding.culprits
+        )
+        return [culprit for culprit, _times in found.most_common(4)]
+
+    def _notice_process_enders(self) -> None:
+        """Tests that took a whole run down are hunted alone; in an order they would hide what follows."""
+        enders = frozenset(
+            test
+            for test in self._history.ever_failed()
+            if any(s.outcome in PROCESS_ENDING for s in self._history.failures_of(test))
+        )
+        if enders != self._enders:
+            self._enders = enders
+            self._hood = Neighbourhood(self._history, enders)
+
+    def _completion(self) -> Completion:
+        proven = [f for f in self.findings() if f.kind in (Kind.VICTIM, Kind.BRITTLE)]
+        return Completion(self._history, proven, self._hood.original_order, self._options.isolation)
+
+    def conclude(self) -> list[Finding]:
+        """The findings as they stand, with every confirmed further polluter, setter and cleaner."""
+        self._cache.clear()
+        findings = self.findings()
+        Completion(self._history, findings, self._hood.original_order, self._options.isolation).confirm()
+        return findings

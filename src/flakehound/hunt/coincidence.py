@@ -1,0 +1,174 @@
+"""Tests that pass and fail in one and the same order: is it proven, and what decides?"""
+
+from __future__ import annotations
+
+from math import ceil, log
+
+from flakehound.core.history import History, Sighting, Tally
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay
+from flakehound.hunt.asking import Asker, Need
+from flakehound.hunt.findings import Finding
+
+SECONDS_FOR_ONE_PROOF = 5.0  # undisturbed runs spent on one test that so far failed only beside others
+MOST_PROOF_RUNS = 60
+SAME_SEED_RUNS = 3
+
+
+class NodInquiry:
+    """One test that was seen both passing and failing without a change of order."""
+
+    def __init__(self, ask: Asker, history: History, finding: Finding) -> None:
+        self._ask = ask
+        self._history = history
+        self._finding = finding
+        self._test = finding.test
+
+    def pursue(self) -> None:
+        """Conclude, or want the runs that would let us."""
+        failures = self._history.failures_of(self._test)
+        proof = [s for s in failures if not s.record.disturbed]
+        if not proof:
+            self._seek_undisturbed_failure(failures)
+            return
+        self._finding.kind = Kind.NOD
+        self._finding.evidence.insert(0, self._counts())
+        self._finding.replay = best_replay(self._history, self._test)
+        self._what_decides(failures)
+
+    def _counts(self) -> str:
+        seen = clean_tally(self._history, self._test)
+        return f"failed {seen.failed} of {seen.n} runs in the same order or alone"
+
+    def _seek_undisturbed_failure(self, failures: list[Sighting]) -> None:
+        """Replay the failure with nothing beside it: first exactly, then with other seeds."""
+        finding = self._finding
+        sighting = min(failures, key=lambda s: (s.place, s.record.isolation is Isolation.SPAWN))
+        tries = self._undisturbed_tries()
+        seen = self._history.tally(self._test, disturbed=False)
+        if seen.n < tries:
+            raise Need(self._replays(sighting, exactly=seen.n < tries // 3 or tries < 3))
+        finding.kind = Kind.UNRESOLVED
+        finding.under_load = True
+        overall = self._history.tally(self._test, disturbed=True)
+        finding.evidence.insert(
+            0, f"fails under load: {overall.failed} of {overall.n} runs beside others, 0 of {seen.n} undisturbed"
+        )
+
+    def _undisturbed_tries(self) -> int:
+        """Enough runs that a failure as frequent as before would show, within reason."""
+        seen = self._history.tally(self._test, disturbed=True)
+        share = (seen.failed + 1) / (seen.n + 2)
+        enough = ceil(log(0.02) / log(1 - min(0.9, share)))
+        affordable = SECONDS_FOR_ONE_PROOF / max(0.01, self._history.mean_s(self._test))
+        return int(max(6, min(enough, affordable, MOST_PROOF_RUNS)))
+
+    def _replays(self, sighting: Sighting, *, exactly: bool) -> list[RunPlan]:
+        record = sighting.record
+        return [
+            RunPlan(
+                order=record.order[: sighting.place + 1] if exactly else (self._test,),
+                why=f"does {self._test} fail with nothing beside it?",
+                setting=Setting.PROBE if sighting.place and exactly else Setting.ALONE,
+                isolation=record.isolation,
+                seed=record.seed if exactly else None,
+                hash_seed=record.hash_seed,
+                undisturbed=True,
+            )
+        ]
+
+    def _what_decides(self, failures: list[Sighting]) -> None:
+        """Whether the random seed or the hash seed alone decides; both are worth a replay that always fails."""
+        if self._hash_seed_decides():
+            return
+        seeded = [s for s in failures if s.record.seed is not None and s.record.isolation is Isolation.FORK]
+        if seeded:
+            self._seed_decides(min(seeded, key=lambda s: s.place))
+
+    def _seed_decides(self, sighting: Sighting) -> None:
+        record = sighting.record
+        order = record.order[: sighting.place + 1]
+        same = _outcomes_under(self._history.after(order[:-1], self._test), "seed", record.seed)
+        overall = clean_tally(self._history, self._test)
+        if same.failed < same.n or overall.failed > 0.9 * overall.n:
+            return
+        if same.n < SAME_SEED_RUNS:
+            plan = RunPlan(
+                order=order, why=f"does the seed decide about {self._test}?", setting=Setting.PROBE, seed=record.seed
+            )
+            raise Need([plan] * (SAME_SEED_RUNS - same.n))
+        if overall.failed / overall.n < 0.7:
+            words = f"failed {same.failed} of {same.n} with random seed {record.seed}, passes with others"
+            self._finding.causes.append(LikelyCause(cause=Cause.RANDOMNESS, evidence=words))
+            self._finding.replay = Replay(
+                order=order, seed=record.seed, hash_seed=record.hash_seed, failed=same.failed, runs=same.n
+            )
+
+    def _hash_seed_decides(self) -> bool:
+        by_hash = self._history.tally_by_hash_seed(self._test, Setting.ORIGINAL, Setting.ALONE)
+        failing = [h for h, seen in by_hash.items() if seen.failed == seen.n]
+        passing = [h for h, seen in by_hash.items() if not seen.failed]
+        if not failing or not passing or len(failing) + len(passing) < len(by_hash):
+            return False
+        for chosen in (failing[0], passing[0]):
+            self._see_hash_seed(chosen, by_hash[chosen])
+        fails = by_hash[failing[0]]
+        words = (
+            f"failed {fails.failed} of {fails.n} with PYTHONHASHSEED={failing[0]}, "
+            f"passed {by_hash[passing[0]].n} of {by_hash[passing[0]].n} with {passing[0]}"
+        )
+        self._finding.causes.append(LikelyCause(cause=Cause.UNORDERED_COLLECTION, evidence=words))
+        self._finding.replay = Replay(
+            order=(self._test,),
+            isolation=Isolation.SPAWN,
+            hash_seed=failing[0],
+            failed=fails.failed,
+            runs=fails.n,
+        )
+        return True
+
+    def _see_hash_seed(self, hash_seed: int, seen: Tally) -> None:
+        if seen.n >= SAME_SEED_RUNS:
+            return
+        plan = RunPlan(
+            order=(self._test,),
+            why=f"does the hash seed decide about {self._test}?",
+            setting=Setting.ALONE,
+            isolation=Isolation.SPAWN,
+            hash_seed=hash_seed,
+        )
+        raise Need([plan] * (SAME_SEED_RUNS - seen.n))
+
+
+def clean_tally(history: History, test: NodeId) -> Tally:
+    """Runs in the original order and alone."""
+    return history.tally(test, Setting.ORIGINAL, Setting.ALONE)
+
+
+def _outcomes_under(sightings: list[Sighting], condition: str, value: int | None) -> Tally:
+    told = [
+        s.outcome.is_failure
+        for s in sightings
+        if getattr(s.record, condition) == value and (s.outcome.is_failure or s.outcome.is_pass)
+    ]
+    return Tally(n=len(told), failed=sum(told))
+
+
+def best_replay(history: History, test: NodeId) -> Replay | None:
+    """The shortest failing run seen, with its seeds."""
+    failures = history.failures_of(test)
+    if not failures:
+        return None
+    sighting = min(failures, key=lambda s: (s.place, s.record.isolation is Isolation.SPAWN))
+    order = sighting.record.order[: sighting.place + 1]
+    seen = history.tally_after(order[:-1], test)
+    record = sighting.record
+    return Replay(
+        order=order,
+        isolation=record.isolation,
+        seed=record.seed,
+        hash_seed=record.hash_seed if record.isolation is Isolation.SPAWN else None,
+        failed=seen.failed,
+        runs=seen.n,
+    )

@@ -1,0 +1,234 @@
+"""Find out what ails one test that has failed at least once.
+
+IDFLAKIES' Classification, extended: clean runs (original order, alone) are compared with runs after other tests,
+then the decisive earlier tests are found and confirmed in new processes. Pure: asks the history, wants plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flakehound.core.history import History, Sighting, Tally
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Isolation, Order
+from flakehound.core.rates import chance_of_such_a_gap, failure_rate
+from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay
+from flakehound.hunt.asking import Asker, Need
+from flakehound.hunt.coincidence import NodInquiry, best_replay
+from flakehound.hunt.findings import Finding
+from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.shrink import guesses_for, shrink
+
+CLEAN_RUNS = 3  # in the original order and alone, before anything is concluded
+CONFIRMATIONS = 3  # the least number of separate processes that must agree before a result is printed
+CHEAP_CONFIRMATIONS = 5  # where one run costs next to nothing
+CHEAP_RUN_S = 0.5
+MORE_RUNS = 10  # when a test fails only sometimes after the same tests
+LUCK = 0.01  # a gap between two failure rates that is likelier than this by luck alone proves nothing
+
+
+class Inquiry:
+    """One test's case."""
+
+    def __init__(
+        self, test: NodeId, history: History, hood: Neighbourhood, *, isolation: Isolation, known: Sequence[NodeId]
+    ) -> None:
+        self._test = test
+        self._history = history
+        self._hood = hood
+        self._known = known  # polluters found in other cases
+        self._ask = Asker(history=history, isolation=isolation)
+        self.finding = Finding(test=test)
+
+    def pursue(self) -> Finding:
+        """Conclude as much as the history allows and say which runs would allow more."""
+        try:
+            self._classify()
+        except Need as need:
+            self.finding.wanted = need.plans
+        if self.finding.replay is None:
+            self.finding.replay = best_replay(self._history, self._test)
+        return self.finding
+
+    def _classify(self) -> None:
+        alone, original = self._clean_tallies()
+        if alone.is_mixed or original.is_mixed:
+            NodInquiry(self._ask, self._history, self.finding).pursue()
+            return
+        self._gather_clean_runs(alone, original)
+        alone, original = self._clean_tallies()
+        if original.failed and alone.failed:
+            self._always_fails()
+        elif alone.failed:
+            self._brittle(self._prefix_in_original())
+        elif original.failed:
+            self._victim(self._prefix_in_original(), "in the original order")
+        else:
+            self._fails_elsewhere()
+
+    def _clean_tallies(self) -> tuple[Tally, Tally]:
+        return self._history.tally_after((), self._test), self._hood.original_tally(self._test)
+
+    def _gather_clean_runs(self, alone: Tally, original: Tally) -> None:
+        order = self._hood.original_order
+        if self._test in order:
+            why = f"does {self._test} pass in the original order?"
+            self._ask.original(order, original.n, times=CLEAN_RUNS, why=why)
+        self._ask.last_of((self._test,), times=CLEAN_RUNS, why=f"does {self._test} pass alone?")
+
+    def _prefix_in_original(self) -> Order:
+        order = self._hood.original_order
+        return order[: order.index(self._test)] if self._test in order else ()
+
+    def _always_fails(self) -> None:
+        passed = self._history.first_pass_of(self._test)
+        if passed is None:
+            self.finding.kind = Kind.FAILING
+            return
+        prefix = passed.record.order[: passed.place]
+        self._brittle(prefix)
+
+    def _fails_elsewhere(self) -> None:
+        sighting = self._shortest_failure()
+        if sighting is None:
+            self._non_idempotent()
+            return
+        prefix = sighting.record.order[: sighting.place]
+        again = self._ask.last_of(
+            (*prefix, self._test), times=CONFIRMATIONS, why=f"does {self._test} fail again after the same tests?"
+        )
+        if again.failed == again.n:
+            self._victim(prefix, f"after {_count(prefix)} in another order")
+        else:
+            self._sometimes(prefix)
+
+    def _shortest_failure(self) -> Sighting | None:
+        """The failure with the fewest tests before it, the test itself not among them."""
+        candidates = [
+            s for s in self._history.failures_of(self._test) if self._test not in s.record.order[: s.place]
+        ]
+        return min(candidates, key=lambda s: s.place, default=None)
+
+    def _sometimes(self, prefix: Order) -> None:
+        order = (*prefix, self._test)
+        why = f"how often does {self._test} fail after the same tests?"
+        after = self._ask.last_of(order, times=MORE_RUNS, why=why)
+        clean = self._ask.last_of((self._test,), times=MORE_RUNS, why=f"does {self._test} fail alone?")
+        if self._gap_is_luck(after, clean):
+            NodInquiry(self._ask, self._history, self.finding).pursue()
+        else:
+            self._victim(prefix, f"after {_count(prefix)}, sometimes", trials=_trials_for(after))
+
+    def _gap_is_luck(self, after: Tally, clean: Tally) -> bool:
+        clean = clean + self._hood.original_tally(self._test)
+        return chance_of_such_a_gap(after.failed, after.n, clean.failed, clean.n) > LUCK
+
+    def _victim(self, prefix: Order, where: str, trials: int = 1) -> None:
+        finding = self.finding
+        finding.kind = Kind.VICTIM
+        finding.evidence.append(f"passes alone, fails {where}")
+        minimal = self._smallest(prefix, lambda seen: seen.failed > 0, trials)
+        self._confirm_victim(minimal)
+
+    def _smallest(self, prefix: Order, effect: Callable[[Tally], bool], trials: int = 1) -> Order:
+        def decides(candidates: Sequence[Order]) -> list[bool]:
+            why = f"which earlier tests decide about {self._test}?"
+            orders = [(*candidate, self._test) for candidate in candidates]
+            return [effect(seen) for seen in self._ask.each_last_of(orders, times=trials, why=why)]
+
+        near = self._hood.near(self._test, prefix)
+        return shrink(prefix, decides, guesses_for(self._test, prefix, self._known, near))
+
+    def _confirmations(self, order: Order) -> int:
+        cheap = sum(self._history.mean_s(test) for test in order) < CHEAP_RUN_S
+        return CHEAP_CONFIRMATIONS if cheap else CONFIRMATIONS
+
+    def _confirm_victim(self, minimal: Order) -> None:
+        finding, order = self.finding, (*minimal, self._test)
+        times = self._confirmations(order)
+        why = f"confirms that {_names(minimal)} makes {self._test} fail"
+        after = self._ask.last_of(order, times=times, why=why)
+        clean = self._ask.last_of((self._test,), times=times, why=f"confirms that {self._test} passes alone")
+        if after.is_mixed:
+            after = self._ask.last_of(order, times=MORE_RUNS, why=why)
+            clean = self._ask.last_of((self._test,), times=MORE_RUNS, why=f"does {self._test} fail alone?")
+        if not after.failed or clean.failed or self._gap_is_luck(after, clean):
+            self._not_proven(after, clean)
+            return
+        finding.polluters = list(minimal)
+        finding.joint = len(minimal) > 1
+        finding.minimal_order = order
+        finding.pollution_rate = failure_rate(after.failed, after.n) if after.is_mixed else None
+        finding.evidence.insert(0, _blames(minimal, after, clean))
+        finding.causes.append(LikelyCause(cause=Cause.TEST_ORDER, evidence=finding.evidence[0]))
+        finding.replay = Replay(order=order, failed=after.failed, runs=after.n)
+
+    def _not_proven(self, after: Tally, clean: Tally) -> None:
+        # The search was led astray by a test that fails by itself now and then.
+        self.finding.evidence.clear()
+        self.finding.kind = Kind.UNRESOLVED
+        if clean.failed or (after + clean).is_mixed:
+            NodInquiry(self._ask, self._history, self.finding).pursue()
+
+    def _brittle(self, prefix: Order) -> None:
+        finding = self.finding
+        if not prefix:
+            return
+        finding.kind = Kind.BRITTLE
+        finding.evidence.append("fails alone, passes after other tests")
+        minimal = self._smallest(prefix, lambda seen: seen.n > 0 and seen.failed == 0)
+        order = (*minimal, self._test)
+        times = self._confirmations(order)
+        after = self._ask.last_of(order, times=times, why=f"confirms that {self._test} passes after {_names(minimal)}")
+        alone = self._ask.last_of((self._test,), times=times, why=f"confirms that {self._test} fails alone")
+        if after.failed or alone.passed:
+            finding.evidence.clear()
+            finding.kind = Kind.UNRESOLVED
+            if after.is_mixed or alone.is_mixed:
+                NodInquiry(self._ask, self._history, finding).pursue()
+            return
+        finding.state_setters = list(minimal)
+        finding.joint = len(minimal) > 1
+        finding.minimal_order = order
+        finding.evidence[:] = [f"failed {_of(alone)} alone, passed {after.passed} of {after.n} after {_names(minimal)}"]
+        finding.causes.append(LikelyCause(cause=Cause.TEST_ORDER, evidence=finding.evidence[0]))
+        finding.replay = Replay(order=(self._test,), failed=alone.failed, runs=alone.n)
+
+    def _non_idempotent(self) -> None:
+        finding, twice = self.finding, (self._test, self._test)
+        why = f"does {self._test} fail when repeated?"
+        again = self._ask.last_of(twice, times=CHEAP_CONFIRMATIONS, why=why)
+        if again.is_mixed:
+            again = self._ask.last_of(twice, times=MORE_RUNS, why=why)
+        clean = self._ask.last_of((self._test,), times=CHEAP_CONFIRMATIONS, why=why)
+        if clean.failed or not again.failed or self._gap_is_luck(again, clean):
+            if again.failed:
+                NodInquiry(self._ask, self._history, finding).pursue()
+            return
+        finding.kind = Kind.NON_IDEMPOTENT
+        finding.minimal_order = twice
+        finding.evidence.append(f"passed {clean.n} of {clean.n} first, failed {_of(again)} when run again in the same process")
+        finding.replay = Replay(order=twice, failed=again.failed, runs=again.n)
+
+
+def _trials_for(after: Tally) -> int:
+    """Runs per question so that a sometimes-failing victim shows with high probability."""
+    share = max(0.2, after.failed / after.n)
+    return min(8, max(2, round(3.0 / share)))
+
+
+def _blames(minimal: Order, after: Tally, clean: Tally) -> str:
+    joint = " run together" if len(minimal) > 1 else ""
+    return f"failed {_of(after)} after {_names(minimal)}{joint}, passed {clean.passed} of {clean.n} alone"
+
+
+def _of(tally: Tally) -> str:
+    return f"{tally.failed} of {tally.n}"
+
+
+def _names(tests: Sequence[NodeId]) -> str:
+    return " and ".join(tests)
+
+
+def _count(tests: Sequence[NodeId]) -> str:
+    return f"{len(tests)} other test{'s' * (len(tests) != 1)}"

@@ -1,0 +1,77 @@
+"""From findings and counts to one verdict per test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from flakehound.core.history import History, Tally
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Setting
+from flakehound.core.rates import failure_rate
+from flakehound.core.signatures import signature_of
+from flakehound.core.verdicts import Kind, Verdict
+from flakehound.hunt.findings import Finding
+
+COUNTED = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
+
+
+def judge(history: History, findings: Sequence[Finding]) -> list[Verdict]:
+    """One verdict per test of the suite, in the original order."""
+    by_test = {finding.test: finding for finding in findings}
+    return [_verdict(history, test.id, by_test.get(test.id)) for test in history.suite.tests]
+
+
+def _verdict(history: History, test: NodeId, finding: Finding | None) -> Verdict:
+    tallies = {setting: history.tally(test, setting) for setting in Setting}
+    counted = sum((tallies[setting] for setting in COUNTED), Tally())
+    if finding is None:
+        return Verdict(
+            id=test,
+            kind=Kind.STEADY,
+            tallies=tallies,
+            rate=failure_rate(counted.failed, counted.n),
+            evidence=(f"passed {counted.passed} of {counted.n} runs",) if counted.n else ("never ran to an outcome",),
+        )
+    kind = _settled_kind(finding, counted)
+    return Verdict(
+        id=test,
+        kind=kind,
+        tallies=tallies,
+        rate=failure_rate(counted.failed, counted.n),
+        evidence=tuple(finding.evidence) or (_fallback_evidence(kind, counted),),
+        polluters=tuple(finding.polluters),
+        state_setters=tuple(finding.state_setters),
+        cleaners=tuple(finding.cleaners),
+        joint=finding.joint,
+        pollution_rate=finding.pollution_rate,
+        under_load=finding.under_load,
+        causes=tuple(finding.causes),
+        minimal_order=finding.minimal_order or (finding.replay.order if finding.replay else ()),
+        replay=finding.replay,
+        signatures=_signatures(history, test),
+    )
+
+
+def _settled_kind(finding: Finding, counted: Tally) -> Kind:
+    """An unfinished case keeps only what its runs prove by themselves."""
+    if finding.kind is not Kind.UNRESOLVED:
+        return finding.kind
+    if counted.n and counted.failed == counted.n:
+        return Kind.FAILING
+    return Kind.UNRESOLVED
+
+
+def _fallback_evidence(kind: Kind, counted: Tally) -> str:
+    if kind is Kind.FAILING:
+        return f"failed all of {counted.n} runs"
+    return f"failed {counted.failed} of {counted.n} runs; the time did not suffice to say why"
+
+
+def _signatures(history: History, test: NodeId) -> Mapping[str, int]:
+    found = Counter(
+        signature_of(sighting.record.failures[sighting.place])
+        for sighting in history.failures_of(test)
+        if sighting.place in sighting.record.failures
+    )
+    return dict(found.most_common())

@@ -1,0 +1,74 @@
+"""Shrink a list of earlier tests to the few that decide a later test's outcome.
+
+Delta debugging, with guesses first: most polluters are the test right before, a known polluter, or in the
+same class or file. A single decisive test is found in about log2(n) rounds of two runs that can be made at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Order
+
+Decides = Callable[[Sequence[Order]], list[bool]]
+"""For each list of earlier tests, whether it still has the effect."""
+
+
+def shrink(earlier: Order, decides: Decides, guesses: Iterable[Order] = ()) -> Order:
+    """A smallest sublist (no member can be left out) that still has the effect `earlier` has.
+
+    `guesses` are sublists worth trying before halving; one that has the effect is shrunk further.
+    """
+    for guess in guesses:
+        if 0 < len(guess) < len(earlier) and decides([guess])[0]:
+            return shrink(guess, decides)
+    return _delta_debug(earlier, decides)
+
+
+def _delta_debug(earlier: Order, decides: Decides) -> Order:
+    parts = 2
+    while len(earlier) >= 2:
+        chunks = split(earlier, parts)
+        smaller = _first(chunks, decides)
+        if smaller is not None:
+            earlier, parts = smaller, 2
+            continue
+        rests = [tuple(t for t in earlier if t not in set(chunk)) for chunk in chunks] if parts > 2 else []
+        smaller = _first(rests, decides)
+        if smaller is not None:
+            earlier, parts = smaller, max(parts - 1, 2)
+        elif parts < len(earlier):
+            parts = min(len(earlier), parts * 2)
+        else:
+            break
+    return earlier
+
+
+def _first(candidates: Sequence[Order], decides: Decides) -> Order | None:
+    # Two at a time: as many as there usually are cores, without paying for all when the first one hits.
+    for start in range(0, len(candidates), 2):
+        pair = candidates[start : start + 2]
+        for candidate, has_effect in zip(pair, decides(pair), strict=True):
+            if has_effect:
+                return candidate
+    return None
+
+
+def split(earlier: Order, parts: int) -> list[Order]:
+    """Cut into `parts` runs of nearly equal length."""
+    size, extra = divmod(len(earlier), parts)
+    chunks, start = [], 0
+    for number in range(parts):
+        end = start + size + (number < extra)
+        chunks.append(earlier[start:end])
+        start = end
+    return [chunk for chunk in chunks if chunk]
+
+
+def guesses_for(test: NodeId, earlier: Order, known: Sequence[NodeId], near: Sequence[Order]) -> list[Order]:
+    """Sublists worth trying first: the neighbour before, known polluters, then what lies near `test`."""
+    present = set(earlier)
+    singles = [(earlier[-1],)] if earlier else []
+    singles += [(culprit,) for culprit in known if culprit in present and culprit != test]
+    return singles + [tuple(t for t in earlier if t in set(group)) for group in near]

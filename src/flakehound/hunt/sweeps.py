@@ -1,0 +1,212 @@
+"""Runs that look for trouble before there is a suspect: RERUN, alone, repeated, IDFLAKIES' orders, PAIRWISE.
+
+One lazy sequence of plans, the ones that find most per second first. A resumed hunt walks through it again and
+skips what the history holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count, islice
+
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.orders import each_first, full_rows, grouped_rows, reversed_order, shuffles
+
+FORK_S = 0.008  # one forked child with one trivial test, before we have measured it
+BATCH_S = 1.0  # work given to one process when it is split by us
+MOST_BATCH = 64
+HASH_SEED_RUNS = 8
+ENOUGH_ORIGINAL = 40
+ENOUGH_ALONE = 12
+ENOUGH_SHUFFLES = 20
+PAIR_SHARE = 0.4  # of the time left that an exact pair matrix may take
+GROUP_SIZE = 12
+
+
+class Sweeps:
+    """The sequence for one suite."""
+
+    def __init__(self, history: History, options: HuntOptions, hood: Callable[[], Neighbourhood]) -> None:
+        self._history = history
+        self._options = options
+        self._hood = hood
+        self.pairs_used = ""  # which form of PAIRWISE ran, for the report
+
+    def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
+        """All plans worth making, best first; may be endless."""
+        wants = self._options.techniques
+        originals = self._originals()
+        yield from islice(originals, 2)
+        if "rerun" in wants or "pairwise" in wants:
+            yield from self._alone(Setting.REPEATED)
+        orders = self._orders() if "idflakies" in wants else iter(())
+        yield from islice(orders, 3)
+        hashes = self._hash_seeds() if self._options.hash_seeds and "rerun" in wants else iter(())
+        yield from self._interleaved(islice(orders, 4), originals, islice(hashes, 4))
+        if "pairwise" in wants:
+            yield from self._pairs(time_left_s())
+        yield from self._interleaved(orders, originals, hashes, self._alone_again())
+
+    def _interleaved(self, *sources: Iterator[RunPlan]) -> Iterator[RunPlan]:
+        waiting = list(sources)
+        while waiting:
+            for source in list(waiting):
+                plan = next(source, None)
+                if plan is None:
+                    waiting.remove(source)
+                else:
+                    yield plan
+
+    def _originals(self) -> Iterator[RunPlan]:
+        most = self._options.runs
+        if most is None:
+            most = ENOUGH_ORIGINAL if "rerun" in self._options.techniques else 3
+        if self._options.endless and self._options.runs is None:
+            most = 1_000_000
+        for number in range(most):
+            order = self._hood().original_order
+            if self._history.runs_of(order) <= number:
+                yield RunPlan(
+                    order=order,
+                    why="original order",
+                    setting=Setting.ORIGINAL,
+                    isolation=self._options.isolation,
+                )
+
+    def _hash_seeds(self) -> Iterator[RunPlan]:
+        """The original order in new interpreters: only they can have another hash seed."""
+        for number in range(HASH_SEED_RUNS):
+            yield RunPlan(
+                order=self._hood().original_order,
+                why="original order, another hash seed",
+                setting=Setting.ORIGINAL,
+                isolation=Isolation.SPAWN,
+                hash_seed=(self._options.seed * 7919 + number * 104729 + 1) % 4294967295,
+            )
+
+    def _alone(self, setting: Setting) -> Iterator[RunPlan]:
+        """Each test in a process of its own, twice in a row where it can be repeated: two facts for one fork."""
+        batch: list[Order] = []
+        seconds = 0.0
+        for test in self._history.suite.tests:
+            twice = setting is Setting.REPEATED and test.repeatable
+            order: Order = (test.id, test.id) if twice else (test.id,)
+            if setting is Setting.REPEATED and self._history.tally(test.id, Setting.ALONE).n:
+                continue
+            batch.append(order)
+            seconds += FORK_S + len(order) * self._history.mean_s(test.id)
+            if seconds > BATCH_S or len(batch) >= MOST_BATCH:
+                yield self._batch(batch)
+                batch, seconds = [], 0.0
+        if batch:
+            yield self._batch(batch)
+
+    def _batch(self, orders: list[Order]) -> RunPlan:
+        return RunPlan(
+            order=(),
+            branches=tuple(orders),
+            why="each test alone",
+            setting=Setting.ALONE,
+            isolation=self._options.isolation,
+        )
+
+    def _alone_again(self) -> Iterator[RunPlan]:
+        most = 1_000_000 if self._options.endless else ENOUGH_ALONE
+        for _number in range(most):
+            yield from self._alone(Setting.ALONE)
+
+    def _orders(self) -> Iterator[RunPlan]:
+        """Reversed first, then neighbours within classes, files, and the whole suite, then plain shuffles."""
+        most = self._options.shuffles
+        for number, order in enumerate(self._distinct_orders()):
+            if most is not None and number >= most:
+                return
+            if self._history.runs_of(order) == 0:
+                yield RunPlan(
+                    order=order,
+                    why="another order",
+                    setting=Setting.SHUFFLED,
+                    isolation=self._options.isolation,
+                )
+
+    def _distinct_orders(self) -> Iterator[Order]:
+        suite, seed = self._history.suite, self._options.seed
+        yield reversed_order(self._hood().original_order)
+        random_ones = shuffles(self._hood().original_order, seed)
+        by_class = grouped_rows(suite, "parent", seed, self._present())
+        by_file = grouped_rows(suite, "module", seed, self._present())
+        full = full_rows(suite, seed, self._present())
+        systematic = self._in_turn(by_class, by_file, full)
+        for number in count():
+            order = next(systematic, None)
+            if order is None:
+                break
+            yield order
+            if number % 4 == 3:
+                yield next(random_ones)
+        if len(suite.tests) <= ENOUGH_SHUFFLES * 5:
+            yield from each_first(self._hood().original_order)
+        yield from random_ones if self._options.endless else islice(random_ones, ENOUGH_SHUFFLES)
+
+    @staticmethod
+    def _in_turn(*sources: Iterator[Order]) -> Iterator[Order]:
+        waiting = list(sources)
+        while waiting:
+            for source in list(waiting):
+                order = next(source, None)
+                if order is None:
+                    waiting.remove(source)
+                else:
+                    yield order
+
+    def _present(self) -> frozenset[NodeId]:
+        return frozenset(self._hood().original_order)
+
+    def _pairs(self, time_left_s: float) -> Iterator[RunPlan]:
+        """PAIRWISE: exact where the time allows it, else grouped."""
+        tests = self._hood().original_order
+        form = self._options.pairs
+        if form == "auto":
+            form = self._affordable_form(tests, time_left_s)
+        if form == "exact":
+            self.pairs_used = "exact"
+            for polluter in tests:
+                yield from self._pair_plans((polluter,), tests)
+        elif form == "grouped":
+            self.pairs_used = "grouped"
+            for start in range(0, len(tests), GROUP_SIZE):
+                yield from self._pair_plans(tests[start : start + GROUP_SIZE], tests)
+
+    def _affordable_form(self, tests: Order, time_left_s: float) -> str:
+        if self._options.isolation is Isolation.SPAWN:
+            return "none"
+        each = sum(FORK_S + self._history.mean_s(test) for test in tests)
+        room = PAIR_SHARE * time_left_s * self._options.jobs
+        if each * len(tests) <= room:
+            return "exact"
+        return "grouped" if each * len(tests) / GROUP_SIZE <= room else "none"
+
+    def _pair_plans(self, polluters: Order, tests: Order) -> Iterator[RunPlan]:
+        among = set(polluters)
+        victims = [
+            (test,)
+            for test in tests
+            if test not in among
+            and not self._is_nod(test)
+            and not self._history.after(polluters, test)
+        ]
+        if victims:
+            yield RunPlan(
+                order=polluters,
+                branches=tuple(victims),
+                why="does one test change the outcome of another?",
+                setting=Setting.PROBE,
+                isolation=self._options.isolation,
+            )
+
+    def _is_nod(self, test: NodeId) -> bool:
+        return self._history.tally(test, Setting.ORIGINAL).is_mixed

@@ -1,0 +1,29 @@
+"""The store: every run ever seen, kept in one SQLite file and never forgotten."""
+
+from flakehound.store.errors import (
+    NoSuchSession,
+    StoreBroken,
+    StoreBusy,
+    StoreError,
+    StoreFromTheFuture,
+    StoreFull,
+    StoreMissing,
+    StoreUnwritable,
+)
+from flakehound.store.merge import MergeCount
+from flakehound.store.sessions import SessionInfo
+from flakehound.store.store import Store
+
+__all__ = [
+    "MergeCount",
+    "NoSuchSession",
+    "SessionInfo",
+    "Store",
+    "StoreBroken",
+    "StoreBusy",
+    "StoreError",
+    "StoreFromTheFuture",
+    "StoreFull",
+    "StoreMissing",
+    "StoreUnwritable",
+]

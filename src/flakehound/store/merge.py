@@ -1,0 +1,128 @@
+"""Copy what another store knows and this one does not."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Any
+
+from flakehound.store.interning import Interner, failure_from, insertion, suite_from
+from flakehound.store.packing import text_of
+from flakehound.store.writer import add_part, add_runs, next_run_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeCount:
+    """What a merge added; merging the same store again adds nothing."""
+
+    sessions: int = 0  # new here
+    completed: int = 0  # were here, and gained runs
+    runs: int = 0
+
+
+class Merger:
+    """Copies from one connection to another, within the caller's transaction.
+
+    Only one opening of one store ever adds to a part, so what is missing of it are always its last runs.
+    """
+
+    def __init__(self, source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+        self._source = source
+        self._target = target
+        self._interner = Interner(target)
+        self._parts: dict[int, int] = {}  # source id -> target id
+        self._run_id = next_run_id(target)
+
+    def merged(self) -> MergeCount:
+        """Copy everything missing, and count it."""
+        sessions = completed = runs = 0
+        for row in self._source.execute("SELECT * FROM session ORDER BY id").fetchall():
+            target_id, is_new = self._session(row)
+            gained = self._runs(row["id"], target_id)
+            self._endings(row["id"], target_id)
+            self._verdicts(row["id"], target_id)
+            sessions, completed, runs = (
+                sessions + is_new,
+                completed + (not is_new and gained > 0),
+                runs + gained,
+            )
+        return MergeCount(sessions=sessions, completed=completed, runs=runs)
+
+    def _session(self, row: sqlite3.Row) -> tuple[int, bool]:
+        here = self._target.execute("SELECT id FROM session WHERE uuid = ?", (row["uuid"],)).fetchone()
+        if here:
+            return here["id"], False
+        suite = self._interner.suite(suite_from(self._source_row("suite", row["suite"])))
+        columns = dict(row) | {"id": None, "suite": suite}
+        added = self._target.execute(insertion("session", tuple(columns)), columns).lastrowid
+        assert added is not None
+        return added, True
+
+    def _runs(self, source_id: int, target_id: int) -> int:
+        known = {
+            row["id"]: self._part(row, target_id)
+            for row in self._source.execute("SELECT * FROM part WHERE session = ?", (source_id,)).fetchall()
+        }
+        gained = 0
+        for row in self._source.execute("SELECT * FROM run WHERE session = ? ORDER BY id", (source_id,)):
+            if known[row["part"]] > 0:
+                known[row["part"]] -= 1
+            else:
+                self._run(row, target_id)
+                gained += 1
+        return gained
+
+    def _part(self, row: sqlite3.Row, target_session: int) -> int:
+        here = self._target.execute("SELECT id FROM part WHERE uuid = ?", (row["uuid"],)).fetchone()
+        part = here["id"] if here else add_part(self._target, target_session, row["uuid"])
+        self._parts[row["id"]] = part
+        for stray in self._source.execute("SELECT * FROM stray WHERE part = ?", (row["id"],)):
+            values = (part, stray["number"], stray["test"])
+            self._target.execute("INSERT OR IGNORE INTO stray VALUES (?, ?, ?)", values)
+        query = "SELECT COUNT(*) AS runs FROM run WHERE session = ? AND part = ?"
+        return int(self._target.execute(query, (target_session, part)).fetchone()["runs"])
+
+    def _run(self, row: sqlite3.Row, target_session: int) -> None:
+        columns = dict(row) | {
+            "id": self._run_id,
+            "session": target_session,
+            "part": self._parts[row["part"]],
+            "why": self._text(row["why"]),
+            "ended": None if row["ended"] is None else self._text(row["ended"]),
+            "stored_order": None if row["stored_order"] is None else self._order(row["stored_order"]),
+        }
+        add_runs(self._target, [columns], self._failing(row["id"]))
+        self._run_id += 1
+
+    def _failing(self, source_run: int) -> list[dict[str, int]]:
+        rows = self._source.execute("SELECT * FROM failing WHERE run = ?", (source_run,)).fetchall()
+        return [
+            {"run": self._run_id, "place": row["place"], "failure": self._failure(row["failure"])}
+            for row in rows
+        ]
+
+    def _text(self, source_id: int) -> int:
+        return self._interner.text(text_of(self._source_row("text", source_id)["content"]))
+
+    def _order(self, source_id: int) -> int:
+        row = self._source_row("stored_order", source_id)
+        return self._interner.order(self._parts[row["part"]], row["numbers"])
+
+    def _failure(self, source_id: int) -> int:
+        return self._interner.failure(failure_from(self._source_row("failure", source_id)))
+
+    def _source_row(self, table: str, row_id: int) -> Any:
+        return self._source.execute(f"SELECT * FROM {table} WHERE id = ?", (row_id,)).fetchone()
+
+    def _endings(self, source_id: int, target_id: int) -> None:
+        for row in self._source.execute("SELECT * FROM ending WHERE session = ?", (source_id,)):
+            values = (target_id, row["ended_s"], row["note"])
+            self._target.execute("INSERT OR IGNORE INTO ending VALUES (?, ?, ?)", values)
+
+    def _verdicts(self, source_id: int, target_id: int) -> None:
+        newest = "SELECT * FROM verdicts WHERE session = ? ORDER BY judged_s DESC, id DESC LIMIT 1"
+        there = self._source.execute(newest, (source_id,)).fetchone()
+        here = self._target.execute(newest, (target_id,)).fetchone()
+        if there and (here is None or there["judged_s"] > here["judged_s"]):
+            values = (target_id, there["judged_s"], there["payload"])
+            self._target.execute("INSERT INTO verdicts (session, judged_s, payload) VALUES (?, ?, ?)", values)

@@ -1,0 +1,122 @@
+"""Read runs back."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Order, Suite
+from flakehound.core.records import Failure, RunRecord, Usage
+from flakehound.store.interning import failure_from
+from flakehound.store.packing import (
+    ISOLATIONS,
+    SETTINGS,
+    number_of,
+    text_of,
+    unpack_durations,
+    unpack_order,
+    unpack_outcomes,
+    unpack_short_order,
+)
+from flakehound.store.whys import filled
+
+CHUNK = 256  # runs read at once; no read lock is held between two chunks, so writers can tidy their log
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class RunReader:
+    """Reads one session once. Equal orders, texts and failures come back as one object."""
+
+    def __init__(self, connection: sqlite3.Connection, session_id: int, suite: Suite) -> None:
+        self._connection = connection
+        self._session_id = session_id
+        self._suite_order = suite.order
+        self._names: dict[int, Order] = {}  # by part: the suite's tests, then the part's strays
+        self._orders: dict[int, Order] = {}
+        self._short_orders: dict[Order, Order] = {}
+        self._texts: dict[int, str] = {}
+        self._failures: dict[int, Failure] = {}
+        self._outcomes = lru_cache(maxsize=CHUNK)(unpack_outcomes)
+
+    def chunks(self) -> Iterator[list[RunRecord]]:
+        """The runs in the order of appending, some at a time."""
+        last = 0
+        while rows := self._rows_after(last):
+            last = rows[-1]["id"]
+            failures = self._failures_between(rows[0]["id"], last)
+            yield [self._record(row, failures.get(row["id"], {})) for row in rows]
+
+    def _rows_after(self, last: int) -> list[sqlite3.Row]:
+        query = "SELECT * FROM run WHERE session = ? AND id > ? ORDER BY id LIMIT ?"
+        return self._connection.execute(query, (self._session_id, last, CHUNK)).fetchall()
+
+    def _failures_between(self, first: int, last: int) -> dict[int, dict[int, Failure]]:
+        query = """SELECT failing.* FROM failing JOIN run ON run.id = failing.run
+                   WHERE failing.run BETWEEN ? AND ? AND run.session = ?"""
+        found: dict[int, dict[int, Failure]] = {}
+        for row in self._connection.execute(query, (first, last, self._session_id)).fetchall():
+            failure = _remembered(self._failures, row["failure"], self._failure)
+            found.setdefault(row["run"], {})[row["place"]] = failure
+        return found
+
+    def _record(self, row: sqlite3.Row, failures: dict[int, Failure]) -> RunRecord:
+        order = self._order(row)
+        return RunRecord(
+            id=row["id"],
+            order=order,
+            outcomes=self._outcomes(row["outcomes"], len(order)),
+            durations_s=unpack_durations(row["durations"], len(order)),
+            setting=SETTINGS[row["setting"]],
+            isolation=ISOLATIONS[row["isolation"]],
+            disturbed=bool(row["disturbed"]),
+            why=filled(_remembered(self._texts, row["why"], self._text), order),
+            ended="" if row["ended"] is None else _remembered(self._texts, row["ended"], self._text),
+            seed=number_of(row["seed"]),
+            hash_seed=number_of(row["hash_seed"]),
+            started_s=row["started_s"],
+            usage=Usage(wall_s=row["wall_s"], cpu_s=row["cpu_s"], max_rss_bytes=row["max_rss_bytes"]),
+            failures=failures,
+        )
+
+    def _order(self, row: sqlite3.Row) -> Order:
+        if row["short_order"] is not None:
+            numbers = unpack_short_order(row["short_order"], len(row["outcomes"]))
+            order = self._named(numbers, row["part"])
+            return self._short_orders.setdefault(order, order)
+        if row["stored_order"] is not None:
+            return _remembered(self._orders, row["stored_order"], self._stored_order)
+        return self._suite_order
+
+    def _stored_order(self, order_id: int) -> Order:
+        query = "SELECT part, numbers FROM stored_order WHERE id = ?"
+        row = self._connection.execute(query, (order_id,)).fetchone()
+        return self._named(unpack_order(row["numbers"]), row["part"])
+
+    def _named(self, numbers: Sequence[int], part: int) -> Order:
+        names = self._names.get(part, self._suite_order)
+        if max(numbers, default=-1) >= len(names):
+            names = self._names[part] = self._suite_order + self._strays(part)
+        return tuple(map(names.__getitem__, numbers))
+
+    def _strays(self, part: int) -> Order:
+        rows = self._connection.execute("SELECT test FROM stray WHERE part = ? ORDER BY number", (part,))
+        return tuple(NodeId(text_of(row["test"])) for row in rows)
+
+    def _text(self, text_id: int) -> str:
+        row = self._connection.execute("SELECT content FROM text WHERE id = ?", (text_id,)).fetchone()
+        return text_of(row["content"])
+
+    def _failure(self, failure_id: int) -> Failure:
+        row = self._connection.execute("SELECT * FROM failure WHERE id = ?", (failure_id,)).fetchone()
+        return failure_from(row)
+
+
+def _remembered(known: dict[_Key, _Value], key: _Key, fetched: Callable[[_Key], _Value]) -> _Value:
+    if key not in known:
+        known[key] = fetched(key)
+    return known[key]

@@ -1,0 +1,131 @@
+"""Hunts: one session is one hunt of one state of the code."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+import uuid
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from flakehound.core.plans import Isolation, Suite
+from flakehound.store.interning import Interner, insertion, suite_from
+from flakehound.store.packing import (
+    ISOLATION_CODES,
+    ISOLATIONS,
+    column_of,
+    column_of_number,
+    decoded,
+    encoded,
+    text_of,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionInfo:
+    """What was hunted, and how."""
+
+    rootdir: str
+    python: str  # version
+    pytest: str  # version
+    commit: str | None = None  # None: not a checkout, or not known
+    base_seed: int
+    started_s: float  # seconds since 1970
+    options: Mapping[str, str] = field(default_factory=dict)
+    isolation: Isolation = Isolation.FORK
+    id: int | None = None  # given by the store; differs between merged stores
+    uuid: str | None = None  # given by the store; the same in every store it is merged into
+
+
+def add_session(connection: sqlite3.Connection, info: SessionInfo, suite: Suite) -> SessionInfo:
+    """Write down a new session; it comes back with its id."""
+    named = replace(info, uuid=uuid.uuid4().hex)
+    columns = _columns(named) | {"suite": Interner(connection).suite(suite)}
+    row = connection.execute(insertion("session", tuple(columns)), columns)
+    return replace(named, id=row.lastrowid)
+
+
+def _columns(info: SessionInfo) -> dict[str, str | bytes | int | float | None]:
+    return {
+        "uuid": info.uuid,
+        "rootdir": column_of(info.rootdir),
+        "python": column_of(info.python),
+        "pytest": column_of(info.pytest),
+        "commit_id": None if info.commit is None else column_of(info.commit),
+        "base_seed": column_of_number(info.base_seed),
+        "started_s": info.started_s,
+        "options": column_of(json.dumps(dict(info.options), ensure_ascii=False)),
+        "isolation": ISOLATION_CODES[info.isolation],
+    }
+
+
+def session_from(row: sqlite3.Row) -> SessionInfo:
+    """The session a row of its table holds."""
+    return SessionInfo(
+        id=row["id"],
+        uuid=row["uuid"],
+        rootdir=text_of(row["rootdir"]),
+        python=text_of(row["python"]),
+        pytest=text_of(row["pytest"]),
+        commit=None if row["commit_id"] is None else text_of(row["commit_id"]),
+        base_seed=int(row["base_seed"]),
+        started_s=row["started_s"],
+        options=json.loads(text_of(row["options"])),
+        isolation=ISOLATIONS[row["isolation"]],
+    )
+
+
+def all_sessions(connection: sqlite3.Connection) -> list[SessionInfo]:
+    """Every session, oldest first."""
+    return [session_from(row) for row in connection.execute("SELECT * FROM session ORDER BY started_s, id")]
+
+
+def newest_session(connection: sqlite3.Connection, rootdir: str | None) -> SessionInfo | None:
+    """The session that started last, of one rootdir or of all."""
+    query = """SELECT * FROM session WHERE :rootdir IS NULL OR rootdir = :rootdir
+               ORDER BY started_s DESC, id DESC LIMIT 1"""
+    named = {"rootdir": None if rootdir is None else column_of(rootdir)}
+    row = connection.execute(query, named).fetchone()
+    return session_from(row) if row else None
+
+
+def has_session(connection: sqlite3.Connection, session_id: int) -> bool:
+    """Whether there is such a session."""
+    return connection.execute("SELECT 1 FROM session WHERE id = ?", (session_id,)).fetchone() is not None
+
+
+def suite_of(connection: sqlite3.Connection, session_id: int) -> Suite | None:
+    """The suite of a session; None when there is no such session."""
+    query = "SELECT tests FROM suite JOIN session ON session.suite = suite.id WHERE session.id = ?"
+    row = connection.execute(query, (session_id,)).fetchone()
+    return suite_from(row) if row else None
+
+
+def add_ending(connection: sqlite3.Connection, session_id: int, note: str) -> None:
+    """Write down that the hunt ended."""
+    connection.execute("INSERT INTO ending VALUES (?, ?, ?)", (session_id, time.time(), column_of(note)))
+
+
+def has_ending(connection: sqlite3.Connection, session_id: int) -> bool:
+    """Whether the hunt ever came to its end."""
+    query = "SELECT 1 FROM ending WHERE session = ? LIMIT 1"
+    return connection.execute(query, (session_id,)).fetchone() is not None
+
+
+def replace_verdicts(connection: sqlite3.Connection, session_id: int, payload_json: str) -> None:
+    """Keep the newest report; the older ones can be derived again."""
+    payload = zlib.compress(encoded(payload_json))
+    connection.execute("DELETE FROM verdicts WHERE session = ?", (session_id,))
+    connection.execute(
+        "INSERT INTO verdicts (session, judged_s, payload) VALUES (?, ?, ?)",
+        (session_id, time.time(), payload),
+    )
+
+
+def newest_verdicts(connection: sqlite3.Connection, session_id: int) -> str | None:
+    """The newest report, None when there is none."""
+    query = "SELECT payload FROM verdicts WHERE session = ? ORDER BY judged_s DESC, id DESC LIMIT 1"
+    row = connection.execute(query, (session_id,)).fetchone()
+    return decoded(zlib.decompress(row["payload"])) if row else None

@@ -1,0 +1,136 @@
+"""The store as the rest of flakehound sees it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+from flakehound.core.plans import Suite
+from flakehound.core.records import RunRecord
+from flakehound.store import sessions
+from flakehound.store.connection import errors_told, snapshot, transaction
+from flakehound.store.errors import NoSuchSession
+from flakehound.store.merge import MergeCount, Merger
+from flakehound.store.opening import check_whole, opened
+from flakehound.store.reader import RunReader
+from flakehound.store.sessions import SessionInfo
+from flakehound.store.writer import RunWriter
+
+
+class Store:
+    """One open store. Facts are added, never changed; processes may share the file."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._writers: dict[int, RunWriter] = {}
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = True) -> Store:
+        """Open the store at `path`; a folder made for it is hidden from git."""
+        return cls(path, opened(path, create=create))
+
+    def close(self) -> None:
+        """Close the file; may be called twice."""
+        self._connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def begin(self, info: SessionInfo, suite: Suite) -> SessionInfo:
+        """Begin a session; it comes back with its id and uuid."""
+        with errors_told(self.path), transaction(self._connection):
+            return sessions.add_session(self._connection, info, suite)
+
+    def append(self, session_id: int, records: Sequence[RunRecord]) -> list[RunRecord]:
+        """Write runs down, all or none; they come back with their ids, and outlive a killed process."""
+        if not records:
+            return []
+        try:
+            with errors_told(self.path), transaction(self._connection):
+                ids = self._writer(session_id).append(records)
+        except BaseException:
+            # What it remembers having written was rolled back.
+            self._writers.pop(session_id, None)
+            raise
+        return [replace(record, id=run_id) for record, run_id in zip(records, ids, strict=True)]
+
+    def records(self, session_id: int) -> Iterator[RunRecord]:
+        """The runs of a session in the order of appending; durations are right to 0.4 %."""
+        reader = RunReader(self._connection, session_id, self.suite(session_id))
+        return self._told_chunks(reader)
+
+    def _told_chunks(self, reader: RunReader) -> Iterator[RunRecord]:
+        chunks = reader.chunks()
+        while True:
+            with errors_told(self.path):
+                chunk = next(chunks, None)
+            if chunk is None:
+                return
+            yield from chunk
+
+    def sessions(self) -> list[SessionInfo]:
+        """Every session, oldest first."""
+        with errors_told(self.path):
+            return sessions.all_sessions(self._connection)
+
+    def latest(self, rootdir: str | None = None) -> SessionInfo | None:
+        """The session that started last, of `rootdir` when one is named."""
+        with errors_told(self.path):
+            return sessions.newest_session(self._connection, rootdir)
+
+    def suite(self, session_id: int) -> Suite:
+        """The tests a session hunts in."""
+        with errors_told(self.path):
+            suite = sessions.suite_of(self._connection, session_id)
+        if suite is None:
+            raise NoSuchSession(self.path, session_id)
+        return suite
+
+    def finish(self, session_id: int, note: str) -> None:
+        """Write down that the hunt of a session came to its end, and why."""
+        with errors_told(self.path), transaction(self._connection):
+            self._check_session(session_id)
+            sessions.add_ending(self._connection, session_id, note)
+
+    def is_finished(self, session_id: int) -> bool:
+        """Whether the hunt of a session ever came to its end."""
+        with errors_told(self.path):
+            return sessions.has_ending(self._connection, session_id)
+
+    def keep_verdicts(self, session_id: int, payload_json: str) -> None:
+        """Keep the newest report of a session, in place of an older one."""
+        with errors_told(self.path), transaction(self._connection):
+            self._check_session(session_id)
+            sessions.replace_verdicts(self._connection, session_id, payload_json)
+
+    def verdicts(self, session_id: int) -> str | None:
+        """The newest report of a session as JSON, None when it was never judged."""
+        with errors_told(self.path):
+            return sessions.newest_verdicts(self._connection, session_id)
+
+    def merge(self, other: Path) -> MergeCount:
+        """Copy the sessions, and the runs of sessions known here, that only `other` has."""
+        with Store.open(other, create=False) as there, snapshot(there._connection):
+            # Ahead of the copying, whose errors could be either file's.
+            check_whole(there._connection, other)
+            with errors_told(self.path), transaction(self._connection):
+                return Merger(there._connection, self._connection).merged()
+
+    def _check_session(self, session_id: int) -> None:
+        if not sessions.has_session(self._connection, session_id):
+            raise NoSuchSession(self.path, session_id)
+
+    def _writer(self, session_id: int) -> RunWriter:
+        if session_id not in self._writers:
+            writer = RunWriter(self._connection, session_id, self.suite(session_id))
+            self._writers[session_id] = writer
+        return self._writers[session_id]

@@ -1,0 +1,82 @@
+"""Switch off what reorders, reruns, spreads or measures tests, and say what was switched off.
+
+Done after the options are parsed: `-p no:NAME` would turn the user's own `--reruns 2` in addopts into an
+unknown option. Markers stay registered for the same reason (`--strict-markers`).
+"""
+
+import pytest
+
+# Entry-point name -> why it must not act inside a hunted run.
+DISTURBING = {
+    "randomly": "changes the order and the seeds",
+    "random_order": "changes the order",
+    "random-order": "changes the order",
+    "reverse": "changes the order",
+    "rerunfailures": "reruns failing tests",
+    "flaky": "reruns failing tests",
+    "flaky.flaky_pytest_plugin": "reruns failing tests",
+    "pytest_repeat": "repeats tests",
+    "repeat": "repeats tests",
+    "flakefinder": "repeats tests",
+    "pytest_flakefinder": "repeats tests",
+    "replay": "changes the order",
+    "xdist": "spreads tests over processes",
+    "xdist.looponfail": "reruns failing tests",
+}
+
+# Option -> the value under which it does nothing. Most come from the user's addopts.
+_HARMLESS = {
+    "maxfail": 0,
+    "lf": False,
+    "failedfirst": False,
+    "newfirst": False,
+    "stepwise": False,
+    "usepdb": False,
+    "trace": False,
+    "numprocesses": None,
+    "dist": "no",
+    "tx": [],
+    "looponfail": False,
+    "reruns": 0,
+    "flake_finder_enable": False,
+}
+
+
+class Quiet:
+    """A pytest plugin that neutralises others, each exactly once, and remembers which."""
+
+    def __init__(self, keep=()):
+        self._keep = frozenset(keep)
+        self.switched_off = {}
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config):
+        """Coverage starts this early; under it everything is slower and nothing is reported."""
+        options = early_config.known_args_namespace
+        if "cov" not in self._keep and getattr(options, "cov_source", None):
+            options.cov_source = []
+            self.switched_off["pytest-cov"] = "measures coverage"
+        yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config):
+        """Options first: xdist decides to spread tests in this very hook."""
+        for name, harmless in _HARMLESS.items():
+            value = getattr(config.option, name, harmless)
+            if value != harmless and not (name in ("numprocesses", "dist", "tx") and "xdist" in self._keep):
+                setattr(config.option, name, harmless)
+                if value:
+                    self.switched_off["--" + name.replace("_", "-")] = "does not fit a hunt"
+        yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionstart(self, session):
+        """Plugins next, after each has registered its markers."""
+        manager = session.config.pluginmanager
+        for name, reason in DISTURBING.items():
+            plugin = manager.get_plugin(name)
+            if plugin is None or name in self._keep:
+                continue
+            manager.unregister(plugin)
+            self.switched_off["pytest-" + name.replace("_", "-").replace("pytest-", "")] = reason
+        yield

@@ -1,0 +1,88 @@
+"""Turn pytest's reports into event lines."""
+
+from flakehound_inside.real import real
+
+_TEXT_LIMIT = 12000  # characters of a failure report that are worth keeping
+_MESSAGE_LIMIT = 2000
+_OUTPUT_LIMIT = 2000
+
+
+class Recorder:
+    """A pytest plugin that writes down what becomes of the test at the current place."""
+
+    def __init__(self, log):
+        self._log = log
+        self._place = -1
+        self._letter = None
+        self._began = 0.0
+
+    def start(self, place):
+        """The test at `place` is about to run."""
+        self._place = place
+        self._letter = None
+        self._began = real.clock()
+        self._log.write("s %d %.6f" % (place, self._began))
+
+    def end(self):
+        """Its protocol has returned."""
+        letter = self._letter or "P"
+        self._log.write("e %d %s %.6f" % (self._place, letter, real.clock() - self._began))
+
+    def stop(self, reason):
+        """The run ends here although tests are left."""
+        self._log.write("x " + real.dumps(reason))
+
+    def pytest_runtest_logreport(self, report):
+        """Keep the worst phase; a failed sub-test makes its test fail."""
+        letter = _letter_of(report)
+        if letter in ("F", "E"):
+            self._log.write("f %d %s" % (self._place, real.dumps(_failure_of(report))))
+        self._letter = _worse(self._letter, letter)
+
+
+def _letter_of(report):
+    if report.outcome == "failed":
+        return "F" if report.when == "call" else "E"
+    if report.outcome == "skipped":
+        return "x" if hasattr(report, "wasxfail") else "S"
+    if report.outcome == "passed" and report.when == "call":
+        return "X" if hasattr(report, "wasxfail") else "P"
+    return None
+
+
+_RANK = {None: 0, "P": 1, "S": 2, "x": 2, "X": 2, "E": 3, "F": 4}
+
+
+def _worse(first, second):
+    # A sub-test that is skipped does not make the whole test skipped once it passed.
+    if first == "P" and second == "S":
+        return first
+    return second if _RANK.get(second, 0) > _RANK[first] else first
+
+
+def _failure_of(report):
+    crash = getattr(report.longrepr, "reprcrash", None)
+    message = crash.message if crash is not None else str(report.longrepr)
+    exception, colon, _rest = message.partition(":")
+    text = report.longreprtext + _captured(report)
+    return {
+        "phase": report.when or "call",
+        "exception": exception if colon and " " not in exception else message.split("\n", 1)[0][:80],
+        "message": message[:_MESSAGE_LIMIT],
+        "where": "%s:%s" % (crash.path, crash.lineno) if crash is not None else "",
+        "text": _middle_cut(text, _TEXT_LIMIT),
+    }
+
+
+def _captured(report):
+    parts = []
+    for name, content in report.sections:
+        parts.append("\n---- %s ----\n%s" % (name, _middle_cut(content, _OUTPUT_LIMIT)))
+    return "".join(parts)
+
+
+def _middle_cut(text, limit):
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return "%s\n... %d characters left out ...\n%s" % (text[:half], len(text) - limit, text[-half:])

@@ -1,0 +1,46 @@
+"""Random generators: which state collection left behind, and how a run seeds them."""
+
+import hashlib
+import random
+import sys
+
+_set_seed, _set_state, _state = random.seed, random.setstate, random.getstate
+
+
+def generator_digests():
+    """A digest per generator; two collections that agree mean the project seeds it itself."""
+    digests = {"random": _digest(repr(_state()).encode())}
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        digests["numpy"] = _digest(repr(numpy_random.get_state(legacy=True)[1:]).encode() + _numpy_keys(numpy_random))
+    return digests
+
+
+def _numpy_keys(numpy_random):
+    return numpy_random.get_state(legacy=True)[1].tobytes()
+
+
+def _digest(content):
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def saved_state():
+    """The state of `random` after collection; a fork would lose it, Python reseeds in the child."""
+    return _state()
+
+
+def apply_seed(seed, untouched=()):
+    """Seed every generator that is loaded, except the ones the project seeds by itself."""
+    if "random" not in untouched:
+        _set_seed(seed)
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None and "numpy" not in untouched:
+        numpy_random.seed(seed % 2**32)
+    hypothesis_core = sys.modules.get("hypothesis.core")
+    if hypothesis_core is not None and getattr(hypothesis_core, "global_force_seed", seed) is None:
+        hypothesis_core.global_force_seed = seed
+
+
+def restore(state):
+    """Put `random` back to where collection left it."""
+    _set_state(state)

@@ -1,0 +1,102 @@
+"""Stop a real pytest session after collection, say what it holds, then serve runs or make the one asked for."""
+
+import gc
+import os
+import sys
+
+import pytest
+
+from flakehound_inside.child import Child
+from flakehound_inside.items import is_repeatable
+from flakehound_inside.real import real
+from flakehound_inside.recorder import Recorder
+from flakehound_inside.seeds import generator_digests, saved_state
+from flakehound_inside.server import Server
+from flakehound_inside.surroundings import open_descriptors, reasons_against_forking
+
+_COLLECTION_ERROR_LIMIT = 4000
+
+
+class HuntSession:
+    """The pytest plugin that takes over when the tests would start."""
+
+    def __init__(self, settings, quiet):
+        self._settings = settings
+        self._quiet = quiet
+        self._errors = []
+        self._descriptors = {}
+        self._began = real.clock()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection(self):
+        """Remember what was open before the project's modules were imported."""
+        self._descriptors = open_descriptors()
+        yield
+
+    def pytest_collectreport(self, report):
+        """Keep pytest's own words about what could not be collected."""
+        if report.failed:
+            self._errors.append({"id": report.nodeid, "text": report.longreprtext[-_COLLECTION_ERROR_LIMIT:]})
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        """Everything is collected: answer requests instead of running the tests."""
+        fatal = self._errors and not session.config.option.continue_on_collection_errors
+        against = reasons_against_forking(self._descriptors)
+        self._tell_suite(session, against)
+        if fatal or not session.items:
+            return True
+        child = Child(session, Recorder(None), saved_state())
+        if self._settings["mode"] == "once":
+            child.run_in_this_process(_with_numbers(self._settings["request"], session.items))
+        if not against or self._settings.get("force_fork"):
+            gc.collect()
+            gc.freeze()
+            Server(self._settings, child).serve()
+        _leave(session.config)
+        return True
+
+    def _tell_suite(self, session, against):
+        handshake = {
+            "tests": [_described(item) for item in session.items],
+            "errors": self._errors,
+            "against_forking": against if real.fork is not None else ["this platform has no fork"],
+            "digests": generator_digests(),
+            "switched_off": self._quiet.switched_off,
+            "python": ".".join(str(part) for part in sys.version_info[:3]),
+            "pytest": pytest.__version__,
+            "rootdir": str(session.config.rootdir),
+            "collection_s": real.clock() - self._began,
+        }
+        path = self._settings["handshake"]
+        with open(path + ".part", "w", encoding="utf-8") as file:
+            file.write(real.dumps(handshake))
+        os.replace(path + ".part", path)
+
+
+def _described(item):
+    module = item.getparent(pytest.Module)
+    return [
+        item.nodeid,
+        module.nodeid if module is not None else item.nodeid.split("::", 1)[0],
+        item.parent.nodeid if item.parent is not None else "",
+        is_repeatable(item),
+    ]
+
+
+def _with_numbers(request, items):
+    """The request with its ids looked up in this very collection; None where an id is gone."""
+    if not request["ids"]:
+        return dict(request, order=list(range(len(items))))
+    numbers = {}
+    for number, item in enumerate(items):
+        numbers.setdefault(item.nodeid, number)
+    return dict(request, order=[numbers.get(node_id) for node_id in request["ids"]])
+
+
+def _leave(config):
+    # Not the ordinary way out: it would write empty JUnit and HTML reports over the user's.
+    try:
+        config._ensure_unconfigure()
+    finally:
+        real.exit(0)

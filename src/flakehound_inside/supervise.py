@@ -1,0 +1,192 @@
+"""Wait for a forked process, within its limits, and leave nothing of it behind."""
+
+import os
+import signal
+
+from flakehound_inside.real import real
+
+_TICK_MS = 100
+_GRACE_S = 0.5
+_STACK_TIME_S = 0.2  # for faulthandler to write where a hanging test hangs
+
+
+def supervise(pid, limits, peer, reaper=False):
+    """How the process `pid` ended: code or signal, limit hit, what it used.
+
+    `peer` is the socket to whoever asked, or None; a word from it, or its death, ends the run.
+    A `reaper` also ends every other child it has; only a process that starts nothing else may be one.
+    """
+    began = real.clock()
+    waiter = _Waiter(pid, peer)
+    watch = _TestWatch(limits)
+    cut = ""
+    try:
+        while True:
+            ended = waiter.wait(_TICK_MS)
+            if ended is not None:
+                break
+            cut = _limit_hit(began, limits, watch) or (waiter.called_off and "cancelled") or ""
+            if cut:
+                ended = _put_down(pid, waiter, explain=cut != "cancelled")
+                break
+    finally:
+        waiter.close()
+    _signal_group(pid, signal.SIGKILL)
+    if reaper:
+        _sweep()
+    status, usage = ended
+    return _summary(status, usage, cut, real.clock() - began)
+
+
+def _summary(status, usage, cut, wall_s):
+    return {
+        "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+        "cut": cut,
+        "wall_s": wall_s,
+        "cpu_s": usage.ru_utime + usage.ru_stime,
+        "max_rss_bytes": usage.ru_maxrss * 1024,
+    }
+
+
+def _limit_hit(began, limits, watch):
+    now = real.clock()
+    if limits.get("run_limit_s") and now - began > limits["run_limit_s"]:
+        return "run limit"
+    if limits.get("test_limit_s") and now - watch.test_began(now) > limits["test_limit_s"]:
+        return "test limit"
+    return ""
+
+
+def _put_down(pid, waiter, explain):
+    if explain:
+        _signal(pid, signal.SIGUSR2)  # faulthandler prints every stack and lets the process go on
+        ended = waiter.wait(int(_STACK_TIME_S * 1000), once=True)
+        if ended is not None:
+            return ended
+    _signal_group(pid, signal.SIGKILL)
+    _signal(pid, signal.SIGKILL)
+    while True:
+        ended = waiter.wait(_TICK_MS)
+        if ended is not None:
+            return ended
+
+
+def _sweep():
+    """End whatever a test started and cut loose: such orphans come to the reaper."""
+    while True:
+        try:
+            orphan, _status, _usage = real.wait4(-1, os.WNOHANG)
+        except OSError:
+            return
+        if orphan == 0 and not _kill_orphans():
+            return
+
+
+def _kill_orphans():
+    me = real.getpid()
+    try:
+        listing = real.open("/proc/%d/task/%d/children" % (me, me), os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        orphans = [int(number) for number in real.read(listing, 65536).split()]
+    finally:
+        real.close(listing)
+    for orphan in orphans:
+        _signal(orphan, signal.SIGKILL)
+    if orphans:
+        real.sleep(0.001)
+    return bool(orphans)
+
+
+def _signal(pid, number):
+    try:
+        real.kill(pid, number)
+    except OSError:
+        pass
+
+
+def _signal_group(pid, number):
+    try:
+        real.killpg(pid, number)
+    except OSError:
+        pass
+
+
+class _TestWatch:
+    """When the test that runs now began, read from the event log."""
+
+    def __init__(self, limits):
+        self._path = limits["events"]
+        self._limited = bool(limits.get("test_limit_s"))
+        self._offset = 0
+        self._began = real.clock() + limits.get("collection_limit_s", 0.0)
+        self._tail = b""
+
+    def test_began(self, now):
+        if not self._limited:
+            return now
+        for line in self._new_lines():
+            if line[:2] == b"s ":
+                self._began = float(line.split()[2])
+            elif line[:2] in (b"e ", b"B "):
+                self._began = now
+        return self._began
+
+    def _new_lines(self):
+        try:
+            file = real.open(self._path, os.O_RDONLY)
+        except OSError:
+            return []
+        try:
+            chunk = real.pread(file, 1 << 24, self._offset)
+        finally:
+            real.close(file)
+        self._offset += len(chunk)
+        lines = (self._tail + chunk).split(b"\n")
+        self._tail = lines.pop()
+        return lines
+
+
+class _Waiter:
+    """Notices the end of a process at once where the system can tell, by asking again where not."""
+
+    def __init__(self, pid, peer):
+        self._pid = pid
+        self._peer = peer
+        self.called_off = False
+        self._pidfd = None
+        self._poll = real.poll()
+        if real.pidfd_open is not None:
+            try:
+                self._pidfd = real.pidfd_open(pid)
+                self._poll.register(self._pidfd, 1)
+            except OSError:
+                self._pidfd = None
+        if peer is not None:
+            self._poll.register(peer.fileno(), 1)
+        self._nap_ms = 1
+
+    def wait(self, milliseconds, once=False):
+        """(status, usage) when the process has ended, None after `milliseconds` or a word from the peer."""
+        waited = 0
+        while True:
+            pid, status, usage = real.wait4(self._pid, os.WNOHANG)
+            if pid:
+                return status, usage
+            if waited >= milliseconds or (self.called_off and not once):
+                return None
+            step = milliseconds - waited if self._pidfd is not None else min(self._nap_ms, milliseconds)
+            self._nap_ms = min(self._nap_ms * 2, 20)
+            ready = self._poll.poll(step)
+            if self._peer is not None and any(fd == self._peer.fileno() for fd, _event in ready):
+                self.called_off = True
+                self._poll.unregister(self._peer.fileno())
+                self._peer = None
+                return None
+            waited += step if not ready else 0
+
+    def close(self):
+        if self._pidfd is not None:
+            real.close(self._pidfd)
