@@ -18,8 +18,14 @@ def main(settings_path, pytest_args):
 
     with open(settings_path, encoding="utf-8") as file:
         settings = real.loads(file.read())
+    watch = None
+    if settings.get("watch"):
+        from flakehound_inside.watch import WriteWatch
+
+        watch = WriteWatch(settings["watch"], settings["ours"])
+        watch.start()
     quiet = Quiet(settings.get("keep_plugins", ()))
-    return pytest.main(pytest_args, plugins=[quiet, HuntSession(settings, quiet)])
+    return pytest.main(pytest_args, plugins=[quiet, HuntSession(settings, quiet, watch)])
 
 
 def _look_like_python_m_pytest(pytest_args):

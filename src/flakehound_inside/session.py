@@ -20,7 +20,8 @@ _COLLECTION_ERROR_LIMIT = 4000
 class HuntSession:
     """The pytest plugin that takes over when the tests would start."""
 
-    def __init__(self, settings, quiet):
+    def __init__(self, settings, quiet, watch=None):
+        self._watch = watch
         self._settings = settings
         self._quiet = quiet
         self._errors = []
@@ -47,6 +48,8 @@ class HuntSession:
         if fatal or not session.items:
             return True
         child = Child(session, Recorder(None), saved_state())
+        if self._watch is not None:
+            self._watch.phase = "tests"
         if self._settings["mode"] == "once":
             child.run_in_this_process(_with_numbers(self._settings["request"], session.items))
         if not against or self._settings.get("force_fork"):

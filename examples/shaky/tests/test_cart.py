@@ -42,9 +42,9 @@ class RemovalTest(unittest.TestCase):
     def test_removed_item_is_gone(self):
         """Steady."""
         self.cart.remove("tea")
-        self.assertEqual(self.cart.quantities, {})
+        assert self.cart.quantities == {}
 
     def test_missing_item_cannot_be_removed(self):
         """Steady."""
-        with self.assertRaises(KeyError):
+        with pytest.raises(KeyError):
             self.cart.remove("honey")

@@ -13,7 +13,8 @@ from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting, Suite
 from flakehound.core.records import RunRecord
 
-SHORT_ORDER = 4  # every position of a run up to this long can be asked for by its exact prefix
+
+SHORT_PREFIX = 3  # prefixes up to this long can be listed, not only asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,8 @@ class History:
         self._after: dict[tuple[int, NodeId], list[Sighting]] = defaultdict(list)
         self._failures: dict[NodeId, list[Sighting]] = defaultdict(list)
         self._first_pass: dict[NodeId, Sighting] = {}
+        self._last_forked_pass_s: dict[NodeId, float] = {}
+        self._short: dict[NodeId, set[Order]] = defaultdict(set)
         self._orders: Counter[int] = Counter()
         self._touched: Counter[NodeId] = Counter()
         self._slowest_s: dict[NodeId, float] = {}
@@ -69,24 +72,30 @@ class History:
         self.records.append(record)
         seen: set[NodeId] = set()
         prefix = _EMPTY
-        short = len(record.order) <= SHORT_ORDER
-        final = len(record.order) - 1
         for place, (test, outcome) in enumerate(zip(record.order, record.outcomes, strict=True)):
             if outcome is not Outcome.NOT_RUN:
                 setting = setting_at(record, place, again=test in seen)
                 self._count(test, setting, record, outcome)
                 self._time(test, record.durations_s[place])
-                if short or place == final or outcome.is_failure:
+                if is_whole(record, place):
                     sighting = Sighting(outcome=outcome, record=record, place=place)
                     self._after[(prefix, test)].append(sighting)
+                    if 0 < place <= SHORT_PREFIX:
+                        self._short[test].add(record.order[:place])
                     if outcome.is_failure:
                         self._failures[test].append(sighting)
-                if outcome.is_pass and test not in self._first_pass:
-                    self._first_pass[test] = Sighting(outcome=outcome, record=record, place=place)
+                if outcome.is_pass:
+                    self._note_pass(test, record, place)
             seen.add(test)
             self._touched[test] += 1
             prefix = hash((prefix, test))
         self._orders[prefix] += 1
+
+    def _note_pass(self, test: NodeId, record: RunRecord, place: int) -> None:
+        if test not in self._first_pass:
+            self._first_pass[test] = Sighting(outcome=record.outcomes[place], record=record, place=place)
+        if record.isolation is Isolation.FORK:
+            self._last_forked_pass_s[test] = max(record.started_s, self._last_forked_pass_s.get(test, 0.0))
 
     def _count(self, test: NodeId, setting: Setting, record: RunRecord, outcome: Outcome) -> None:
         if not (outcome.is_failure or outcome.is_pass):
@@ -137,6 +146,11 @@ class History:
         ]
         return Tally(n=len(told), failed=sum(told))
 
+    def short_prefixes(self, test: NodeId) -> list[Order]:
+        """The few-test prefixes after which it was seen, most often seen first."""
+        found = self._short.get(test, ())
+        return sorted(found, key=lambda prefix: (-self.tally_after(prefix, test).n, len(prefix), prefix))
+
     def failures_of(self, test: NodeId) -> list[Sighting]:
         """Every failure of `test`, oldest first."""
         return self._failures.get(test, [])
@@ -148,6 +162,10 @@ class History:
     def first_pass_of(self, test: NodeId) -> Sighting | None:
         """The first time it passed, None when it never did."""
         return self._first_pass.get(test)
+
+    def last_forked_pass_s(self, test: NodeId) -> float | None:
+        """When the latest forked run started in which it passed; None when it never did."""
+        return self._last_forked_pass_s.get(test)
 
     def mentions_of(self, test: NodeId) -> int:
         """How often any run's order named it, whether it ran or not; grows with every new fact about it."""
@@ -180,13 +198,22 @@ def chain(prefix: Sequence[NodeId]) -> int:
 def setting_at(record: RunRecord, place: int, *, again: bool) -> Setting:
     """What the execution at `place` counts as.
 
-    The first test of any process ran alone so far, whatever follows it. A second execution in one
-    process is a repetition. Everything else counts as the run was meant.
+    A second execution in one process is a repetition. Alone is a test that nothing precedes and nothing
+    follows: the teardown of a class or module runs with the last test that needs it, so a test that passes
+    before others may fail by itself. A repetition that passed had that teardown too.
     """
     if again:
         return Setting.REPEATED
-    if place == 0 and record.setting is not Setting.ORIGINAL:
-        return Setting.ALONE
+    if place == 0 and is_whole(record, place):
+        return Setting.ORIGINAL if record.setting is Setting.ORIGINAL else Setting.ALONE
     if record.setting in (Setting.ALONE, Setting.REPEATED):
         return Setting.PROBE
     return record.setting
+
+
+def is_whole(record: RunRecord, place: int) -> bool:
+    """Whether the execution would have ended the same had it been the last of its process."""
+    if place == len(record.order) - 1 or record.outcomes[place].is_failure:
+        return True
+    rest = record.order[place + 1 :]
+    return len(rest) == 1 and rest[0] == record.order[place] and record.outcomes[-1].is_pass

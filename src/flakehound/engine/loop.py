@@ -136,6 +136,8 @@ class Loop:
             plan = replace(plan, seed=self._rng.randrange(2**32))
         if plan.isolation is Isolation.SPAWN and plan.hash_seed is None:
             plan = replace(plan, hash_seed=self._opened.hash_seed)
+        if guard is not None:
+            (guard.before_spawn if plan.isolation is Isolation.SPAWN else guard.before_fork)()
         self._pool.submit(plan, self._limits())
 
     def _limits(self) -> Limits:
@@ -156,9 +158,6 @@ class Loop:
         self._keep(records)
         for record in records:
             self._history.add(record)
-        guard = self._opened.guard
-        if guard is not None and guard.active:
-            guard.put_back()
 
     def _count(self, records: Sequence[RunRecord]) -> None:
         self.spent.processes += len(records)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from flakehound.engine.launch import Target
 from flakehound.engine.limits import Limits
 from flakehound.engine.pool import Pool
 from flakehound.engine.spawn import Spawner
-from flakehound.engine.tree import TreeGuard
+from flakehound.engine.files import FileGuard
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class OpenSuite:
     suite_s: float  # one whole plain run: interpreter, collection, tests
     reference: tuple[RunRecord, ...] = ()
     notes: list[str] = field(default_factory=list)  # what the user should know about how we run
-    guard: TreeGuard | None = None
+    guard: FileGuard | None = None
     server: ForkServer | None = None
     spawner: Spawner | None = None
 
@@ -59,16 +59,18 @@ class OpenSuite:
         self.pool.close()
         if self.server is not None:
             self.server.close()
-        if self.guard is not None and self.guard.active:
-            self.guard.put_back()
+        if self.guard is not None:
+            self.guard.before_spawn()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class _Reference(threading.Thread):
     """The suite once as plain pytest would run it, in a new interpreter."""
 
-    def __init__(self, spawner: Spawner, hash_seed: int, limits: Limits) -> None:
+    def __init__(self, spawner: Spawner, hash_seed: int, limits: Limits, notes: Path) -> None:
         super().__init__(name="flakehound-reference", daemon=True)
+        self.notes = notes  # what it wrote, see flakehound_inside.watch
+        notes.mkdir(parents=True)
         self._spawner, self._hash_seed, self._limits = spawner, hash_seed, limits
         self.records: list[RunRecord] = []
         self.handshake: Handshake | None = None
@@ -85,7 +87,7 @@ class _Reference(threading.Thread):
         )
         began = time.monotonic()
         try:
-            self.records, self.handshake = self._spawner.run_single(plan, self._limits, ())
+            self.records, self.handshake = self._spawner.run_single(plan, self._limits, (), watch=self.notes)
         except FlakehoundError as error:
             self.error = error
         self.wall_s = time.monotonic() - began
@@ -118,9 +120,9 @@ def _open(
     with_reference: bool,
     folder: Path,
 ) -> OpenSuite:
-    guard = TreeGuard(target.cwd, folder / "tree") if with_reference else None
+    guard = FileGuard(target.cwd, folder / "files") if with_reference else None
     spawner = Spawner(target, folder / "n")
-    reference = _Reference(spawner, hash_seed, limits)
+    reference = _Reference(spawner, hash_seed, limits, folder / "watch")
     began = time.monotonic()
     server = None
     if isolation is not Isolation.SPAWN:
@@ -161,7 +163,8 @@ def _open(
         server=server,
         spawner=spawner,
     )
-    _protect_tree(opened)
+    if guard is not None:
+        _protect_files(opened, guard, reference.notes / "writes")
     return opened
 
 
@@ -197,12 +200,17 @@ def _notes_on_plugins(handshake: Handshake) -> list[str]:
     return [f"switched off {name}: {why}" for name, why in sorted(handshake.switched_off.items())]
 
 
-def _protect_tree(opened: OpenSuite) -> None:
-    if opened.guard is None:
+def _protect_files(opened: OpenSuite, guard: FileGuard, notes: Path) -> None:
+    """Decide whether runs share files, and make them start from the same ones."""
+    guard.learn(notes)
+    if not guard.active:
         return
-    changed: Sequence[str] = opened.guard.notice()
-    if changed:
-        opened.notes.append(
-            f"the suite writes into its own tree ({', '.join(changed[:3])}): "
-            "runs go one at a time and the files are put back after each"
-        )
+    guard.before_spawn()
+    if opened.server is not None:
+        if guard.at_collection:
+            opened.replace_server()
+        guard.remember_collected()
+    names = ", ".join(os.path.relpath(path, opened.target.cwd) for path in guard.written[:3])
+    opened.notes.append(
+        f"the suite writes lasting files ({names}): runs go one at a time and the files are put back before each"
+    )

@@ -44,21 +44,30 @@ class Spawner:
         return records
 
     def run_single(
-        self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]
+        self, plan: RunPlan, limits: Limits, self_seeded: Collection[str], watch: Path | None = None
     ) -> tuple[list[RunRecord], Handshake]:
-        """Run one order; an empty order means the whole suite as collected."""
+        """Run one order; an empty order means the whole suite as collected.
+
+        With `watch`, the lasting files it writes are noted and saved in that folder.
+        """
         folder = self._folder / f"n{next(self._serial)}"
         folder.mkdir(parents=True)
         try:
-            return self._run_in(folder, plan, limits, self_seeded)
+            return self._run_in(folder, plan, limits, self_seeded, watch)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run_in(
-        self, folder: Path, plan: RunPlan, limits: Limits, self_seeded: Collection[str]
+        self, folder: Path, plan: RunPlan, limits: Limits, self_seeded: Collection[str], watch: Path | None
     ) -> tuple[list[RunRecord], Handshake]:
         request = self._request(folder, plan, limits, self_seeded)
-        settings = {"mode": "once", "handshake": str(folder / "suite.json"), "request": request}
+        settings = {
+            "mode": "once",
+            "handshake": str(folder / "suite.json"),
+            "request": request,
+            "watch": str(watch) if watch else None,
+            "ours": str(self._folder.parent),
+        }
         began = time.time()
         process = start(
             self._target, settings, folder=folder, output=folder / "output", hash_seed=plan.hash_seed

@@ -114,7 +114,6 @@ class Agenda:
 
     def conclude(self) -> list[Finding]:
         """The findings as they stand, with every confirmed further polluter, setter and cleaner."""
-        self._cache.clear()
         findings = self.findings()
         Completion(self._history, findings, self._hood.original_order, self._options.isolation).confirm()
         return findings

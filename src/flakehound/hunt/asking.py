@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flakehound.core.history import History, Tally
+from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 
 
@@ -54,6 +55,14 @@ class Asker:
         if test_n < times:
             plan = RunPlan(order=order, why=why, setting=Setting.ORIGINAL, isolation=self.isolation)
             raise Need([plan] * (times - test_n))
+
+    def in_new_interpreters(self, test: NodeId, *, times: int, why: str) -> Tally:
+        """Outcomes alone in new interpreters, at least `times` of them."""
+        seen = self.history.tally(test, Setting.ALONE, Setting.ORIGINAL, isolation=Isolation.SPAWN)
+        if seen.n < times:
+            plan = RunPlan(order=(test,), why=why, setting=Setting.ALONE, isolation=Isolation.SPAWN)
+            raise Need([plan] * (times - seen.n))
+        return seen
 
     def _seen(self, order: Order, undisturbed: bool) -> Tally:
         return self.history.tally_after(order[:-1], order[-1], disturbed=False if undisturbed else None)

@@ -32,10 +32,35 @@ class NodInquiry:
         if not proof:
             self._seek_undisturbed_failure(failures)
             return
+        if self._only_ages(failures):
+            return
         self._finding.kind = Kind.NOD
         self._finding.evidence.insert(0, self._counts())
         self._finding.replay = best_replay(self._history, self._test)
         self._what_decides(failures)
+
+    def _only_ages(self, failures: list[Sighting]) -> bool:
+        """Whether the failures come from forking an old session: values computed at import, such as the time.
+
+        Then every failure is a fork and younger than every pass, and new interpreters pass.
+        """
+        forked = [s for s in failures if s.record.isolation is Isolation.FORK]
+        last_pass = self._history.last_forked_pass_s(self._test)
+        if len(forked) < len(failures) or not forked or last_pass is None:
+            return False
+        if last_pass > min(s.record.started_s for s in forked):
+            return False
+        why = f"does {self._test} fail in a new interpreter too?"
+        fresh = Asker(history=self._history, isolation=Isolation.SPAWN)
+        seen = fresh.in_new_interpreters(self._test, times=SAME_SEED_RUNS, why=why)
+        latest = Asker(history=self._history).last_of((self._test,), times=SAME_SEED_RUNS, why=why)
+        if seen.failed or not latest.failed:
+            return False
+        self._finding.kind = Kind.UNRESOLVED
+        self._finding.evidence.insert(
+            0, f"fails only in forks of an ageing session, passed {seen.n} of {seen.n} in new interpreters"
+        )
+        return True
 
     def _counts(self) -> str:
         seen = clean_tally(self._history, self._test)

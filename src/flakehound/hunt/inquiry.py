@@ -60,9 +60,9 @@ class Inquiry:
         if original.failed and alone.failed:
             self._always_fails()
         elif alone.failed:
-            self._brittle(self._prefix_in_original())
+            self._brittle([self._prefix_in_original(), *self._groups_of_others()])
         elif original.failed:
-            self._victim(self._prefix_in_original(), "in the original order")
+            self._victim_in_original()
         else:
             self._fails_elsewhere()
 
@@ -85,8 +85,19 @@ class Inquiry:
         if passed is None:
             self.finding.kind = Kind.FAILING
             return
-        prefix = passed.record.order[: passed.place]
-        self._brittle(prefix)
+        self._brittle([passed.record.order[: passed.place], *self._groups_of_others()])
+
+    def _groups_of_others(self) -> list[Order]:
+        """Where a state-setter may be that comes later in the original order, before a shared teardown."""
+        others = tuple(t for t in self._hood.original_order if t != self._test)
+        same_class, same_file = self._hood.near(self._test, others)
+        return [same_class, same_file, others, *((other,) for other in same_file)]
+
+    def _victim_in_original(self) -> None:
+        prefix = self._prefix_in_original()
+        why = f"does {self._test} fail after the tests before it?"
+        if self._ask.last_of((*prefix, self._test), why=why).failed:
+            self._victim(prefix, "in the original order")
 
     def _fails_elsewhere(self) -> None:
         sighting = self._shortest_failure()
@@ -137,7 +148,16 @@ class Inquiry:
             return [effect(seen) for seen in self._ask.each_last_of(orders, times=trials, why=why)]
 
         near = self._hood.near(self._test, prefix)
-        return shrink(prefix, decides, guesses_for(self._test, prefix, self._known, near))
+        guesses = guesses_for(self._test, prefix, self._known, near)
+        return shrink(prefix, decides, [*self._known_to_decide(prefix, effect), *guesses])
+
+    def _known_to_decide(self, prefix: Order, effect: Callable[[Tally], bool]) -> list[Order]:
+        """Short lists that had the effect before, best proven first: a search never changes its mind."""
+        return [
+            short
+            for short in self._history.short_prefixes(self._test)
+            if self._test not in short and effect(self._history.tally_after(short, self._test))
+        ]
 
     def _confirmations(self, order: Order) -> int:
         cheap = sum(self._history.mean_s(test) for test in order) < CHEAP_RUN_S
@@ -170,9 +190,10 @@ class Inquiry:
         if clean.failed or (after + clean).is_mixed:
             NodInquiry(self._ask, self._history, self.finding).pursue()
 
-    def _brittle(self, prefix: Order) -> None:
+    def _brittle(self, prefixes: Sequence[Order]) -> None:
         finding = self.finding
-        if not prefix:
+        prefix = self._first_that_helps(prefixes)
+        if prefix is None:
             return
         finding.kind = Kind.BRITTLE
         finding.evidence.append("fails alone, passes after other tests")
@@ -193,6 +214,15 @@ class Inquiry:
         finding.evidence[:] = [f"failed {_of(alone)} alone, passed {after.passed} of {after.n} after {_names(minimal)}"]
         finding.causes.append(LikelyCause(cause=Cause.TEST_ORDER, evidence=finding.evidence[0]))
         finding.replay = Replay(order=(self._test,), failed=alone.failed, runs=alone.n)
+
+    def _first_that_helps(self, prefixes: Sequence[Order]) -> Order | None:
+        """The first list of earlier tests after which the test passes."""
+        for prefix in prefixes:
+            why = f"does {self._test} pass after other tests?"
+            seen = self._ask.last_of((*prefix, self._test), why=why) if prefix else Tally()
+            if seen.n and not seen.failed:
+                return prefix
+        return None
 
     def _non_idempotent(self) -> None:
         finding, twice = self.finding, (self._test, self._test)

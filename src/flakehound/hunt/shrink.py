@@ -21,7 +21,7 @@ def shrink(earlier: Order, decides: Decides, guesses: Iterable[Order] = ()) -> O
     `guesses` are sublists worth trying before halving; one that has the effect is shrunk further.
     """
     for guess in guesses:
-        if 0 < len(guess) < len(earlier) and decides([guess])[0]:
+        if guess and guess != earlier and decides([guess])[0]:
             return shrink(guess, decides)
     return _delta_debug(earlier, decides)
 

@@ -106,7 +106,7 @@ def _way_around(path: Path, blocked: Path) -> str:
     if found.st_uid == os.geteuid() and not _owner_may_use(found.st_mode):
         return shlex.join(["chmod", "u+rwX", "--", str(blocked)])
     project = path.absolute().parent.parent.name or "project"
-    return _hunt_into(Path(tempfile.gettempdir()) / f"flakehound-{project}" / "flakehound.db")
+    return _hunt_into(Path(tempfile.gettempdir()) / f"flakehound-{os.geteuid()}-{project}" / "flakehound.db")
 
 
 def _owner_may_use(mode: int) -> bool:

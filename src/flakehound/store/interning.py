@@ -42,6 +42,11 @@ class Interner:
         fields = json.dumps(asdict(kept), ensure_ascii=False, sort_keys=True)
         return self._row("failure", digest_of(encoded(fields)), _failure_columns(kept))
 
+    def copy(self, table: str, row: sqlite3.Row, **changes: _Column) -> int:
+        """The row that says what `row` of another store says."""
+        columns = {name: value for name, value in dict(row).items() if name not in ("id", "digest")}
+        return self._row(table, row["digest"], columns | changes)
+
     def _row(self, table: str, digest: bytes, columns: Mapping[str, _Column]) -> int:
         key = (table, columns.get("part"), digest)
         if key not in self._known:

@@ -6,8 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
-from flakehound.store.interning import Interner, failure_from, insertion, suite_from
-from flakehound.store.packing import text_of
+from flakehound.store.interning import Interner, insertion
 from flakehound.store.writer import add_part, add_runs, next_run_id
 
 
@@ -31,6 +30,7 @@ class Merger:
         self._target = target
         self._interner = Interner(target)
         self._parts: dict[int, int] = {}  # source id -> target id
+        self._copies: dict[tuple[str, int], int] = {}  # table and source id -> target id
         self._run_id = next_run_id(target)
 
     def merged(self) -> MergeCount:
@@ -52,8 +52,7 @@ class Merger:
         here = self._target.execute("SELECT id FROM session WHERE uuid = ?", (row["uuid"],)).fetchone()
         if here:
             return here["id"], False
-        suite = self._interner.suite(suite_from(self._source_row("suite", row["suite"])))
-        columns = dict(row) | {"id": None, "suite": suite}
+        columns = dict(row) | {"id": None, "suite": self._copied("suite", row["suite"])}
         added = self._target.execute(insertion("session", tuple(columns)), columns).lastrowid
         assert added is not None
         return added, True
@@ -87,32 +86,29 @@ class Merger:
             "id": self._run_id,
             "session": target_session,
             "part": self._parts[row["part"]],
-            "why": self._text(row["why"]),
-            "ended": None if row["ended"] is None else self._text(row["ended"]),
-            "stored_order": None if row["stored_order"] is None else self._order(row["stored_order"]),
+            "why": self._copied("text", row["why"]),
+            "ended": self._copied("text", row["ended"]),
+            "stored_order": self._copied("stored_order", row["stored_order"]),
         }
         add_runs(self._target, [columns], self._failing(row["id"]))
         self._run_id += 1
 
-    def _failing(self, source_run: int) -> list[dict[str, int]]:
+    def _failing(self, source_run: int) -> list[dict[str, Any]]:
         rows = self._source.execute("SELECT * FROM failing WHERE run = ?", (source_run,)).fetchall()
         return [
-            {"run": self._run_id, "place": row["place"], "failure": self._failure(row["failure"])}
+            dict(row) | {"run": self._run_id, "failure": self._copied("failure", row["failure"])}
             for row in rows
         ]
 
-    def _text(self, source_id: int) -> int:
-        return self._interner.text(text_of(self._source_row("text", source_id)["content"]))
-
-    def _order(self, source_id: int) -> int:
-        row = self._source_row("stored_order", source_id)
-        return self._interner.order(self._parts[row["part"]], row["numbers"])
-
-    def _failure(self, source_id: int) -> int:
-        return self._interner.failure(failure_from(self._source_row("failure", source_id)))
-
-    def _source_row(self, table: str, row_id: int) -> Any:
-        return self._source.execute(f"SELECT * FROM {table} WHERE id = ?", (row_id,)).fetchone()
+    def _copied(self, table: str, source_id: int | None) -> int | None:
+        if source_id is None:
+            return None
+        key = (table, source_id)
+        if key not in self._copies:
+            row = self._source.execute(f"SELECT * FROM {table} WHERE id = ?", (source_id,)).fetchone()
+            part = {"part": self._parts[row["part"]]} if table == "stored_order" else {}
+            self._copies[key] = self._interner.copy(table, row, **part)
+        return self._copies[key]
 
     def _endings(self, source_id: int, target_id: int) -> None:
         for row in self._source.execute("SELECT * FROM ending WHERE session = ?", (source_id,)):

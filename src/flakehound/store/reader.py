@@ -24,6 +24,7 @@ from flakehound.store.packing import (
 from flakehound.store.whys import filled
 
 CHUNK = 256  # runs read at once; no read lock is held between two chunks, so writers can tidy their log
+MOST_PARAMETERS = 500  # of one query; SQLite before 3.32 takes no more than 999
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -59,10 +60,19 @@ class RunReader:
         query = """SELECT failing.* FROM failing JOIN run ON run.id = failing.run
                    WHERE failing.run BETWEEN ? AND ? AND run.session = ?"""
         found: dict[int, dict[int, Failure]] = {}
-        for row in self._connection.execute(query, (first, last, self._session_id)).fetchall():
-            failure = _remembered(self._failures, row["failure"], self._failure)
-            found.setdefault(row["run"], {})[row["place"]] = failure
+        rows = self._connection.execute(query, (first, last, self._session_id)).fetchall()
+        self._learn_failures({row["failure"] for row in rows} - self._failures.keys())
+        for row in rows:
+            found.setdefault(row["run"], {})[row["place"]] = self._failures[row["failure"]]
         return found
+
+    def _learn_failures(self, unknown: set[int]) -> None:
+        # One query per failure would double the time to load a suite where much fails.
+        ids = sorted(unknown)
+        for start in range(0, len(ids), MOST_PARAMETERS):
+            some = ids[start : start + MOST_PARAMETERS]
+            query = f"SELECT * FROM failure WHERE id IN ({', '.join('?' * len(some))})"
+            self._failures |= {row["id"]: failure_from(row) for row in self._connection.execute(query, some)}
 
     def _record(self, row: sqlite3.Row, failures: dict[int, Failure]) -> RunRecord:
         order = self._order(row)
@@ -110,10 +120,6 @@ class RunReader:
     def _text(self, text_id: int) -> str:
         row = self._connection.execute("SELECT content FROM text WHERE id = ?", (text_id,)).fetchone()
         return text_of(row["content"])
-
-    def _failure(self, failure_id: int) -> Failure:
-        row = self._connection.execute("SELECT * FROM failure WHERE id = ?", (failure_id,)).fetchone()
-        return failure_from(row)
 
 
 def _remembered(known: dict[_Key, _Value], key: _Key, fetched: Callable[[_Key], _Value]) -> _Value:

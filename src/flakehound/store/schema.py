@@ -17,7 +17,9 @@ class Schema:
 
     version: int  # kept in PRAGMA user_version; 0 is an empty file
     sql: str
-    migrations: Mapping[int, str] = field(default_factory=dict)  # from this version to the next one
+    migrations: Mapping[int, str] = field(
+        default_factory=dict
+    )  # from this version to the next one; a new line per statement
 
 
 TABLES = """

@@ -110,7 +110,7 @@ def next_run_id(connection: sqlite3.Connection) -> int:
 
 
 def add_runs(
-    connection: sqlite3.Connection, rows: Sequence[Mapping[str, Any]], failing: Sequence[Mapping[str, int]]
+    connection: sqlite3.Connection, rows: Sequence[Mapping[str, Any]], failing: Sequence[Mapping[str, Any]]
 ) -> None:
     """Insert rows of runs, and of the tests that failed in them."""
     if rows:

@@ -1,0 +1,187 @@
+"""Keep runs independent when a suite writes lasting files: note them, put them back before every run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MOST_FILES = 20_000
+MOST_BYTES = 100_000_000
+# Caches and environments: written by tools, never read as data by tests.
+_PASSED_OVER = frozenset(
+    {".git", ".hg", ".svn", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox",
+     ".nox", ".venv", "venv", "node_modules", ".flakehound", ".benchmarks", ".eggs", ".cache"}
+)  # fmt: skip
+
+Stamp = tuple[int, int, int]  # size, time of change in ns, mode
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """Some paths as they were at one moment."""
+
+    saved: dict[str, Path | None] = field(default_factory=dict)  # None: a folder
+    absent: set[str] = field(default_factory=set)
+    stamps: dict[str, Stamp | None] = field(default_factory=dict)
+
+    def put_back(self) -> None:
+        """Make every path what it was."""
+        for path, copy in self.saved.items():
+            if copy is None:
+                os.makedirs(path, exist_ok=True)
+            elif stamp_of(path) != self.stamps.get(path):
+                with contextlib.suppress(OSError):
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    shutil.copy2(copy, path)
+        for path in sorted(self.absent, key=len, reverse=True):
+            remove(path)
+
+
+def take_snapshot(paths: Sequence[str], folder: Path) -> Snapshot:
+    """Copy the paths as they are now."""
+    snapshot = Snapshot()
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, path in enumerate(paths):
+        if os.path.isfile(path):
+            copy = folder / str(number)
+            shutil.copy2(path, copy)
+            snapshot.saved[path] = copy
+            snapshot.stamps[path] = stamp_of(path)
+        elif os.path.isdir(path):
+            snapshot.saved[path] = None
+        else:
+            snapshot.absent.add(path)
+    return snapshot
+
+
+class FileGuard:
+    """The lasting files of one suite: as they were at first, and as collection leaves them."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = root
+        self._folder = folder
+        self.active = False  # the suite writes lasting files: one run at a time, files put back before each
+        self.written: list[str] = []
+        self.at_collection: list[str] = []  # written while modules were imported
+        self._tree = dict(_files(root))
+        self._guards_tree = len(self._tree) <= MOST_FILES and sum(s[0] for s in self._tree.values()) <= MOST_BYTES
+        self._pristine = Snapshot()
+        self._collected: Snapshot | None = None
+        if self._guards_tree:
+            self._copy_tree()
+
+    def _copy_tree(self) -> None:
+        for path in self._tree:
+            copy = self._folder / "tree" / path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(OSError):
+                shutil.copy2(self._root / path, copy, follow_symlinks=False)
+
+    def learn(self, notes: Path) -> None:
+        """Take in what the watched run wrote, in the tree and elsewhere."""
+        for phase, saved, path in _read_notes(notes):
+            self.written.append(path)
+            if phase == "collection":
+                self.at_collection.append(path)
+            if saved == "folder":
+                self._pristine.saved[path] = None
+            elif saved:
+                self._pristine.saved[path] = Path(saved)
+                self._pristine.stamps[path] = stamp_of(saved)
+            else:
+                self._pristine.absent.add(path)
+        for path in self._changed_in_tree():
+            self._learn_from_tree(path)
+        self.active = bool(self.written)
+
+    def _learn_from_tree(self, path: str) -> None:
+        full = str(self._root / path)
+        if full in self.written:
+            return
+        self.written.append(full)
+        if path in self._tree:
+            self._pristine.saved[full] = self._folder / "tree" / path
+            self._pristine.stamps[full] = self._tree[path]
+        else:
+            self._pristine.absent.add(full)
+
+    def _changed_in_tree(self) -> list[str]:
+        if not self._guards_tree:
+            return []
+        now = dict(_files(self._root))
+        changed = [path for path, stamp in now.items() if self._tree.get(path) != stamp]
+        return changed + [path for path in self._tree if path not in now]
+
+    def remember_collected(self) -> None:
+        """What a fresh collection leaves is what every forked run starts from."""
+        self._collected = take_snapshot(self.written, self._folder / "collected")
+
+    def before_fork(self) -> None:
+        """Put the files to where collection left them."""
+        if self.active:
+            self._remove_new_in_tree()
+            (self._collected or self._pristine).put_back()
+
+    def before_spawn(self) -> None:
+        """Put the files to where they were before anything ran."""
+        if self.active:
+            self._remove_new_in_tree()
+            self._pristine.put_back()
+
+    def _remove_new_in_tree(self) -> None:
+        known = set(self.written)
+        for path in self._changed_in_tree():
+            full = str(self._root / path)
+            if full not in known and path not in self._tree:
+                remove(full)
+
+
+def _read_notes(path: Path) -> Iterator[tuple[str, str, str]]:
+    if not path.exists():
+        return
+    for line in path.read_text(errors="replace").splitlines():
+        with contextlib.suppress(ValueError):
+            phase, saved, written = json.loads(line)
+            yield phase, saved, written
+
+
+def stamp_of(path: str | Path) -> Stamp | None:
+    """Size, time of change and mode; None when there is no such file."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns, status.st_mode
+
+
+def remove(path: str) -> None:
+    """Remove a file, or a folder if it is empty."""
+    with contextlib.suppress(OSError):
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.rmdir(path)
+        else:
+            os.unlink(path)
+
+
+def _files(root: Path) -> Iterator[tuple[str, Stamp]]:
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = list(os.scandir(root / folder))
+        except OSError:
+            continue
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _PASSED_OVER and not os.path.exists(f"{entry.path}/pyvenv.cfg"):
+                    waiting.append(path)
+            elif not entry.name.endswith((".pyc", ".coverage")):
+                stamp = stamp_of(entry.path)
+                if stamp is not None:
+                    yield path, stamp

@@ -1,0 +1,1 @@
+"""Tell what was found: text for people, JSON for tools."""

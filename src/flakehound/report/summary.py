@@ -1,0 +1,58 @@
+"""What a report is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flakehound.core.verdicts import Kind, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteFacts:
+    """The suite that was hunted."""
+
+    tests: int
+    original_order_s: float  # one run of all tests in the original order, without start and collection
+    python: str
+    pytest: str
+    commit: str | None  # None: no git
+    rootdir: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpentFacts:
+    """What the hunt cost."""
+
+    wall_s: float
+    cpu_s: float
+    test_runs: int
+    processes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunted:
+    """One finished (or interrupted) hunt, ready to be told."""
+
+    verdicts: tuple[Verdict, ...]  # every test, original order
+    suite: SuiteFacts
+    spent: SpentFacts
+    seed: int
+    runs: Mapping[str, int] = field(default_factory=dict)  # setting -> whole runs made
+    notes: tuple[str, ...] = ()  # how we ran: switched-off plugins, isolation, files
+    pairs: str = ""  # exact, grouped, or empty when no pairs were run
+    complete: bool = True  # False: the time ran out or the user interrupted
+    interrupted: bool = False
+    cwd: str = "."
+    python_path: str = "python"  # the suite's interpreter, as the user named it
+    pytest_args: tuple[str, ...] = ()  # the user's own
+    store: str | None = None  # path of the store when it is not the default one
+
+    def of_kind(self, *kinds: Kind) -> list[Verdict]:
+        """The verdicts of the named kinds."""
+        return [verdict for verdict in self.verdicts if verdict.kind in kinds]
+
+    @property
+    def flaky(self) -> list[Verdict]:
+        """The tests proven flaky."""
+        return [verdict for verdict in self.verdicts if verdict.kind.is_flaky]
