@@ -31,7 +31,7 @@ def opened(path: Path, *, create: bool) -> sqlite3.Connection:
 
 
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:
-    """Read the whole file for damage: seconds for a gigabyte."""
+    """Read the whole file for damage; too slow for every opening."""
     with errors_told(path):
         found = str(connection.execute("PRAGMA quick_check(1)").fetchone()["quick_check"])
     if found != "ok":

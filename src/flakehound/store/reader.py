@@ -67,7 +67,7 @@ class RunReader:
         return found
 
     def _learn_failures(self, unknown: set[int]) -> None:
-        # One query per failure would double the time to load a suite where much fails.
+        # Not one query per failure: a suite where much fails has hundreds of thousands of them.
         ids = sorted(unknown)
         for start in range(0, len(ids), MOST_PARAMETERS):
             some = ids[start : start + MOST_PARAMETERS]

@@ -105,7 +105,9 @@ def suite_of(connection: sqlite3.Connection, session_id: int) -> Suite | None:
 
 def add_ending(connection: sqlite3.Connection, session_id: int, note: str) -> None:
     """Write down that the hunt ended."""
-    connection.execute("INSERT INTO ending VALUES (?, ?, ?)", (session_id, time.time(), column_of(note)))
+    values = (session_id, time.time(), column_of(note))
+    # A coarse clock can tell the same moment twice.
+    connection.execute("INSERT OR IGNORE INTO ending VALUES (?, ?, ?)", values)
 
 
 def has_ending(connection: sqlite3.Connection, session_id: int) -> bool:
