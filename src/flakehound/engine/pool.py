@@ -53,6 +53,16 @@ class Pool:
                 beside.disturbed = True
         self._waiting.put(job)
 
+    def run_now(self, plan: RunPlan, limits: Limits) -> tuple[RunRecord, ...]:
+        """Run one plan and wait for it, with nothing beside it."""
+        self.submit(plan, limits)
+        job = None
+        while job is None:
+            job = self.next_finished(60.0)
+        if job.error is not None:
+            raise job.error
+        return job.records
+
     def next_finished(self, timeout_s: float) -> Job | None:
         """A finished job, or None when none finished in time."""
         try:

@@ -31,6 +31,7 @@ class Agenda:
         self._time_left_s = time_left_s
         self._sweep: Iterator[RunPlan] = self._sweeps.plans(time_left_s)
         self._swept = False
+        self._exhausted = False
         self._completion_sweep: Iterator[RunPlan] | None = None
         self._cache: dict[NodeId, tuple[int, Finding]] = {}
 
@@ -40,6 +41,11 @@ class Agenda:
         if self._completion_sweep is not None:
             return "completing"
         return "settling" if self._swept else "sweeping"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything worth doing was done before the time was up."""
+        return self._exhausted and not any(finding.wanted for finding in self.findings())
 
     @property
     def pairs_used(self) -> str:
@@ -69,10 +75,13 @@ class Agenda:
                 return plan
             self._swept = True
         if self._options.isolation is Isolation.SPAWN:
+            self._exhausted = True
             return None
         if self._completion_sweep is None:
             self._completion_sweep = self._completion().sweep()
-        return next(self._completion_sweep, None)
+        plan = next(self._completion_sweep, None)
+        self._exhausted = plan is None
+        return plan
 
     def findings(self) -> list[Finding]:
         """What is known about every test that ever failed."""
@@ -84,7 +93,12 @@ class Agenda:
         if cached is not None and cached[0] == version:
             return cached[1]
         inquiry = Inquiry(
-            test, self._history, self._hood, isolation=self._options.isolation, known=self._known_polluters(test)
+            test,
+            self._history,
+            self._hood,
+            isolation=self._options.isolation,
+            known=self._known_polluters(test),
+            width=min(2, self._options.jobs),
         )
         finding = inquiry.pursue()
         self._cache[test] = (version, finding)

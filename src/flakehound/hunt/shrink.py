@@ -15,27 +15,28 @@ Decides = Callable[[Sequence[Order]], list[bool]]
 """For each list of earlier tests, whether it still has the effect."""
 
 
-def shrink(earlier: Order, decides: Decides, guesses: Iterable[Order] = ()) -> Order:
+def shrink(earlier: Order, decides: Decides, guesses: Iterable[Order] = (), *, width: int = 2) -> Order:
     """A smallest sublist (no member can be left out) that still has the effect `earlier` has.
 
     `guesses` are sublists worth trying before halving; one that has the effect is shrunk further.
+    `width` is how many questions may be put at once: more than one pays only where runs go in parallel.
     """
     for guess in guesses:
         if guess and guess != earlier and decides([guess])[0]:
-            return shrink(guess, decides)
-    return _delta_debug(earlier, decides)
+            return shrink(guess, decides, width=width)
+    return _delta_debug(earlier, decides, width)
 
 
-def _delta_debug(earlier: Order, decides: Decides) -> Order:
+def _delta_debug(earlier: Order, decides: Decides, width: int) -> Order:
     parts = 2
     while len(earlier) >= 2:
         chunks = split(earlier, parts)
-        smaller = _first(chunks, decides)
+        smaller = _first(chunks, decides, width)
         if smaller is not None:
             earlier, parts = smaller, 2
             continue
         rests = [tuple(t for t in earlier if t not in set(chunk)) for chunk in chunks] if parts > 2 else []
-        smaller = _first(rests, decides)
+        smaller = _first(rests, decides, width)
         if smaller is not None:
             earlier, parts = smaller, max(parts - 1, 2)
         elif parts < len(earlier):
@@ -45,11 +46,10 @@ def _delta_debug(earlier: Order, decides: Decides) -> Order:
     return earlier
 
 
-def _first(candidates: Sequence[Order], decides: Decides) -> Order | None:
-    # Two at a time: as many as there usually are cores, without paying for all when the first one hits.
-    for start in range(0, len(candidates), 2):
-        pair = candidates[start : start + 2]
-        for candidate, has_effect in zip(pair, decides(pair), strict=True):
+def _first(candidates: Sequence[Order], decides: Decides, width: int) -> Order | None:
+    for start in range(0, len(candidates), width):
+        some = candidates[start : start + width]
+        for candidate, has_effect in zip(some, decides(some), strict=True):
             if has_effect:
                 return candidate
     return None

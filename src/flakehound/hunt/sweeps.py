@@ -19,6 +19,7 @@ from flakehound.hunt.orders import each_first, full_rows, grouped_rows, reversed
 FORK_S = 0.008  # one forked child with one trivial test, before we have measured it
 BATCH_S = 1.0  # work given to one process when it is split by us
 MOST_BATCH = 64
+FIRST_ORIGINAL = 3  # the reference run among them
 HASH_SEED_RUNS = 8
 ENOUGH_ORIGINAL = 40
 ENOUGH_ALONE = 12
@@ -39,8 +40,8 @@ class Sweeps:
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All plans worth making, best first; may be endless."""
         wants = self._options.techniques
-        originals = self._originals()
-        yield from islice(originals, 2)
+        yield from self._originals(FIRST_ORIGINAL)
+        originals = self._originals(self._most_originals())
         if "rerun" in wants or "pairwise" in wants:
             yield from self._alone(Setting.REPEATED)
         orders = self._orders() if "idflakies" in wants else iter(())
@@ -61,12 +62,14 @@ class Sweeps:
                 else:
                     yield plan
 
-    def _originals(self) -> Iterator[RunPlan]:
-        most = self._options.runs
-        if most is None:
-            most = ENOUGH_ORIGINAL if "rerun" in self._options.techniques else 3
-        if self._options.endless and self._options.runs is None:
-            most = 1_000_000
+    def _most_originals(self) -> int:
+        if self._options.runs is not None:
+            return self._options.runs
+        if self._options.endless:
+            return 1_000_000
+        return ENOUGH_ORIGINAL if "rerun" in self._options.techniques else FIRST_ORIGINAL
+
+    def _originals(self, most: int) -> Iterator[RunPlan]:
         for number in range(most):
             order = self._hood().original_order
             if self._history.runs_of(order) <= number:

@@ -1,0 +1,49 @@
+"""The peer of `pairwise.py`: a pytest plugin that forks once per pair ⟨p, v⟩, one pair after another.
+
+Written anew after the scheme of the published plugin pytest-cannier (victim mode), and kinder to it: the published one
+starts a new pytest session for each victim, this one collects once for all of them.
+
+usage: pytest -p peer_forking_loop     PEER_VICTIMS: file of victim ids, PEER_RESULT: file for the answer
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+from pathlib import Path
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool:
+    """Instead of running the suite: every victim alone, then after every other test."""
+    wanted = json.loads(Path(os.environ["PEER_VICTIMS"]).read_text())
+    victims = [item for item in session.items if item.nodeid in set(wanted)]
+    gc.disable()  # as the published one does: a collection in the child would copy every page
+    polluted = []
+    for victim in victims:
+        expected = outcome_of([victim])
+        for polluter in session.items:
+            if polluter is not victim and outcome_of([polluter, victim]) != expected:
+                polluted.append([polluter.nodeid, victim.nodeid])
+    Path(os.environ["PEER_RESULT"]).write_text(json.dumps(polluted))
+    return True
+
+
+def outcome_of(items: list[pytest.Item]) -> bytes:
+    """The last item's outcome when the items run in a forked child."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        for item, follower in zip(items, [*items[1:], None], strict=True):
+            reports = runtestprotocol(item, nextitem=follower, log=False)
+        os.write(writing, b"F" if any(report.failed for report in reports) else b"P")
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(pid, 0)
+    outcome = os.read(reading, 1)
+    os.close(reading)
+    return outcome

@@ -1,0 +1,69 @@
+"""N isolated reruns of one test: flakehound's forks against a loop of `python -m pytest ID`.
+
+Both sides keep to one core. Ours is charged for opening the suite (interpreter, imports, collection), shared by its
+runs; the loop is linear in N, so fewer of its runs are enough.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from running import engine_on, plain_pytest, run_all, temporary_folder
+from side_by_side import Row, arguments, at_least, in_turns, on_cores, told, wall_s
+from suites import small_suite
+
+from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.plans import RunPlan, Setting
+
+
+def forked_runs(folder: Path, test: str, runs: int) -> None:
+    with engine_on(folder, jobs=1) as opened:
+        plans = (
+            RunPlan(order=(NodeId(test),), why="rerun", setting=Setting.ALONE, seed=number) for number in range(runs)
+        )
+        outcomes = [record.last for record in run_all(opened, plans)]
+    assert outcomes == [Outcome.PASSED] * runs, outcomes
+
+
+def plain_runs(folder: Path, test: str, runs: int) -> None:
+    for _ in range(runs):
+        assert plain_pytest(folder, test) == 0
+
+
+def measured(repeats: int, runs: int, peer_runs: int) -> list[Row]:
+    with temporary_folder() as folder, on_cores(1):
+        test = small_suite(folder)
+        plain_pytest(folder, test)  # compiles the files
+        per_run = in_turns(
+            repeats,
+            {
+                "ours": lambda: wall_s(partial(forked_runs, folder, test, runs)) / runs,
+                "peer": lambda: wall_s(partial(plain_runs, folder, test, peer_runs)) / peer_runs,
+                "opening": lambda: wall_s(partial(forked_runs, folder, test, 1)),
+            },
+        )
+    return [
+        at_least(
+            f"{runs} isolated reruns of one test of 50, one core, per run, opening included",
+            ours=per_run["ours"], peer=per_run["peer"], times=30, unit="ms", scale=1e3,
+        ),
+        Row(
+            job="opening the suite and one rerun, included above",
+            ours=per_run["opening"].text("ms", 1e3),
+            peer="–",
+            measured="–",
+        ),
+    ]  # fmt: skip
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--runs", type=int, default=500, help="our reruns per turn (default %(default)s)")
+    parser.add_argument("--peer-runs", type=int, default=10, help="the loop's (default %(default)s)")
+    chosen = parser.parse_args()
+    told(measured(chosen.repeats, chosen.runs, chosen.peer_runs), chosen.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Run suites for the benchmarks: by flakehound's engine, by its command, and by plain pytest."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import flakehound
+from flakehound.core.plans import RunPlan
+from flakehound.core.records import RunRecord
+from flakehound.engine.launch import Target
+from flakehound.engine.limits import Limits
+from flakehound.engine.opening import OpenSuite, open_suite
+
+PYTEST_ARGS = ("-p", "no:cacheprovider")
+# Other people's plugins would only slow the peer's many sessions down and flatter us.
+BARE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
+@contextmanager
+def engine_on(folder: Path, *, jobs: int, pytest_args: tuple[str, ...] = PYTEST_ARGS) -> Iterator[OpenSuite]:
+    """The suite in `folder`, collected and ready to fork; without the hunt's reference run."""
+    target = Target(python=sys.executable, cwd=folder, pytest_args=pytest_args, env=BARE)
+    opened = open_suite(
+        target, jobs=jobs, isolation=None, hash_seed=0, limits=Limits(), with_reference=False
+    )
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def run_all(opened: OpenSuite, plans: Iterable[RunPlan]) -> Iterator[RunRecord]:
+    """Run the plans, as many at once as there are slots; the records come as they finish."""
+    pool, waiting = opened.pool, iter(plans)
+    while True:
+        while len(pool.running) < pool.jobs and (plan := next(waiting, None)) is not None:
+            pool.submit(plan, Limits())
+        if not pool.running:
+            return
+        job = pool.next_finished(60.0)
+        if job is None:
+            continue
+        if job.error is not None:
+            raise job.error
+        yield from job.records
+
+
+def plain_pytest(folder: Path, *args: str, env: Mapping[str, str] = BARE) -> int:
+    """`python -m pytest …` in a process of its own; its exit code comes back."""
+    command = [sys.executable, "-m", "pytest", *PYTEST_ARGS, "-q", *args]
+    return subprocess.run(
+        command, cwd=folder, env={**os.environ, **env}, stdout=subprocess.DEVNULL, check=False
+    ).returncode
+
+
+def flakehound_command(
+    folder: Path, *args: str, env: Mapping[str, str] = BARE
+) -> subprocess.CompletedProcess[str]:
+    """`flakehound …` in a process of its own, whether it is installed or lies beside us."""
+    return subprocess.run(
+        [sys.executable, "-m", "flakehound", *args],
+        cwd=folder,
+        env=own_environment(env),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def own_environment(more: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which `-m flakehound` is found."""
+    source = str(Path(flakehound.__file__).parents[1])
+    return {**os.environ, **more, "PYTHONPATH": os.pathsep.join([source, *_python_path()])}
+
+
+def _python_path() -> list[str]:
+    return [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder that is gone afterwards; its real path, as pytest will print it."""
+    with tempfile.TemporaryDirectory(prefix="fh-bench-") as name:
+        yield Path(name).resolve()

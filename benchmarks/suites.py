@@ -1,0 +1,203 @@
+"""Write the sample suites the benchmarks run: the same files every time, nothing random."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+HEAVY_IMPORTS = (
+    "asyncio", "concurrent.futures", "ctypes", "email.mime.multipart", "http.server", "importlib.metadata",
+    "logging.config", "multiprocessing.pool", "pydoc", "sqlite3", "ssl", "unittest.mock", "urllib.request",
+    "xml.dom.minidom", "xml.etree.ElementTree", "xmlrpc.client", "zipfile",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlantedPair:
+    """A polluter and its victim, and how far behind the polluter a cleaner stands."""
+
+    polluter: str
+    victim: str
+    cleaner_after: int | None = None  # places in the original order; None: nothing undoes it
+
+
+def small_suite(folder: Path) -> str:
+    """50 quick tests in 5 files that use json, decimal and http.client; the id of one of them comes back."""
+    body = """
+        import decimal
+        import http.client
+        import json
+
+        import pytest
+
+
+        @pytest.fixture
+        def order():
+            return {{"item": "tea", "price": "2.50", "count": {number}}}
+
+
+        @pytest.mark.parametrize("count", range(1, 6))
+        def test_total(order, count):
+            assert decimal.Decimal(order["price"]) * count == decimal.Decimal("2.5") * count
+
+
+        @pytest.mark.parametrize("status", [200, 301, 404, 418, 500])
+        def test_status_survives_json(order, status):
+            told = json.loads(json.dumps({{**order, "reason": http.client.responses[status]}}))
+            assert told["reason"] == http.client.responses[status]
+    """
+    for number in range(5):
+        _write(folder / f"test_shop_{number}.py", body.format(number=number))
+    return "test_shop_2.py::test_total[3]"
+
+
+def heavy_suite(folder: Path, *, import_wait_s: float) -> None:
+    """60 tests of about 2 ms behind real heavy imports of the standard library, and a wait at import."""
+    imports = "\n".join(f"import {name}" for name in HEAVY_IMPORTS)
+    _write(folder / "heavy.py", f"import time\n{imports}\n\ntime.sleep({import_wait_s})\n")
+    body = """
+        import hashlib
+
+        import heavy
+        import pytest
+
+
+        @pytest.mark.parametrize("number", range(10))
+        def test_digest(number):
+            assert hashlib.pbkdf2_hmac("sha256", b"%d" % number, b"salt", 3000)
+    """
+    for number in range(6):
+        _write(folder / f"test_heavy_{number}.py", body)
+
+
+def victims_suite(
+    folder: Path, *, tests: int = 300, victims: int = 10, polluters_each: int = 1, cleaner_places: Sequence[int] = ()
+) -> list[PlantedPair]:
+    """Tiny tests in 10 files, the victims spread among them, each with planted polluters.
+
+    With `cleaner_places`, the pair number i has a cleaner of its victim's state that many places behind the polluter
+    (0: none), taken in turn.
+    """
+    roles = _planted_roles(tests, victims, polluters_each, cleaner_places)
+    _write(folder / "state.py", "dirty = set()\n")
+    for file in range(10):
+        numbers = range(file * tests // 10, (file + 1) * tests // 10)
+        lines = ["import state", ""]
+        for number in numbers:
+            lines += ["", f"def test_{number:04}():", *roles.bodies.get(number, ["    assert True"])]
+        _write(folder / f"test_part_{file}.py", "\n".join(lines) + "\n")
+    return [
+        PlantedPair(polluter=_id(p, tests), victim=_id(v, tests), cleaner_after=after) for p, v, after in roles.pairs
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Roles:
+    bodies: dict[int, list[str]]  # test number -> its lines
+    pairs: list[tuple[int, int, int | None]]
+
+
+def _planted_roles(tests: int, victims: int, polluters_each: int, cleaner_places: Sequence[int]) -> _Roles:
+    rng = random.Random(tests)
+    free = list(range(tests))
+    rng.shuffle(free)
+    bodies: dict[int, list[str]] = {}
+    pairs: list[tuple[int, int, int | None]] = []
+    for victim_number in range(victims):
+        victim = free.pop()
+        bodies[victim] = [f"    assert {victim_number} not in state.dirty"]
+        for _ in range(polluters_each):
+            wanted = cleaner_places[len(pairs) % len(cleaner_places)] if cleaner_places else 0
+            polluter = next(n for n in reversed(free) if not wanted or n + wanted in free)
+            free.remove(polluter)
+            bodies[polluter] = [f"    state.dirty.add({victim_number})"]
+            if wanted:
+                free.remove(polluter + wanted)
+                bodies[polluter + wanted] = [f"    state.dirty.discard({victim_number})"]
+            pairs.append((polluter, victim, wanted or None))
+    return _Roles(bodies=bodies, pairs=pairs)
+
+
+def _id(number: int, tests: int) -> str:
+    return f"test_part_{number * 10 // tests}.py::test_{number:04}"
+
+
+def slow_collection_suite(folder: Path, *, tests: int = 512, files: int = 20, collection_s: float = 2.0) -> PlantedPair:
+    """Many tiny tests whose files wait at import, `collection_s` in all; the victim is the last test."""
+    _write(folder / "state.py", "dirty = False\n")
+    polluter = tests // 3
+    for file in range(files):
+        lines = ["import time", "", "import state", "", f"time.sleep({collection_s / files})", ""]
+        for number in range(file * tests // files, (file + 1) * tests // files):
+            body = "state.dirty = True" if number == polluter else "assert 1"
+            body = "assert not state.dirty" if number == tests - 1 else body
+            lines += ["", f"def test_{number:04}():", f"    {body}"]
+        _write(folder / f"test_part_{file:02}.py", "\n".join(lines) + "\n")
+    file_of_polluter = next(f for f in range(files) if polluter < (f + 1) * tests // files)
+    return PlantedPair(
+        polluter=f"test_part_{file_of_polluter:02}.py::test_{polluter:04}",
+        victim=f"test_part_{files - 1:02}.py::test_{tests - 1:04}",
+    )
+
+
+def timed_suite(folder: Path, *, test_s: float, tests: int, busy: bool) -> None:
+    """Tests that each take `test_s`: asleep, or computing for that much processor time."""
+    body = f"""
+        import time
+
+        import pytest
+
+
+        @pytest.mark.parametrize("number", range({tests // 4}))
+        def test_takes_its_time(number):
+            {"end = time.thread_time() + " + str(test_s) if busy else f"time.sleep({test_s})"}
+            {"while time.thread_time() < end: pass" if busy else "assert True"}
+    """
+    for number in range(4):
+        _write(folder / f"test_timed_{number}.py", body)
+
+
+def large_suite(folder: Path, *, tests: int = 20_000) -> None:
+    """Many tests in 200 files, half of them in classes, a fifth parametrised."""
+    body = """
+        import pytest
+
+
+        @pytest.fixture
+        def basket():
+            return []
+
+
+        {functions}
+
+
+        class TestBasketOfThisFile:
+        {methods}
+
+
+        @pytest.mark.parametrize("count", range({parameters}))
+        def test_repeated_item_is_counted(basket, count):
+            basket += ["tea"] * count
+            assert basket.count("tea") == count
+    """
+    each = tests // 200
+    functions = "\n\n\n".join(
+        f"def test_sum_of_number_{n}(basket):\n    assert sum(range({n})) == {n} * ({n} - 1) // 2"
+        for n in range(each - each // 2 - each // 5)
+    )
+    methods = "\n\n".join(
+        f"    def test_item_{n}_goes_in(self, basket):\n        basket.append({n})\n        assert basket == [{n}]"
+        for n in range(each // 2)
+    )
+    text = dedent(body).format(functions=functions, methods=methods, parameters=each // 5)
+    for number in range(200):
+        (folder / f"area_{number // 20}").mkdir(parents=True, exist_ok=True)
+        (folder / f"area_{number // 20}" / f"test_basket_{number}.py").write_text(text)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dedent(text).lstrip("\n"))

@@ -1,0 +1,6 @@
+"""`python -m flakehound` is `flakehound`."""
+
+from flakehound.cli.main import run
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,70 @@
+"""Search the polluter of one test, with nothing started that the search does not need."""
+
+from __future__ import annotations
+
+import difflib
+
+from flakehound.cli.polluter import unknown_test
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.verdicts import Verdict
+from flakehound.engine.budget import Budget
+from flakehound.engine.launch import Target
+from flakehound.engine.limits import Limits
+from flakehound.engine.loop import Loop
+from flakehound.engine.opening import open_suite
+from flakehound.hunt.inquiry import CLEAN_RUNS, Inquiry
+from flakehound.hunt.findings import Finding
+from flakehound.hunt.judgement import judge
+from flakehound.hunt.neighbourhood import Neighbourhood
+
+
+def blame(target: Target, test: str, *, jobs: int, isolation: Isolation | None, seed: int) -> Verdict:
+    """What other tests do to one test."""
+    opened = open_suite(
+        target, jobs=jobs, isolation=isolation, hash_seed=seed % 4294967295, limits=Limits(), with_reference=False
+    )
+    try:
+        if test not in opened.suite.order:
+            raise unknown_test(test, difflib.get_close_matches(test, opened.suite.order, n=3, cutoff=0.3))
+        history = History(opened.suite)
+        case = _Case(NodeId(test), history, opened.isolation, jobs)
+        Loop(opened, history, Budget(limit_s=3600.0), keep=lambda _records: None, seed=seed).run(case)
+        return next(v for v in judge(history, [case.finding()]) if v.id == test)
+    finally:
+        opened.close()
+
+
+class _Case:
+    """A planner for one suspect: alone, then after all others, then whatever its inquiry wants."""
+
+    def __init__(self, test: NodeId, history: History, isolation: Isolation, jobs: int) -> None:
+        self._test = test
+        self._history = history
+        self._isolation = isolation
+        self._jobs = jobs
+        self._hood = Neighbourhood(history)
+
+    def finding(self) -> Finding:
+        """What is known by now."""
+        inquiry = Inquiry(
+            self._test, self._history, self._hood, isolation=self._isolation, known=(), width=min(2, self._jobs)
+        )
+        return inquiry.pursue()
+
+    def urgent(self) -> list[RunPlan]:
+        """The first questions, then the inquiry's."""
+        others = tuple(t for t in self._hood.original_order if t != self._test)
+        first = [
+            RunPlan(order=(*others, self._test), why="after all others", setting=Setting.PROBE, isolation=self._isolation),
+            RunPlan(order=self._hood.original_order, why="original order", setting=Setting.ORIGINAL, isolation=self._isolation),
+        ]  # fmt: skip
+        missing = [plan for plan in first if not self._history.runs_of(plan.order)]
+        alone = RunPlan(order=(self._test,), why="alone", setting=Setting.ALONE, isolation=self._isolation)
+        missing += [alone] * (CLEAN_RUNS - len(self._history.after((), self._test)))
+        return missing or self.finding().wanted
+
+    def next_sweep(self) -> RunPlan | None:
+        """Nothing is searched beyond the one test."""
+        return None

@@ -1,0 +1,231 @@
+"""Wire one hunt together: open the suite, loop, judge, keep."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flakehound.cli.progress import Progress
+from flakehound.cli.target import commit_of
+from flakehound.core.errors import FlakehoundError, UsageError
+from flakehound.core.history import History
+from flakehound.core.plans import Isolation, Setting
+from flakehound.core.records import RunRecord
+from flakehound.engine.budget import Budget
+from flakehound.engine.launch import Target
+from flakehound.engine.limits import FIRST_TEST_LIMIT_S, Limits
+from flakehound.engine.loop import Loop
+from flakehound.engine.opening import OpenSuite, open_suite
+from flakehound.hunt.agenda import Agenda
+from flakehound.hunt.judgement import judge
+from flakehound.hunt.options import TECHNIQUES, HuntOptions
+from flakehound.report.summary import Hunted, SpentFacts, SuiteFacts
+from flakehound.store import SessionInfo, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user asked for."""
+
+    target: Target
+    seed: int
+    store_path: Path
+    budget_s: float | None = None
+    runs: int | None = None
+    shuffles: int | None = None
+    jobs: int | None = None
+    techniques: tuple[str, ...] = TECHNIQUES
+    pairs: str = "auto"
+    isolation: Isolation | None = None
+    test_limit_s: float | None = None
+    shown_store: str | None = None  # how the user named the store, None for the default
+    resume: bool = False
+    quiet: bool = False
+
+
+def hunt(wishes: Wishes) -> Hunted:
+    """Hunt until the time is up, nothing is left to do, or the user interrupts."""
+    budget = Budget(limit_s=wishes.budget_s)
+    with Store.open(wishes.store_path) as store:
+        earlier = _session_to_resume(store, wishes) if wishes.resume else None
+        seed = earlier.base_seed if earlier is not None else wishes.seed
+        opened = open_suite(
+            wishes.target,
+            jobs=wishes.jobs or len(os.sched_getaffinity(0)),
+            isolation=wishes.isolation,
+            hash_seed=seed % 4294967295,
+            limits=Limits(test_limit_s=wishes.test_limit_s or FIRST_TEST_LIMIT_S),
+        )
+        try:
+            budget.settle(opened.suite_s)
+            return _Hunt(wishes, replace_seed(wishes, seed), budget, store, opened, earlier).run()
+        finally:
+            opened.close()
+
+
+def replace_seed(wishes: Wishes, seed: int) -> int:
+    """The seed of this stretch: a resumed hunt must not repeat the seeds of the first one."""
+    return seed if not wishes.resume else (seed * 31 + int(time.time())) % 2**31
+
+
+def _session_to_resume(store: Store, wishes: Wishes) -> SessionInfo:
+    session = store.latest(str(wishes.target.cwd))
+    if session is None:
+        raise UsageError(f"there is no hunt of {str(wishes.target.cwd)!r} to resume", remedy="flakehound hunt")
+    return session
+
+
+class _Hunt:
+    """One hunt from the open suite to the report."""
+
+    def __init__(
+        self,
+        wishes: Wishes,
+        run_seed: int,
+        budget: Budget,
+        store: Store,
+        opened: OpenSuite,
+        earlier: SessionInfo | None,
+    ) -> None:
+        self._wishes = wishes
+        self._budget = budget
+        self._store = store
+        self._opened = opened
+        self._session = earlier or store.begin(self._session_info(), opened.suite)
+        assert self._session.id is not None
+        self._session_id = self._session.id
+        self._history = History(opened.suite, self._earlier_records() if earlier else ())
+        self._keep_reference()
+        self._agenda = Agenda(self._history, self._options(), lambda: budget.left_s)
+        self._run_seed = run_seed
+        self._interrupted = False
+
+    def _session_info(self) -> SessionInfo:
+        target, told = self._wishes.target, self._opened.handshake
+        return SessionInfo(
+            rootdir=str(target.cwd),
+            python=told.python,
+            pytest=told.pytest,
+            commit=commit_of(target.cwd),
+            base_seed=self._wishes.seed,
+            started_s=time.time(),
+            isolation=self._opened.isolation,
+            options={
+                "python": target.python,
+                "pytest_args": json.dumps(target.pytest_args),
+                "hash_seed": str(self._opened.hash_seed),
+                "self_seeded": json.dumps(list(self._opened.pool.self_seeded)),
+            },
+        )
+
+    def _earlier_records(self) -> Sequence[RunRecord]:
+        if self._store.suite(self._session_id).order != self._opened.suite.order:
+            raise UsageError(
+                "the suite's tests are not the ones of the hunt that was to be resumed", remedy="flakehound hunt"
+            )
+        return list(self._store.records(self._session_id))
+
+    def _keep_reference(self) -> None:
+        records = [record for record in self._opened.reference if record.executed]
+        self._store.append(self._session_id, records)
+        for record in records:
+            self._history.add(record)
+
+    def _options(self) -> HuntOptions:
+        wishes, guard = self._wishes, self._opened.guard
+        serial = guard is not None and guard.active
+        return HuntOptions(
+            seed=self._session.base_seed,
+            jobs=1 if serial else self._opened.pool.jobs,
+            isolation=self._opened.isolation,
+            techniques=wishes.techniques,
+            runs=wishes.runs,
+            shuffles=wishes.shuffles,
+            hash_seeds="PYTHONHASHSEED" not in os.environ,
+            endless=wishes.budget_s is not None,
+            pairs=wishes.pairs,
+        )
+
+    def run(self) -> Hunted:
+        """Loop, then tell."""
+        with Progress(self._budget, self._found, lambda: self._agenda.stage, quiet=self._wishes.quiet) as progress:
+            self._greet(progress)
+            loop = Loop(
+                self._opened,
+                self._history,
+                self._budget,
+                keep=lambda records: self._keep(records),
+                seed=self._run_seed,
+                test_limit_s=self._wishes.test_limit_s,
+                tell=progress.tell,
+            )
+            try:
+                loop.run(self._agenda)
+            except KeyboardInterrupt:
+                self._interrupted = True
+        return self._conclude(loop)
+
+    def _greet(self, progress: Progress) -> None:
+        limit = self._budget.limit_s or 0.0
+        tests = len(self._opened.suite.tests)
+        progress.say(f"{tests} tests, hunting for at most {limit:.0f} s (seed {self._session.base_seed}) ...")
+
+    def _keep(self, records: Sequence[RunRecord]) -> None:
+        self._store.append(self._session_id, records)
+
+    def _found(self) -> str:
+        kinds = Counter(finding.kind.value for finding in self._agenda.findings())
+        return ", ".join(f"{times} {kind}" for kind, times in sorted(kinds.items()))
+
+    def _conclude(self, loop: Loop) -> Hunted:
+        hunted = self._hunted(loop)
+        from flakehound.report.as_json import report_json
+
+        try:
+            self._store.keep_verdicts(self._session_id, report_json(hunted))
+            self._store.finish(self._session_id, "interrupted" if self._interrupted else "done")
+        except FlakehoundError as problem:
+            return replace(hunted, notes=(*hunted.notes, f"the report could not be stored: {problem.what}"))
+        return hunted
+
+    def _hunted(self, loop: Loop) -> Hunted:
+        target, told = self._wishes.target, self._opened.handshake
+        return Hunted(
+            verdicts=tuple(judge(self._history, self._agenda.conclude())),
+            suite=SuiteFacts(
+                tests=len(self._history.suite.tests),
+                original_order_s=self._original_order_s(),
+                python=told.python,
+                pytest=told.pytest,
+                commit=self._session.commit,
+                rootdir=told.rootdir,
+            ),
+            spent=SpentFacts(
+                wall_s=self._budget.spent_s,
+                cpu_s=loop.spent.cpu_s,
+                test_runs=loop.spent.test_runs,
+                processes=loop.spent.processes,
+            ),
+            seed=self._session.base_seed,
+            runs=self._whole_runs(),
+            notes=tuple(self._opened.notes),
+            pairs=self._agenda.pairs_used,
+            complete=self._agenda.is_done,
+            interrupted=self._interrupted,
+            cwd=str(target.cwd),
+            python_path=target.python,
+            pytest_args=target.pytest_args,
+            store=self._wishes.shown_store,
+        )
+
+    def _original_order_s(self) -> float:
+        return sum(self._history.mean_s(test.id, default=0.0) for test in self._history.suite.tests)
+
+    def _whole_runs(self) -> dict[str, int]:
+        whole = (Setting.ORIGINAL, Setting.SHUFFLED)
+        return dict(Counter(record.setting.value for record in self._history.records if record.setting in whole))

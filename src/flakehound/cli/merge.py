@@ -1,0 +1,26 @@
+"""`flakehound merge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flakehound.cli.target import store_option
+from flakehound.core.errors import ExitCode
+
+
+@click.command("merge", context_settings={"help_option_names": ["-h", "--help"]})
+@store_option
+@click.argument("other", type=click.Path(path_type=Path))
+def command(store_path: Path, other: Path) -> int:
+    """Copy the hunts of the store OTHER, from another machine or CI job, into this one.
+
+    Merging twice adds nothing; OTHER stays as it is.
+    """
+    from flakehound.store import Store
+
+    with Store.open(store_path) as store:
+        count = store.merge(other)
+    click.echo(f"{count.sessions} hunts added, {count.completed} completed, {count.runs} runs copied from {other}")
+    return ExitCode.NOTHING_FLAKY

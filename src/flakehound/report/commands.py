@@ -1,0 +1,80 @@
+"""Commands that work when pasted."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+
+from flakehound.core.outcomes import NodeId
+from flakehound.core.verdicts import Kind, Replay, Verdict
+from flakehound.report.options import options_only
+from flakehound.report.summary import Hunted
+
+
+def replay_command(hunted: Hunted, verdict: Verdict) -> str | None:
+    """The command that makes the test fail again; None when no failing run is known."""
+    return None if verdict.replay is None else _about(hunted, "replay", verdict.id)
+
+
+def explain_command(hunted: Hunted, verdict: Verdict) -> str:
+    """The command that tells everything known about the test."""
+    return _about(hunted, "explain", verdict.id)
+
+
+def resume_command(hunted: Hunted) -> str:
+    """The command that goes on with an unfinished hunt."""
+    return shlex.join(["flakehound", "hunt", "--resume", *_store(hunted)])
+
+
+def plain_pytest_command(hunted: Hunted, verdict: Verdict) -> str | None:
+    """The failing run of one test without flakehound; None where plain pytest cannot repeat it."""
+    replay = verdict.replay
+    if replay is None or _needs_our_seed(verdict, replay):
+        return None
+    return plain_pytest(
+        replay, hunted.python_path, hunted.pytest_args, cwd=hunted.cwd, rootdir=hunted.suite.rootdir
+    )
+
+
+def _needs_our_seed(verdict: Verdict, replay: Replay) -> bool:
+    # A NOD test passes in the very same order, so that "failed 3 of 3" of its replay speaks of the seed.
+    return verdict.kind is Kind.NOD and replay.seed is not None
+
+
+def plain_pytest(
+    replay: Replay,
+    python_path: str,
+    pytest_args: Sequence[str],
+    *,
+    cwd: str = ".",
+    rootdir: str | None = None,
+) -> str | None:
+    """The `python -m pytest` that does the same; None where our seed decides or a test runs twice.
+
+    Node ids begin at `rootdir`, arguments at `cwd`; without a `rootdir` the two are taken to be one.
+    """
+    hangs_on_seed = replay.seed is not None and replay.failed != replay.runs
+    runs_twice = len(set(replay.order)) < len(replay.order)
+    if not replay.order or hangs_on_seed or runs_twice:
+        return None
+    tests = [_seen_from(cwd, rootdir, test) for test in replay.order]
+    command = shlex.join([python_path, "-m", "pytest", *options_only(pytest_args, cwd), *tests])
+    return command if replay.hash_seed is None else f"PYTHONHASHSEED={replay.hash_seed} {command}"
+
+
+def _seen_from(cwd: str, rootdir: str | None, test: NodeId) -> str:
+    # realpath: the ".." of a relative path leads astray below a symbolic link.
+    here, root = os.path.realpath(cwd), os.path.realpath(rootdir or cwd)
+    if here == root:
+        return test
+    path, separator, name = test.partition("::")
+    return os.path.relpath(os.path.join(root, path), here) + separator + name
+
+
+def _about(hunted: Hunted, command: str, test: NodeId) -> str:
+    return shlex.join(["flakehound", command, *_store(hunted), test])
+
+
+def _store(hunted: Hunted) -> list[str]:
+    return [] if hunted.store is None else ["--store", hunted.store]

@@ -1,0 +1,109 @@
+"""Everything known about one test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flakehound.core.plans import Setting
+from flakehound.core.records import Failure
+from flakehound.core.verdicts import Kind, Verdict
+from flakehound.report.blocks import headline
+from flakehound.report.commands import plain_pytest_command, replay_command
+from flakehound.report.failures import failure_lines
+from flakehound.report.phrases import COUNTED, MEANINGS, counted, interval, percent, tally_of
+from flakehound.report.summary import Hunted
+
+_LONG_ORDER = 20  # beyond it an order is shortened, and a plain pytest command is nothing to read or paste
+_SETTINGS = {
+    Setting.ORIGINAL: "original order",
+    Setting.SHUFFLED: "other orders",
+    Setting.ALONE: "alone in a new process",
+    Setting.REPEATED: "again in one process",
+    Setting.PROBE: "after chosen tests",
+}
+
+
+def explain_text(hunted: Hunted, verdict: Verdict, failures: Sequence[tuple[str, Failure, str]]) -> str:
+    """The kind and its meaning, all evidence, an example of each failure, the commands.
+
+    `failures` are examples: the signature, the failure, and in which run it was seen. No newline at the end.
+    """
+    sections = (
+        [headline(verdict), f"  {MEANINGS[verdict.kind]}"],
+        _section("Evidence", verdict.evidence),
+        _section("Runs", _counts(verdict)),
+        _section("Other tests", _others(verdict)),
+        _section(_order_heading(verdict), _order(verdict)),
+        _section("Likely causes", [f"{likely.cause.value} — {likely.evidence}" for likely in verdict.causes]),
+        _section("Failures", failure_lines(verdict.signatures, failures)),
+        _section("Make it fail again", _commands(hunted, verdict)),
+    )
+    return "\n\n".join("\n".join(lines) for lines in sections if lines)
+
+
+def _section(heading: str, lines: Sequence[str] | Iterator[str]) -> list[str]:
+    told = [f"  {line}".rstrip() for line in lines]
+    return [heading, *told] if told else []
+
+
+def _counts(verdict: Verdict) -> Iterator[str]:
+    yield f"{'setting':<24}{'runs':>6}{'failed':>8}"
+    for setting, name in _SETTINGS.items():
+        tally = tally_of(verdict, setting)
+        if tally.n:
+            yield f"{name:<24}{tally.n:>6}{tally.failed:>8}"
+    yield _rate(verdict)
+    if verdict.under_load:
+        yield "failed only while other processes of flakehound ran beside it"
+
+
+def _rate(verdict: Verdict) -> str:
+    seen = tally_of(verdict, *COUNTED)
+    if not seen.n:
+        return "failure rate unknown: never seen to pass or fail in the original order, in others or alone"
+    if not seen.failed:
+        return f"failure rate at most {percent(verdict.rate.high)} % (95 %), over the first three settings"
+    return f"failure rate {interval(verdict.rate)}, over the first three settings"
+
+
+def _others(verdict: Verdict) -> Iterator[str]:
+    together = ", needed together" if verdict.joint else ""
+    parts = (
+        (f"polluters{together}", verdict.polluters),
+        (f"state-setters{together}", verdict.state_setters),
+        ("cleaners", verdict.cleaners),
+    )
+    for heading, tests in parts:
+        if tests:
+            yield f"{heading}:"
+            yield from (f"  {test}" for test in tests)
+    if verdict.pollution_rate is not None:
+        yield f"fails only sometimes after its polluter: {interval(verdict.pollution_rate)}"
+
+
+def _order_heading(verdict: Verdict) -> str:
+    if verdict.kind is Kind.BRITTLE and verdict.state_setters:
+        return "Shortest order in which it passes"
+    return "Shortest order in which it failed"
+
+
+def _order(verdict: Verdict) -> Iterator[str]:
+    order = verdict.minimal_order
+    left_out = len(order) - _LONG_ORDER if len(order) > _LONG_ORDER else 0
+    if left_out:
+        yield f"({counted(left_out, 'test')} before these)"
+    for place, test in enumerate(order[left_out:], left_out + 1):
+        yield f"{place}. {test}"
+
+
+def _commands(hunted: Hunted, verdict: Verdict) -> Iterator[str]:
+    replay, command = verdict.replay, replay_command(hunted, verdict)
+    if replay is None or command is None:
+        yield "no failing run is known, so there is none to repeat"
+        return
+    yield f"(such runs failed {replay.failed} of {counted(replay.runs, 'time')})"
+    yield command
+    plain = plain_pytest_command(hunted, verdict)
+    if plain is not None and len(replay.order) <= _LONG_ORDER:
+        yield "or without flakehound:"
+        yield plain

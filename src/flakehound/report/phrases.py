@@ -1,0 +1,55 @@
+"""The small turns of phrase every report shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flakehound.core.history import Tally
+from flakehound.core.plans import Setting
+from flakehound.core.rates import Rate
+from flakehound.core.verdicts import Kind, Verdict
+
+FLAKY_KINDS = (Kind.NOD, Kind.VICTIM, Kind.BRITTLE, Kind.NON_IDEMPOTENT)  # in the order they are told
+COUNTED = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)  # the runs a failure rate is made from
+CLEAN = (Setting.ORIGINAL, Setting.ALONE)  # the runs in which no order of ours can be to blame
+
+MEANINGS = {
+    Kind.NOD: "Passes and fails in one and the same order.",
+    Kind.VICTIM: "Passes alone, fails when another test, its polluter, ran before it.",
+    Kind.BRITTLE: "Fails alone, passes only when another test, its state-setter, ran before it.",
+    Kind.NON_IDEMPOTENT: "Passes the first time, fails when run again in the same process.",
+    Kind.STEADY: "Never seen failing.",
+    Kind.FAILING: "Never seen passing.",
+    Kind.UNRESOLVED: "Failed at least once, and the evidence does not yet say why.",
+}
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun: "1 run", "2 runs"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def percent(share: float) -> str:
+    """A share in percent, without the sign; what is not quite none or not quite all stays visible."""
+    if 0 < share < 0.01:
+        return f"{share * 100:.1g}"
+    if 0.99 < share < 1:
+        return f"{min(share * 100, 99.9):.1f}"
+    return f"{share * 100:.0f}"
+
+
+def interval(rate: Rate) -> str:
+    """A rate with its uncertainty: "17 %, 95 % interval 8–31 %"."""
+    return f"{percent(rate.mean)} %, 95 % interval {percent(rate.low)}–{percent(rate.high)} %"
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first names, and how many more there are."""
+    shown = ", ".join(names[:most])
+    left = len(names) - most
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+def tally_of(verdict: Verdict, *settings: Setting) -> Tally:
+    """Executions and failures over the named settings."""
+    return sum((verdict.tallies.get(setting, Tally()) for setting in settings), Tally())
