@@ -12,7 +12,9 @@ def generator_digests():
     digests = {"random": _digest(repr(_state()).encode())}
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
-        digests["numpy"] = _digest(repr(numpy_random.get_state(legacy=True)[1:]).encode() + _numpy_keys(numpy_random))
+        digests["numpy"] = _digest(
+            repr(numpy_random.get_state(legacy=True)[1:]).encode() + _numpy_keys(numpy_random)
+        )
     return digests
 
 

@@ -12,9 +12,26 @@ from flakehound_inside.real import real
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NAMED_FIRST = frozenset(
-    ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.symlink", "shutil.rmtree", "sqlite3.connect")
+    (
+        "os.remove",
+        "os.rename",
+        "os.mkdir",
+        "os.rmdir",
+        "os.truncate",
+        "os.symlink",
+        "shutil.rmtree",
+        "sqlite3.connect",
+    )
 )
-_PASSED_OVER = ("/__pycache__", "/.pytest_cache", "/.hypothesis", "/.cache/", "/.mypy_cache", "/.coverage", "/.git/")
+_PASSED_OVER = (
+    "/__pycache__",
+    "/.pytest_cache",
+    "/.hypothesis",
+    "/.cache/",
+    "/.mypy_cache",
+    "/.coverage",
+    "/.git/",
+)
 
 
 class WriteWatch:

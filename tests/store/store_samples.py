@@ -36,9 +36,7 @@ def a_session(**changes: Any) -> SessionInfo:
 
 
 def a_failure(message: str = "assert 1 == 2", text: str = "E   assert 1 == 2") -> Failure:
-    return Failure(
-        phase="call", exception="AssertionError", message=message, where="tests/test_a.py:3", text=text
-    )
+    return Failure(phase="call", exception="AssertionError", message=message, where="tests/test_a.py:3", text=text)
 
 
 def a_run(order: Sequence[NodeId], **changes: Any) -> RunRecord:

@@ -24,9 +24,7 @@ def other(other_path):
 
 
 def some_runs(name):
-    backwards = a_run(
-        SUITE.order[::-1], why=f"{name} backwards", failures={3: a_failure(name)}, ended="SIGKILL"
-    )
+    backwards = a_run(SUITE.order[::-1], why=f"{name} backwards", failures={3: a_failure(name)}, ended="SIGKILL")
     strays = a_run(STRAYS, why=f"{name}: does {STRAYS[0]} run?")
     return [
         a_run(SUITE.order, why=f"{name} original"),
@@ -81,9 +79,7 @@ def test_a_session_copied_while_it_ran_is_completed_later(store, other, other_pa
     session = other.begin(a_session(), SUITE)
     other.append(session.id, some_runs("early"))
     store.merge(other_path)
-    other.append(
-        session.id, [a_run((*STRAYS[:2], NodeId("late.py::test_new")), why="late"), *some_runs("late")]
-    )
+    other.append(session.id, [a_run((*STRAYS[:2], NodeId("late.py::test_new")), why="late"), *some_runs("late")])
     with Store.open(other_path) as resumed:
         resumed.append(session.id, some_runs("resumed"))
 

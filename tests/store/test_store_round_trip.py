@@ -21,9 +21,7 @@ IDS = st.one_of(st.sampled_from(["a", "ab", "0", "⟨", "⟨0⟩", "t.py::test_x
 SECONDS = st.floats(min_value=0, max_value=1e12)
 DURATIONS = st.one_of(st.just(0.0), st.floats(min_value=1e-9, max_value=1e6))
 SEEDS = st.none() | st.integers()
-FAILURES = st.builds(
-    Failure, phase=ANY_TEXT, exception=ANY_TEXT, message=ANY_TEXT, where=ANY_TEXT, text=ANY_TEXT
-)
+FAILURES = st.builds(Failure, phase=ANY_TEXT, exception=ANY_TEXT, message=ANY_TEXT, where=ANY_TEXT, text=ANY_TEXT)
 SUITES = st.lists(
     st.builds(CollectedTest, id=IDS, module=ANY_TEXT, parent=ANY_TEXT, repeatable=st.booleans()), max_size=12
 ).map(lambda tests: Suite(tests=tuple(tests)))

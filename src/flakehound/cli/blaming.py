@@ -7,15 +7,15 @@ import difflib
 from flakehound.cli.polluter import unknown_test
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.budget import Budget
 from flakehound.engine.launch import Target
 from flakehound.engine.limits import Limits
 from flakehound.engine.loop import Loop
 from flakehound.engine.opening import open_suite
-from flakehound.hunt.inquiry import CLEAN_RUNS, Inquiry
 from flakehound.hunt.findings import Finding
+from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.judgement import judge
 from flakehound.hunt.neighbourhood import Neighbourhood
 
@@ -23,7 +23,12 @@ from flakehound.hunt.neighbourhood import Neighbourhood
 def blame(target: Target, test: str, *, jobs: int, isolation: Isolation | None, seed: int) -> Verdict:
     """What other tests do to one test."""
     opened = open_suite(
-        target, jobs=jobs, isolation=isolation, hash_seed=seed % 4294967295, limits=Limits(), with_reference=False
+        target,
+        jobs=jobs,
+        isolation=isolation,
+        hash_seed=seed % 4294967295,
+        limits=Limits(),
+        with_reference=False,
     )
     try:
         if test not in opened.suite.order:
@@ -49,21 +54,34 @@ class _Case:
     def finding(self) -> Finding:
         """What is known by now."""
         inquiry = Inquiry(
-            self._test, self._history, self._hood, isolation=self._isolation, known=(), width=min(2, self._jobs)
+            self._test,
+            self._history,
+            self._hood,
+            isolation=self._isolation,
+            known=(),
+            width=min(2, self._jobs),
+            eager=True,
         )
         return inquiry.pursue()
 
     def urgent(self) -> list[RunPlan]:
-        """The first questions, then the inquiry's."""
+        """Alone and after all others; only if neither fails also in two more orders; then the inquiry's wishes."""
         others = tuple(t for t in self._hood.original_order if t != self._test)
-        first = [
-            RunPlan(order=(*others, self._test), why="after all others", setting=Setting.PROBE, isolation=self._isolation),
-            RunPlan(order=self._hood.original_order, why="original order", setting=Setting.ORIGINAL, isolation=self._isolation),
-        ]  # fmt: skip
-        missing = [plan for plan in first if not self._history.runs_of(plan.order)]
-        alone = RunPlan(order=(self._test,), why="alone", setting=Setting.ALONE, isolation=self._isolation)
-        missing += [alone] * (CLEAN_RUNS - len(self._history.after((), self._test)))
+        missing = self._missing((self._test,), (*others, self._test))
+        if not missing and not self._history.failures_of(self._test):
+            original = self._hood.original_order
+            missing = self._missing(original, tuple(reversed(original)), (*reversed(others), self._test))
         return missing or self.finding().wanted
+
+    def _missing(self, *orders: Order) -> list[RunPlan]:
+        return [
+            RunPlan(order=order, why=self._why(order), setting=Setting.PROBE, isolation=self._isolation)
+            for order in orders
+            if not self._history.runs_of(order)
+        ]
+
+    def _why(self, order: Order) -> str:
+        return f"does {self._test} fail among {len(order)} tests?"
 
     def next_sweep(self) -> RunPlan | None:
         """Nothing is searched beyond the one test."""

@@ -34,4 +34,6 @@ def found_in(report: str | None) -> str:
         return "not finished: flakehound hunt --resume"
     tests = json.loads(report)["tests"]
     kinds = Counter(test["kind"] for test in tests if test["kind"] != "steady")
-    return f"{len(tests)} tests: " + (", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items())) or "all steady")
+    return f"{len(tests)} tests: " + (
+        ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items())) or "all steady"
+    )

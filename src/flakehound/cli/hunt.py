@@ -14,16 +14,39 @@ from flakehound.hunt.options import TECHNIQUES
 
 
 @click.command("hunt", context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--budget", metavar="T", help="Time to spend, such as 90s, 10m, 1h30m. Default: 10 minutes or 30 suite times, whichever is shorter.")
+@click.option(
+    "--budget",
+    metavar="T",
+    help="Time to spend, such as 90s, 10m, 1h30m. Default: 10 minutes or 30 suite times, whichever is shorter.",
+)
 @click.option("--runs", type=click.IntRange(min=1), help="Runs in the original order. Default: as many as fit.")
 @click.option("--shuffles", type=click.IntRange(min=0), help="Runs in other orders. Default: as many as fit.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Processes at once. Default: all cores.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of every random choice. Default: a fresh one, printed.")
-@click.option("--technique", "techniques", multiple=True, type=click.Choice(TECHNIQUES), help="Only these; may be repeated. Default: all.")
-@click.option("--pairs", type=click.Choice(["auto", "exact", "grouped", "none"]), default="auto", show_default=True, help="PAIRWISE: every pair in its own process, or many candidates before each test at once.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of every random choice. Default: a fresh one, printed."
+)
+@click.option(
+    "--technique",
+    "techniques",
+    multiple=True,
+    type=click.Choice(TECHNIQUES),
+    help="Only these; may be repeated. Default: all.",
+)
+@click.option(
+    "--pairs",
+    type=click.Choice(["auto", "exact", "grouped", "none"]),
+    default="auto",
+    show_default=True,
+    help="PAIRWISE: every pair in its own process, or many candidates before each test at once.",
+)
 @suite_options
 @store_option
-@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Also write the report as JSON.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write the report as JSON.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the last hunt of this suite instead of starting anew.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, only the report.")
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
@@ -98,5 +121,6 @@ def _check_writable(json_file: Path | None) -> None:
             pass
     except OSError as problem:
         raise UsageError(
-            f"cannot write {str(json_file)!r}: {problem.strerror}", remedy="flakehound hunt --json flakehound.json"
+            f"cannot write {str(json_file)!r}: {problem.strerror}",
+            remedy="flakehound hunt --json flakehound.json",
         ) from problem

@@ -126,7 +126,8 @@ class _Hunt:
     def _earlier_records(self) -> Sequence[RunRecord]:
         if self._store.suite(self._session_id).order != self._opened.suite.order:
             raise UsageError(
-                "the suite's tests are not the ones of the hunt that was to be resumed", remedy="flakehound hunt"
+                "the suite's tests are not the ones of the hunt that was to be resumed",
+                remedy="flakehound hunt",
             )
         return list(self._store.records(self._session_id))
 

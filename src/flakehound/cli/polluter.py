@@ -18,7 +18,12 @@ from flakehound.core.verdicts import Verdict
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Processes at once. Default: all cores.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of every random choice. Default: a fresh one.")
 @suite_options
-@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Also write the answer as JSON.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write the answer as JSON.",
+)
 @click.argument("test")
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def command(

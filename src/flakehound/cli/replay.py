@@ -39,7 +39,9 @@ def command(store_path: Path, times: int | None, test: str) -> int:
         raise UsageError(f"{verdict.id} was never seen failing", remedy="flakehound hunt --budget 10m")
     failed, made, last = _replay(stored, verdict.replay, times)
     _show(verdict.replay, failed, made, last)
-    plain = plain_pytest(verdict.replay, stored.hunted.python_path, stored.hunted.pytest_args, cwd=stored.hunted.cwd)
+    plain = plain_pytest(
+        verdict.replay, stored.hunted.python_path, stored.hunted.pytest_args, cwd=stored.hunted.cwd
+    )
     if plain is not None:
         click.echo(f"plain pytest: {plain}")
     return ExitCode.FLAKY_FOUND if failed else ExitCode.NOTHING_FLAKY

@@ -37,12 +37,36 @@ def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that say how the suite's own process is started."""
     options = [
-        click.option("--python", "python", metavar="PATH", help="The suite's interpreter. Default: the active virtual environment's, else ours."),
-        click.option("--isolation", type=click.Choice(["fork", "spawn"]), help="fork: copy a collected session (fast, the default where it is faithful). spawn: a new interpreter for every run."),
-        click.option("--keep-plugin", "keep_plugins", multiple=True, metavar="NAME", help="Leave a plugin on that we would switch off (randomly, rerunfailures, xdist, cov, ...)."),
-        click.option("--test-timeout", metavar="T", help="A test that takes longer hangs. Default: 20 times the slowest seen, at least 10s."),
-        click.option("--memory-limit", metavar="SIZE", help="Address space of one child, such as 2G. Default: none of ours."),
-    ]  # fmt: skip
+        click.option(
+            "--python",
+            "python",
+            metavar="PATH",
+            help="The suite's interpreter. Default: the active virtual environment's, else ours.",
+        ),
+        click.option(
+            "--isolation",
+            type=click.Choice(["fork", "spawn"]),
+            help="fork: copy a collected session (fast, the default where it is faithful). "
+            "spawn: a new interpreter for every run.",
+        ),
+        click.option(
+            "--keep-plugin",
+            "keep_plugins",
+            multiple=True,
+            metavar="NAME",
+            help="Leave a plugin on that we would switch off (randomly, rerunfailures, xdist, cov, ...).",
+        ),
+        click.option(
+            "--test-timeout",
+            metavar="T",
+            help="A test that takes longer hangs. Default: 20 times the slowest seen, at least 10s.",
+        ),
+        click.option(
+            "--memory-limit",
+            metavar="SIZE",
+            help="Address space of one child, such as 2G. Default: none of ours.",
+        ),
+    ]
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 

@@ -13,7 +13,6 @@ from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting, Suite
 from flakehound.core.records import RunRecord
 
-
 SHORT_PREFIX = 3  # prefixes up to this long can be listed, not only asked for
 
 

@@ -41,7 +41,7 @@ def records_from(plan: RunPlan, events: bytes, facts: RunFacts) -> list[RunRecor
     trunk.end = facts.end
     if not plan.branches:
         return [_record(plan, (), plan.order, trunk, facts)]
-    records = []
+    records: list[RunRecord] = []
     shared = _outcomes(trunk, len(plan.order), facts)
     for number, segment in sorted(branches.items()):
         segment.end = segment.end or facts.end
@@ -136,7 +136,9 @@ def _record(
         disturbed=facts.disturbed,
         started_s=facts.started_s,
         usage=Usage(
-            wall_s=end.get("wall_s", 0.0), cpu_s=end.get("cpu_s", 0.0), max_rss_bytes=end.get("max_rss_bytes", 0)
+            wall_s=end.get("wall_s", 0.0),
+            cpu_s=end.get("cpu_s", 0.0),
+            max_rss_bytes=end.get("max_rss_bytes", 0),
         ),
         ended=describe_end(end),
         failures=failures,

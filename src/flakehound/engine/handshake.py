@@ -35,7 +35,7 @@ class Handshake:
 def read_handshake(path: Path, target: Target) -> Handshake:
     """Read what a session wrote; an error with pytest's own words when the suite cannot be run."""
     told = json.loads(path.read_text())
-    if told["errors"] and not told["tests"] or _stops_on_errors(told["errors"], target):
+    if (told["errors"] and not told["tests"]) or _stops_on_errors(told["errors"], target):
         raise _collection_failed(told["errors"], target)
     if not told["tests"]:
         raise nothing_collected(target)

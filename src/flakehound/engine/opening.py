@@ -13,13 +13,13 @@ from pathlib import Path
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.plans import Isolation, RunPlan, Setting, Suite
 from flakehound.core.records import RunRecord
+from flakehound.engine.files import FileGuard
 from flakehound.engine.forkserver import ForkServer
 from flakehound.engine.handshake import Handshake
 from flakehound.engine.launch import Target
 from flakehound.engine.limits import Limits
 from flakehound.engine.pool import Pool
 from flakehound.engine.spawn import Spawner
-from flakehound.engine.files import FileGuard
 
 
 @dataclass(slots=True)
@@ -49,7 +49,10 @@ class OpenSuite:
         if self.server is not None:
             self.server.close()
             self.server = ForkServer(
-                self.target, self.folder / f"s{time.monotonic_ns()}", slots=self.pool.jobs, hash_seed=self.hash_seed
+                self.target,
+                self.folder / f"s{time.monotonic_ns()}",
+                slots=self.pool.jobs,
+                hash_seed=self.hash_seed,
             )
             self.server.wait_until_collected()
             self.pool.use(self.server)

@@ -104,4 +104,3 @@ class Pool:
         if job.plan.isolation is Isolation.SPAWN or self._server is None:
             return self._spawner.run(job.plan, job.limits, self.self_seeded)
         return self._server.slots[number].run(job.plan, job.limits, self.self_seeded)
-

@@ -69,15 +69,15 @@ class Spawner:
             "ours": str(self._folder.parent),
         }
         began = time.time()
-        process = start(
-            self._target, settings, folder=folder, output=folder / "output", hash_seed=plan.hash_seed
-        )
+        process = start(self._target, settings, folder=folder, output=folder / "output", hash_seed=plan.hash_seed)
         end = self._wait(process.pid, request)
         process.returncode = end["code"] if end["code"] is not None else -1
         if not (folder / "suite.json").exists():
             raise no_session(self._target, folder / "output", end["code"])
         handshake = read_handshake(folder / "suite.json", self._target)
-        output = (folder / "output").read_bytes()[-_OUTPUT_KEPT:].decode(errors="replace") if end_is_bad(end) else ""
+        output = (
+            (folder / "output").read_bytes()[-_OUTPUT_KEPT:].decode(errors="replace") if end_is_bad(end) else ""
+        )
         events = (folder / "events").read_bytes() if (folder / "events").exists() else b""
         whole = replace(plan, order=plan.order or handshake.suite.order)
         return records_from(whole, events, RunFacts(end=end, output=output, started_s=began)), handshake

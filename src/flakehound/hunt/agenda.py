@@ -107,7 +107,10 @@ class Agenda:
     def _known_polluters(self, test: NodeId) -> list[NodeId]:
         """Polluters of other victims, most frequent first: one polluter often has many victims."""
         found = Counter(
-            culprit for other, (_v, finding) in self._cache.items() if other != test for culprit in finding.culprits
+            culprit
+            for other, (_v, finding) in self._cache.items()
+            if other != test
+            for culprit in finding.culprits
         )
         return [culprit for culprit, _times in found.most_common(4)]
 

@@ -73,6 +73,4 @@ class Asker:
 
     def _plan(self, order: Order, why: str, undisturbed: bool) -> RunPlan:
         setting = Setting.ALONE if len(order) == 1 else Setting.PROBE
-        return RunPlan(
-            order=order, why=why, setting=setting, isolation=self.isolation, undisturbed=undisturbed
-        )
+        return RunPlan(order=order, why=why, setting=setting, isolation=self.isolation, undisturbed=undisturbed)

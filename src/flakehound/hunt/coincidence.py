@@ -78,7 +78,8 @@ class NodInquiry:
         finding.under_load = True
         overall = self._history.tally(self._test, disturbed=True)
         finding.evidence.insert(
-            0, f"fails under load: {overall.failed} of {overall.n} runs beside others, 0 of {seen.n} undisturbed"
+            0,
+            f"fails under load: {overall.failed} of {overall.n} runs beside others, 0 of {seen.n} undisturbed",
         )
 
     def _undisturbed_tries(self) -> int:
@@ -120,7 +121,10 @@ class NodInquiry:
             return
         if same.n < SAME_SEED_RUNS:
             plan = RunPlan(
-                order=order, why=f"does the seed decide about {self._test}?", setting=Setting.PROBE, seed=record.seed
+                order=order,
+                why=f"does the seed decide about {self._test}?",
+                setting=Setting.PROBE,
+                seed=record.seed,
             )
             raise Need([plan] * (SAME_SEED_RUNS - same.n))
         if overall.failed / overall.n < 0.7:

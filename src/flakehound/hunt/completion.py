@@ -48,7 +48,7 @@ class Completion:
         if branches:
             yield self._plan((polluter,), branches, f"which tests clean up after {polluter}?")
 
-    def _plan(self, order: Order, branches: list[Order], why: str) -> RunPlan:
+    def _plan(self, order: Order, branches: Sequence[Order], why: str) -> RunPlan:
         return RunPlan(
             order=order, branches=tuple(branches), why=why, setting=Setting.PROBE, isolation=self._isolation
         )
@@ -90,7 +90,9 @@ class Completion:
             if own in prefix or not seen.n or seen.failed != (seen.n if fails else 0):
                 continue
             try:
-                self._ask.last_of((*prefix, test), times=CONFIRMATIONS, why=f"confirms what {prefix[-1]} does to {test}")
+                self._ask.last_of(
+                    (*prefix, test), times=CONFIRMATIONS, why=f"confirms what {prefix[-1]} does to {test}"
+                )
                 have.append(prefix)
             except Need as need:
                 more += need.plans

@@ -39,12 +39,14 @@ class Inquiry:
         isolation: Isolation,
         known: Sequence[NodeId],
         width: int = 2,
+        eager: bool = False,
     ) -> None:
         self._test = test
         self._history = history
         self._hood = hood
         self._known = known  # polluters found in other cases
         self._width = width  # how many questions may be put at once
+        self._eager = eager  # take the test for order-dependent at its first failure; the end is confirmed anyway
         self._ask = Asker(history=history, isolation=isolation)
         self.finding = Finding(test=test)
 
@@ -79,7 +81,7 @@ class Inquiry:
 
     def _gather_clean_runs(self, alone: Tally, original: Tally) -> None:
         order = self._hood.original_order
-        if self._test in order:
+        if self._test in order and not self._eager:
             why = f"does {self._test} pass in the original order?"
             self._ask.original(order, original.n, times=CLEAN_RUNS, why=why)
         self._ask.last_of((self._test,), times=CLEAN_RUNS, why=f"does {self._test} pass alone?")
@@ -113,14 +115,22 @@ class Inquiry:
             self._non_idempotent()
             return
         prefix = sighting.record.order[: sighting.place]
-        order = (*prefix, self._test)
-        # Dear runs are repeated once here; whatever is concluded is confirmed on the shortest order anyway.
-        times = CONFIRMATIONS if self._cost_s(order) < CHEAP_RUN_S else CONFIRMATIONS - 1
-        again = self._ask.last_of(order, times=times, why=f"does {self._test} fail again after the same tests?")
-        if again.failed == again.n:
+        if self._fails_again(prefix):
             self._victim(prefix, f"after {_count(prefix)} in another order")
         else:
             self._sometimes(prefix)
+
+    def _fails_again(self, prefix: Order) -> bool:
+        """Whether the failure is no one-off: seen often enough, or again after the same tests."""
+        order = (*prefix, self._test)
+        if self._history.tally_after(prefix, self._test).is_mixed:
+            return False
+        if self._eager or len(self._history.failures_of(self._test)) >= CONFIRMATIONS:
+            return True
+        # Dear runs are repeated once here; whatever is concluded is confirmed on the shortest order anyway.
+        times = CONFIRMATIONS if self._cost_s(order) < CHEAP_RUN_S else CONFIRMATIONS - 1
+        again = self._ask.last_of(order, times=times, why=f"does {self._test} fail again after the same tests?")
+        return again.failed == again.n
 
     def _shortest_failure(self) -> Sighting | None:
         """The failure with the fewest tests before it, the test itself not among them."""
@@ -213,7 +223,9 @@ class Inquiry:
         minimal = self._smallest(prefix, lambda seen: seen.n > 0 and seen.failed == 0)
         order = (*minimal, self._test)
         times = self._confirmations(order)
-        after = self._ask.last_of(order, times=times, why=f"confirms that {self._test} passes after {_names(minimal)}")
+        after = self._ask.last_of(
+            order, times=times, why=f"confirms that {self._test} passes after {_names(minimal)}"
+        )
         alone = self._ask.last_of((self._test,), times=times, why=f"confirms that {self._test} fails alone")
         if after.failed or alone.passed:
             finding.evidence.clear()
@@ -224,7 +236,9 @@ class Inquiry:
         finding.state_setters = list(minimal)
         finding.joint = len(minimal) > 1
         finding.minimal_order = order
-        finding.evidence[:] = [f"failed {_of(alone)} alone, passed {after.passed} of {after.n} after {_names(minimal)}"]
+        finding.evidence[:] = [
+            f"failed {_of(alone)} alone, passed {after.passed} of {after.n} after {_names(minimal)}"
+        ]
         finding.causes.append(LikelyCause(cause=Cause.TEST_ORDER, evidence=finding.evidence[0]))
         finding.replay = Replay(order=(self._test,), failed=alone.failed, runs=alone.n)
 
@@ -250,7 +264,9 @@ class Inquiry:
             return
         finding.kind = Kind.NON_IDEMPOTENT
         finding.minimal_order = twice
-        finding.evidence.append(f"passed {clean.n} of {clean.n} first, failed {_of(again)} when run again in the same process")
+        finding.evidence.append(
+            f"passed {clean.n} of {clean.n} first, failed {_of(again)} when run again in the same process"
+        )
         finding.replay = Replay(order=twice, failed=again.failed, runs=again.n)
 
 

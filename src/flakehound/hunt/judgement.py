@@ -31,7 +31,9 @@ def _verdict(history: History, test: NodeId, finding: Finding | None) -> Verdict
             kind=Kind.STEADY,
             tallies=tallies,
             rate=failure_rate(counted.failed, counted.n),
-            evidence=(f"passed {counted.passed} of {counted.n} runs",) if counted.n else ("never ran to an outcome",),
+            evidence=(f"passed {counted.passed} of {counted.n} runs",)
+            if counted.n
+            else ("never ran to an outcome",),
         )
     kind = _settled_kind(finding, counted)
     return Verdict(

@@ -71,4 +71,5 @@ def guesses_for(test: NodeId, earlier: Order, known: Sequence[NodeId], near: Seq
     present = set(earlier)
     singles = [(earlier[-1],)] if earlier else []
     singles += [(culprit,) for culprit in known if culprit in present and culprit != test]
-    return singles + [tuple(t for t in earlier if t in set(group)) for group in near]
+    groups = [tuple(t for t in earlier if t in set(group)) for group in near]
+    return singles + [group for group in groups if 2 * len(group) <= len(earlier)]

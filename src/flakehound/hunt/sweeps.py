@@ -198,9 +198,7 @@ class Sweeps:
         victims = [
             (test,)
             for test in tests
-            if test not in among
-            and not self._is_nod(test)
-            and not self._history.after(polluters, test)
+            if test not in among and not self._is_nod(test) and not self._history.after(polluters, test)
         ]
         if victims:
             yield RunPlan(

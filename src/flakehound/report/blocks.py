@@ -74,12 +74,7 @@ def _nod(verdict: Verdict) -> list[str]:
 
 def _victim(verdict: Verdict) -> list[str]:
     blamed, replay = decisive(verdict), verdict.replay
-    if (
-        verdict.kind is not Kind.VICTIM
-        or not blamed
-        or replay is None
-        or replay.order != verdict.minimal_order
-    ):
+    if verdict.kind is not Kind.VICTIM or not blamed or replay is None or replay.order != verdict.minimal_order:
         return []
     counts = f"{replay.failed} of {replay.runs}"
     who = f"{len(blamed)} tests run together" if len(blamed) > 1 else blamed[0]
@@ -93,12 +88,7 @@ def _victim(verdict: Verdict) -> list[str]:
 
 def _jointly_brittle(verdict: Verdict) -> list[str]:
     replay = verdict.replay
-    if (
-        verdict.kind is not Kind.BRITTLE
-        or not verdict.joint
-        or replay is None
-        or replay.order != (verdict.id,)
-    ):
+    if verdict.kind is not Kind.BRITTLE or not verdict.joint or replay is None or replay.order != (verdict.id,):
         return []
     helpers = counted(len(decisive(verdict)), "test")
     return [f"failed {replay.failed} of {replay.runs} alone, passes after {helpers} run together"]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.outcomes import NodeId
-from flakehound.core.rates import highest_unseen_rate
 from flakehound.core.verdicts import Kind
 from flakehound.report.commands import explain_command, resume_command
 from flakehound.report.durations import spoken
-from flakehound.report.phrases import COUNTED, FLAKY_KINDS, counted, few, tally_of
+from flakehound.report.phrases import COUNTED, FLAKY_KINDS, counted, few, one_failure_in, tally_of
 from flakehound.report.summary import Hunted
 
 _MOST_ALIKE = 10  # names listed per shared failure
@@ -65,11 +64,10 @@ def bound_lines(hunted: Hunted) -> Iterator[str]:
 
 
 def _bound(runs: int) -> str:
-    one_in = int(1 / highest_unseen_rate(runs))  # rounded down: the claim must not be stronger than the proof
-    if one_in < 2:
+    if one_failure_in(runs) < 2:
         return f"Some steady tests ran only {counted(runs, 'time')}: too few to say how often they may fail"
     certainty = f"95 % for each test, at least {runs} runs each"
-    return f"No steady test fails more often than 1 in {one_in} runs ({certainty})"
+    return f"No steady test fails more often than 1 in {one_failure_in(runs)} runs ({certainty})"
 
 
 def next_step(hunted: Hunted) -> str | None:

@@ -54,9 +54,9 @@ def plain_pytest(
 
     Node ids begin at `rootdir`, arguments at `cwd`; without a `rootdir` the two are taken to be one.
     """
-    hangs_on_seed = replay.seed is not None and replay.failed != replay.runs
+    order_decides = replay.seed is None or 0 < replay.runs == replay.failed
     runs_twice = len(set(replay.order)) < len(replay.order)
-    if not replay.order or hangs_on_seed or runs_twice:
+    if not replay.order or not order_decides or runs_twice:
         return None
     tests = [_seen_from(cwd, rootdir, test) for test in replay.order]
     command = shlex.join([python_path, "-m", "pytest", *options_only(pytest_args, cwd), *tests])

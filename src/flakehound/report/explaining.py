@@ -10,7 +10,7 @@ from flakehound.core.verdicts import Kind, Verdict
 from flakehound.report.blocks import headline
 from flakehound.report.commands import plain_pytest_command, replay_command
 from flakehound.report.failures import failure_lines
-from flakehound.report.phrases import COUNTED, MEANINGS, counted, interval, percent, tally_of
+from flakehound.report.phrases import COUNTED, MEANINGS, counted, interval, one_failure_in, tally_of
 from flakehound.report.summary import Hunted
 
 _LONG_ORDER = 20  # beyond it an order is shortened, and a plain pytest command is nothing to read or paste
@@ -34,7 +34,7 @@ def explain_text(hunted: Hunted, verdict: Verdict, failures: Sequence[tuple[str,
         _section("Runs", _counts(verdict)),
         _section("Other tests", _others(verdict)),
         _section(_order_heading(verdict), _order(verdict)),
-        _section("Likely causes", [f"{likely.cause.value} — {likely.evidence}" for likely in verdict.causes]),
+        _section("Likely causes", _causes(verdict)),
         _section("Failures", failure_lines(verdict.signatures, failures)),
         _section("Make it fail again", _commands(hunted, verdict)),
     )
@@ -60,10 +60,12 @@ def _counts(verdict: Verdict) -> Iterator[str]:
 def _rate(verdict: Verdict) -> str:
     seen = tally_of(verdict, *COUNTED)
     if not seen.n:
-        return "failure rate unknown: never seen to pass or fail in the original order, in others or alone"
-    if not seen.failed:
-        return f"failure rate at most {percent(verdict.rate.high)} % (95 %), over the first three settings"
-    return f"failure rate {interval(verdict.rate)}, over the first three settings"
+        return "never seen to pass or fail in the original order, in other orders or alone"
+    if seen.failed:
+        return f"failure rate {interval(verdict.rate)}, over original order, other orders and alone"
+    if one_failure_in(seen.n) < 2:
+        return "too few runs to say how often it may fail"
+    return f"fails at most 1 in {one_failure_in(seen.n)} runs (95 %), by original order, other orders and alone"
 
 
 def _others(verdict: Verdict) -> Iterator[str]:
@@ -94,6 +96,12 @@ def _order(verdict: Verdict) -> Iterator[str]:
         yield f"({counted(left_out, 'test')} before these)"
     for place, test in enumerate(order[left_out:], left_out + 1):
         yield f"{place}. {test}"
+
+
+def _causes(verdict: Verdict) -> Iterator[str]:
+    for likely in verdict.causes:
+        told = likely.evidence in verdict.evidence
+        yield likely.cause.value if told else f"{likely.cause.value} — {likely.evidence}"
 
 
 def _commands(hunted: Hunted, verdict: Verdict) -> Iterator[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flakehound.core.outcomes import NodeId
 
+_COUNT = re.compile(r"(?<=\w) (?=\d)|(?<=\d) (?=[\w%])")  # "7 of 42", "17 %": read as one
 _GLUE = "\ue000"  # stands for a space that must not become a line break; no text uses this code point
 
 
@@ -39,4 +41,4 @@ class Paper:
     def _glued(self, sentence: str) -> str:
         for test in self.spaced:
             sentence = sentence.replace(test, test.replace(" ", _GLUE))
-        return sentence.replace(" %", f"{_GLUE}%")
+        return _COUNT.sub(_GLUE, sentence)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flakehound.core.history import Tally
 from flakehound.core.plans import Setting
-from flakehound.core.rates import Rate
+from flakehound.core.rates import Rate, highest_unseen_rate
 from flakehound.core.verdicts import Kind, Verdict
 
 FLAKY_KINDS = (Kind.NOD, Kind.VICTIM, Kind.BRITTLE, Kind.NON_IDEMPOTENT)  # in the order they are told
@@ -41,6 +41,14 @@ def percent(share: float) -> str:
 def interval(rate: Rate) -> str:
     """A rate with its uncertainty: "17 %, 95 % interval 8–31 %"."""
     return f"{percent(rate.mean)} %, 95 % interval {percent(rate.low)}–{percent(rate.high)} %"
+
+
+def one_failure_in(passes: int) -> int:
+    """So many runs that a test with these passes and no failure fails at most once in them (95 %).
+
+    Rounded down: the claim must not be stronger than the proof.
+    """
+    return int(1 / highest_unseen_rate(passes))
 
 
 def few(names: Sequence[str], most: int = 3) -> str:

@@ -15,7 +15,7 @@ _MOST_FAILING = 10  # tests that always fail are no news to their owner
 
 
 def report_text(hunted: Hunted, *, width: int = 100, colour: bool = False) -> str:
-    """Flaky tests by kind, unresolved and failing ones, then what it all amounts to; no newline at the end."""
+    """Flaky tests by kind, unresolved and failing ones, then what it amounts to; no newline at the end."""
     paper = Paper.for_ids((verdict.id for verdict in hunted.verdicts), width)
     found = [*_blocks(hunted, paper, colour=colour), *_failing(hunted, colour=colour)]
     return "\n".join([*found, *([""] if found else []), *_closing(hunted, paper)])

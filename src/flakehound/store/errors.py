@@ -21,9 +21,7 @@ class StoreMissing(StoreError):
     """Nothing was hunted yet."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"there is no store at {str(path)!r}: nothing was hunted yet", remedy=_hunt_into(path)
-        )
+        super().__init__(f"there is no store at {str(path)!r}: nothing was hunted yet", remedy=_hunt_into(path))
 
 
 class StoreBroken(StoreError):

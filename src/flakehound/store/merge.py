@@ -96,8 +96,7 @@ class Merger:
     def _failing(self, source_run: int) -> list[dict[str, Any]]:
         rows = self._source.execute("SELECT * FROM failing WHERE run = ?", (source_run,)).fetchall()
         return [
-            dict(row) | {"run": self._run_id, "failure": self._copied("failure", row["failure"])}
-            for row in rows
+            dict(row) | {"run": self._run_id, "failure": self._copied("failure", row["failure"])} for row in rows
         ]
 
     def _copied(self, table: str, source_id: int | None) -> int | None:

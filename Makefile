@@ -1,0 +1,37 @@
+# Two commands do all the set-up on a fresh machine: `make hunt` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: hunt test lint types unit bench clean
+
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+# Hunts the bundled example suite. Finding flaky tests is what it is for, so exit code 1 is success here.
+hunt: $(VENV)/ready
+	cd examples/shaky && ../../$(BIN)/flakehound hunt --budget 45s || test $$? -eq 1
+
+test: lint types unit
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/ready
+	$(BIN)/mypy
+
+# Our own suite runs shuffled and in parallel: it may not be flaky.
+unit: $(VENV)/ready
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 --dist worksteal
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --fail-under=85
+
+bench: $(VENV)/ready
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

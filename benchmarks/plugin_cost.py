@@ -1,0 +1,106 @@
+"""What an installed but unused flakehound adds to a plain `pytest` run.
+
+One environment with pytest and everything flakehound depends on; flakehound itself lies in a folder that only one side
+has on its path. The runs alternate, and the median of the differences of neighbouring runs counts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import flakehound
+from running import temporary_folder
+from side_by_side import Row, Series, arguments, in_turns, on_cores, told, wall_s
+from suites import small_suite
+
+PROJECT = Path(__file__).resolve().parents[1]
+LIMIT_MS = 10.0
+
+
+def make_environment(folder: Path) -> Path:
+    """A virtual environment with flakehound's dependencies, and none of its own files."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", *dependencies()], check=True)
+    return python
+
+
+def dependencies() -> list[str]:
+    """What pyproject.toml asks for; read by hand because Python 3.10 has no TOML reader."""
+    text = (PROJECT / "pyproject.toml").read_text()
+    listed = text.split("\ndependencies = [", 1)[1].split("]", 1)[0]
+    return [line.strip().strip('",') for line in listed.splitlines() if line.strip()]
+
+
+def lay_out_flakehound(folder: Path) -> None:
+    """The files an installation has: both packages, and metadata that names the pytest plugin."""
+    source = Path(flakehound.__file__).parents[1]
+    for package in ("flakehound", "flakehound_inside"):
+        shutil.copytree(source / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    metadata = folder / f"flakehound-{flakehound.__version__}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: flakehound\nVersion: {flakehound.__version__}\n"
+    )
+    (metadata / "entry_points.txt").write_text("[pytest11]\nflakehound = flakehound_inside.plugin\n")
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(folder)], check=True)
+
+
+def run_with(python: Path, suite: Path, path: Path) -> None:
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    env = {**os.environ, "PYTHONPATH": str(path)}
+    subprocess.run(command, cwd=suite, env=env, stdout=subprocess.DEVNULL, check=True)
+
+
+def knows_our_option(python: Path, suite: Path, path: Path) -> bool:
+    """Whether pytest loaded the plugin; without this check the benchmark could compare nothing with nothing."""
+    env = {**os.environ, "PYTHONPATH": str(path)}
+    told_help = subprocess.run(
+        [python, "-m", "pytest", "--help"], cwd=suite, env=env, capture_output=True, text=True, check=True
+    )
+    return "--flakehound" in told_help.stdout
+
+
+def measured(repeats: int) -> Row:
+    with temporary_folder() as folder, on_cores(1):
+        small_suite(folder / "suite")
+        python = make_environment(folder / "venv")
+        without, with_it = folder / "without", folder / "with"
+        without.mkdir()
+        with_it.mkdir()
+        lay_out_flakehound(with_it)
+        for path, expected in ((without, False), (with_it, True)):
+            run_with(python, folder / "suite", path)  # compiles the files
+            assert knows_our_option(python, folder / "suite", path) is expected
+        took = in_turns(
+            repeats,
+            {
+                "with": lambda: wall_s(lambda: run_with(python, folder / "suite", with_it)),
+                "without": lambda: wall_s(lambda: run_with(python, folder / "suite", without)),
+            },
+        )
+    differences = Series(
+        values=tuple((a - b) * 1e3 for a, b in zip(took["with"].values, took["without"].values, strict=True))
+    )
+    return Row(
+        job=f"a plain run of 50 tests with flakehound installed, not asked for ({repeats} pairs of runs)",
+        ours=took["with"].text("ms", 1e3),
+        peer=took["without"].text("ms", 1e3),
+        measured=differences.text("ms more"),
+        goal=f"≤ {LIMIT_MS:g} ms more",
+        met=differences.median <= LIMIT_MS,
+    )
+
+
+def main() -> None:
+    chosen = arguments(__doc__, repeats=40).parse_args()
+    told([measured(chosen.repeats)], chosen.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flakehound.report.durations import spoken
+
+_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def understood_s(words: str) -> float:
+    return sum(float(n) * _UNIT_S[unit] for n, unit in re.findall(r"([\d.]+) ?(ms|s|m|h)", words))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0.0 s"),
+        (-1, "0.0 s"),
+        (0.00001, "1 ms"),
+        (0.04, "40 ms"),
+        (0.0996, "0.1 s"),
+        (0.8, "0.8 s"),
+        (9.94, "9.9 s"),
+        (9.96, "10 s"),
+        (12, "12 s"),
+        (59.4, "59 s"),
+        (59.6, "1m00s"),
+        (192.4, "3m12s"),
+        (3599.7, "1h00m"),
+        (3840, "1h04m"),
+        (100 * 3600, "100h00m"),
+    ],
+)
+def test_a_duration_is_told_in_the_unit_people_would_use(seconds: float, words: str) -> None:
+    assert spoken(seconds) == words
+
+
+@given(st.floats(min_value=0.001, max_value=1e7))
+def test_what_is_told_is_close_to_what_was_meant(seconds: float) -> None:
+    told = understood_s(spoken(seconds))
+
+    assert told == pytest.approx(seconds, rel=0.06, abs=0.0006)
+
+
+@given(st.floats(min_value=0, max_value=1e6), st.floats(min_value=0, max_value=1e6))
+def test_a_longer_duration_is_never_told_as_a_shorter_one(one: float, other: float) -> None:
+    shorter, longer = sorted((one, other))
+
+    # Half a minute of slack: 59m59.7s is told as 1h00m, an hour and 20 s as 1h00m too.
+    assert understood_s(spoken(shorter)) <= understood_s(spoken(longer)) + 1e-9
