@@ -6,6 +6,7 @@ timed after the suite is open, since a hunt opens it once. The peer is one plain
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from suites import timed_suite
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, RunPlan, Setting
 from flakehound.engine.opening import OpenSuite
+from flakehound.hunt.shrink import split
 from flakehound.hunt.sweeps import BATCH_S, FORK_S
 
 JOBS = 2
@@ -34,10 +36,13 @@ def each_alone(order: Order) -> Iterator[RunPlan]:
 
 
 def batches_alone(order: Order, test_s: float) -> Iterator[RunPlan]:
-    """Each test alone, a second's worth of them per request, as the hunt does it."""
-    size = max(1, int(BATCH_S / (FORK_S + test_s)))
-    for start in range(0, len(order), size):
-        branches = tuple((test,) for test in order[start : start + size])
+    """Each test alone, about a second's worth of them per request, as the hunt does it.
+
+    The same number of batches for each job: a hunt has other work for a job that would idle at the end.
+    """
+    rounds = math.ceil(len(order) * (FORK_S + test_s) / BATCH_S / JOBS)
+    for batch in split(order, rounds * JOBS):
+        branches = tuple((test,) for test in batch)
         yield RunPlan(order=(), branches=branches, why="alone", setting=Setting.ALONE, seed=0)
 
 

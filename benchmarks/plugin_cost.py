@@ -26,7 +26,7 @@ def make_environment(folder: Path) -> Path:
     """A virtual environment with flakehound's dependencies, and none of its own files."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", *dependencies()], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-qq", *dependencies()], check=True)
     return python
 
 

@@ -31,7 +31,7 @@ def command(store_path: Path, times: int | None, test: str) -> int:
     Exit code 1 means that it failed again.
     """
     from flakehound.cli.stored import read_last_hunt
-    from flakehound.report.commands import plain_pytest
+    from flakehound.report.commands import plain_pytest_command
 
     stored = read_last_hunt(store_path)
     verdict = stored.verdict_on(test)
@@ -39,9 +39,7 @@ def command(store_path: Path, times: int | None, test: str) -> int:
         raise UsageError(f"{verdict.id} was never seen failing", remedy="flakehound hunt --budget 10m")
     failed, made, last = _replay(stored, verdict.replay, times)
     _show(verdict.replay, failed, made, last)
-    plain = plain_pytest(
-        verdict.replay, stored.hunted.python_path, stored.hunted.pytest_args, cwd=stored.hunted.cwd
-    )
+    plain = plain_pytest_command(stored.hunted, verdict)
     if plain is not None:
         click.echo(f"plain pytest: {plain}")
     return ExitCode.FLAKY_FOUND if failed else ExitCode.NOTHING_FLAKY

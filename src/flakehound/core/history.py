@@ -61,6 +61,7 @@ class History:
         self._orders: Counter[int] = Counter()
         self._touched: Counter[NodeId] = Counter()
         self._slowest_s: dict[NodeId, float] = {}
+        self.forked_hash_seed: int | None = None  # of the session that forks are copied from
         self.slowest_test_s = 0.0  # the longest any test ever took
         self._mean_s: dict[NodeId, tuple[int, float]] = {}
         for record in records:
@@ -69,6 +70,8 @@ class History:
     def add(self, record: RunRecord) -> None:
         """Take in one finished run."""
         self.records.append(record)
+        if record.isolation is Isolation.FORK:
+            self.forked_hash_seed = record.hash_seed
         seen: set[NodeId] = set()
         prefix = _EMPTY
         for place, (test, outcome) in enumerate(zip(record.order, record.outcomes, strict=True)):
@@ -116,11 +119,13 @@ class History:
         *settings: Setting,
         isolation: Isolation | None = None,
         disturbed: bool | None = None,
+        hash_seed: int | None = None,
     ) -> Tally:
         """Counts of one test, over the named settings (all when none is named)."""
         n = failed = 0
-        for (setting, how, beside, _hash), (runs, bad) in self._tallies.get(test, {}).items():
-            if (not settings or setting in settings) and isolation in (None, how) and disturbed in (None, beside):
+        for (setting, how, beside, hashed), (runs, bad) in self._tallies.get(test, {}).items():
+            wanted = not settings or setting in settings
+            if wanted and isolation in (None, how) and disturbed in (None, beside) and hash_seed in (None, hashed):
                 n, failed = n + runs, failed + bad
         return Tally(n=n, failed=failed)
 

@@ -72,6 +72,8 @@ class FileGuard:
         self._guards_tree = len(self._tree) <= MOST_FILES and sum(s[0] for s in self._tree.values()) <= MOST_BYTES
         self._pristine = Snapshot()
         self._collected: Snapshot | None = None
+        self._temporary: Path | None = None  # where the collected session puts its temporary files
+        self._left_by_import: dict[str, Stamp] = {}
         if self._guards_tree:
             self._copy_tree()
 
@@ -117,15 +119,31 @@ class FileGuard:
         changed = [path for path, stamp in now.items() if self._tree.get(path) != stamp]
         return changed + [path for path in self._tree if path not in now]
 
-    def remember_collected(self) -> None:
-        """What a fresh collection leaves is what every forked run starts from."""
-        self._collected = take_snapshot(self.written, self._folder / "collected")
+    def remember_collected(self, temporary: Path) -> None:
+        """What a fresh collection leaves is what every forked run starts from.
+
+        Modules may have made `temporary` files while they were imported; forks would share those.
+        """
+        self._temporary = temporary
+        self._left_by_import = {str(temporary / path): stamp for path, stamp in _files(temporary)}
+        if self._left_by_import:
+            self.active = True
+        if self.active:
+            watched = [*self.written, *self._left_by_import]
+            self._collected = take_snapshot(watched, self._folder / "collected")
 
     def before_fork(self) -> None:
         """Put the files to where collection left them."""
         if self.active:
             self._remove_new_in_tree()
+            self._remove_new_temporary()
             (self._collected or self._pristine).put_back()
+
+    def _remove_new_temporary(self) -> None:
+        if self._temporary is not None and self._left_by_import:
+            for path, _stamp in _files(self._temporary):
+                if str(self._temporary / path) not in self._left_by_import:
+                    remove(str(self._temporary / path))
 
     def before_spawn(self) -> None:
         """Put the files to where they were before anything ran."""

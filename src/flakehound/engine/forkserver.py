@@ -40,6 +40,7 @@ class ForkServer:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._output = folder / "output"
+        self.temporary = folder / "t"  # see launch.start
         self._handshake_path = folder / "suite.json"
         self._control, theirs = socket.socketpair()
         pairs = [socket.socketpair() for _ in range(slots)]

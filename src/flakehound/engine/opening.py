@@ -206,13 +206,16 @@ def _notes_on_plugins(handshake: Handshake) -> list[str]:
 def _protect_files(opened: OpenSuite, guard: FileGuard, notes: Path) -> None:
     """Decide whether runs share files, and make them start from the same ones."""
     guard.learn(notes)
-    if not guard.active:
-        return
     guard.before_spawn()
     if opened.server is not None:
         if guard.at_collection:
             opened.replace_server()
-        guard.remember_collected()
+        guard.remember_collected(opened.server.temporary)
+    if not guard.active:
+        return
+    if not guard.written:
+        opened.notes.append("modules make temporary files when imported: runs go one at a time, files put back")
+        return
     names = ", ".join(os.path.relpath(path, opened.target.cwd) for path in guard.written[:3])
     opened.notes.append(
         f"the suite writes lasting files ({names}): runs go one at a time and the files are put back before each"

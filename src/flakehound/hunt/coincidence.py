@@ -28,16 +28,54 @@ class NodInquiry:
     def pursue(self) -> None:
         """Conclude, or want the runs that would let us."""
         failures = self._history.failures_of(self._test)
-        proof = [s for s in failures if not s.record.disturbed]
-        if not proof:
-            self._seek_undisturbed_failure(failures)
+        if self._isolation_decides() or self._only_ages(failures):
             return
-        if self._only_ages(failures):
+        if not any(self._is_proof(sighting) for sighting in failures):
+            self._seek_undisturbed_failure(failures)
             return
         self._finding.kind = Kind.NOD
         self._finding.evidence.insert(0, self._counts())
         self._finding.replay = best_replay(self._history, self._test)
         self._what_decides(failures)
+
+    def _is_proof(self, sighting: Sighting) -> bool:
+        """A failure with nothing beside it, where the test passes at other times."""
+        record, place = sighting.record, sighting.place
+        if record.disturbed:
+            return False
+        clean = record.setting is Setting.ORIGINAL or place == 0
+        return clean or self._history.tally_after(record.order[:place], self._test).is_mixed
+
+    def _isolation_decides(self) -> bool:
+        """Whether forks and new interpreters with the same hash seed disagree without exception.
+
+        Then a fork is no faithful copy for this test, and only new interpreters tell the truth about it.
+        """
+        clean = (Setting.ORIGINAL, Setting.ALONE)
+        forked = self._history.tally(self._test, *clean, isolation=Isolation.FORK)
+        hash_seed = self._history.forked_hash_seed
+        if hash_seed is None or forked.n < SAME_SEED_RUNS or forked.is_mixed:
+            return False
+        fresh = self._history.tally(self._test, *clean, isolation=Isolation.SPAWN, hash_seed=hash_seed)
+        if not fresh.n or fresh.is_mixed or bool(fresh.failed) == bool(forked.failed):
+            return False
+        if fresh.n < SAME_SEED_RUNS:
+            why = f"does {self._test} behave in a fork as in a new interpreter?"
+            plan = RunPlan(
+                order=(self._test,),
+                why=why,
+                setting=Setting.ALONE,
+                isolation=Isolation.SPAWN,
+                hash_seed=hash_seed,
+            )
+            raise Need([plan] * (SAME_SEED_RUNS - fresh.n))
+        self._finding.kind = Kind.FAILING if fresh.failed else Kind.UNRESOLVED
+        self._finding.evidence.insert(
+            0,
+            f"failed {fresh.failed} of {fresh.n} runs in new interpreters and {forked.failed} of {forked.n} in "
+            "forks: not judged, run `flakehound hunt --isolation spawn` on it",
+        )
+        return True
 
     def _only_ages(self, failures: list[Sighting]) -> bool:
         """Whether the failures come from forking an old session: values computed at import, such as the time.

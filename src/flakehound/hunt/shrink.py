@@ -72,4 +72,4 @@ def guesses_for(test: NodeId, earlier: Order, known: Sequence[NodeId], near: Seq
     singles = [(earlier[-1],)] if earlier else []
     singles += [(culprit,) for culprit in known if culprit in present and culprit != test]
     groups = [tuple(t for t in earlier if t in set(group)) for group in near]
-    return singles + [group for group in groups if 2 * len(group) <= len(earlier)]
+    return singles + [group for group in groups if len(group) < len(earlier)]

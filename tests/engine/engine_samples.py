@@ -1,0 +1,200 @@
+"""Small projects on disk, run by the engine and by plain pytest."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.records import RunRecord
+from flakehound.engine.forkserver import ForkServer
+from flakehound.engine.handshake import Handshake
+from flakehound.engine.launch import Target
+from flakehound.engine.limits import Limits
+from flakehound.engine.spawn import Spawner
+
+HASH_SEED = 7
+LONG_S = 120.0  # a limit that only a broken engine reaches
+# Worst first: what plain pytest's summary says of one test in several lines.
+_CATEGORIES = {
+    "failed": Outcome.FAILED,
+    "error": Outcome.ERROR,
+    "xpassed": Outcome.XPASSED,
+    "xfailed": Outcome.XFAILED,
+    "skipped": Outcome.SKIPPED,
+    "passed": Outcome.PASSED,
+}
+# What pytest and its plugins tell their children; a sample must not hear it from the suite that tests it.
+OUTER_PYTEST = (
+    "PYTHONPATH",
+    "PYTHONHASHSEED",
+    "PYTEST_ADDOPTS",
+    "PYTEST_CURRENT_TEST",
+    "PYTEST_VERSION",
+    "PYTEST_PLUGINS",
+    "PYTEST_XDIST_WORKER",
+    "PYTEST_XDIST_WORKER_COUNT",
+    "PYTEST_XDIST_TESTRUNUID",
+    "HYPOTHESIS_STORAGE_DIRECTORY",
+)
+
+
+def write_files(root: Path, files: Mapping[str, str]) -> None:
+    """Write a project, its sources indented as it suits the test that holds them."""
+    for name, source in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(source))
+
+
+class Sample:
+    """One project; the collected session and the spawner start when first asked for."""
+
+    def __init__(self, target: Target, folder: Path, slots: int) -> None:
+        self.target = target
+        self.root = target.cwd
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self.spawner = Spawner(target, folder / "n")
+        self._slots = slots
+        self._server: ForkServer | None = None
+        self._handshake: Handshake | None = None
+
+    @property
+    def server(self) -> ForkServer:
+        if self._server is None:
+            self._server = ForkServer(self.target, self.folder / "s", slots=self._slots, hash_seed=HASH_SEED)
+            self._handshake = self._server.wait_until_collected()
+        return self._server
+
+    @property
+    def handshake(self) -> Handshake:
+        assert self.server is not None
+        assert self._handshake is not None
+        return self._handshake
+
+    @property
+    def ids(self) -> tuple[NodeId, ...]:
+        return self.handshake.suite.order
+
+    def fork(self, *order: str, slot: int = 0, **wishes: object) -> RunRecord:
+        """Run one order in a forked child."""
+        (record,) = self.fork_tree(order, (), slot=slot, **wishes)
+        return record
+
+    def fork_tree(
+        self, order: Sequence[str], branches: Sequence[Sequence[str]], slot: int = 0, **wishes: object
+    ) -> list[RunRecord]:
+        """Run an order and copies of its process."""
+        plan, limits, self_seeded = _asked(order, Isolation.FORK, branches, **wishes)
+        return self.server.slots[slot].run(plan, limits, self_seeded)
+
+    def spawn(self, *order: str, **wishes: object) -> RunRecord:
+        """Run one order, or the whole suite, in a new interpreter."""
+        plan, limits, self_seeded = _asked(order, Isolation.SPAWN, (), **wishes)
+        records, _handshake = self.spawner.run_single(plan, limits, self_seeded)
+        (record,) = records
+        return record
+
+    def plain(self, *arguments: str) -> dict[NodeId, Outcome]:
+        """What `python -m pytest` says, without the plugins that shuffle."""
+        report = self.folder / "plain.json"
+        report.unlink(missing_ok=True)
+        done = self.plain_process(*arguments, env={"PLAIN_REPORT": str(report)}, reporter=True)
+        assert report.exists(), done.stdout
+        return outcomes_in(json.loads(report.read_text()))
+
+    def plain_process(
+        self, *arguments: str, env: Mapping[str, str] = {}, reporter: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """`python -m pytest` in the sample's folder and environment."""
+        extra = ["-p", "plain_reporter"] if reporter else []
+        path = {"PYTHONPATH": str(Path(__file__).parent)} if reporter else {}
+        return subprocess.run(
+            [self.target.python, "-m", "pytest", *extra, *self.target.pytest_args, *_PLAIN, *arguments],
+            cwd=self.root,
+            env={**os.environ, **self.target.env, "PYTHONHASHSEED": str(HASH_SEED), **path, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+
+_PLAIN = ("-p", "no:randomly", "-p", "no:cacheprovider")
+
+
+def sample_at(
+    root: Path,
+    files: Mapping[str, str],
+    *,
+    python: str = sys.executable,
+    pytest_args: Sequence[str] = (),
+    slots: int = 1,
+    env: Mapping[str, str] = {},
+    memory_bytes: int | None = None,
+) -> Sample:
+    """Write a project below `root` and prepare to run it."""
+    project = root / "project"
+    project.mkdir(parents=True)
+    write_files(project, {"pytest.ini": "[pytest]\n", **files})
+    target = Target(
+        python=python, cwd=project, pytest_args=tuple(pytest_args), env=env, memory_bytes=memory_bytes
+    )
+    return Sample(target, root / "ours", slots)
+
+
+def _asked(
+    order: Sequence[str],
+    isolation: Isolation,
+    branches: Sequence[Sequence[str]],
+    *,
+    seed: int | None = 1,
+    self_seeded: Sequence[str] = (),
+    test_limit_s: float = LONG_S,
+    run_limit_s: float | None = None,
+) -> tuple[RunPlan, Limits, Sequence[str]]:
+    plan = RunPlan(
+        order=tuple(NodeId(test) for test in order),
+        branches=tuple(tuple(NodeId(test) for test in branch) for branch in branches),
+        why="a test of the engine",
+        setting=Setting.PROBE,
+        isolation=isolation,
+        seed=seed,
+        hash_seed=HASH_SEED,
+    )
+    return plan, Limits(test_limit_s=test_limit_s, run_limit_s=run_limit_s), self_seeded
+
+
+def outcomes_of(record: RunRecord) -> dict[NodeId, Outcome]:
+    """Outcome by test, for orders without repetitions."""
+    return dict(zip(record.order, record.outcomes, strict=True))
+
+
+def outcomes_in(stats: Mapping[str, Sequence[str]]) -> dict[NodeId, Outcome]:
+    """Outcome by test, from the categories of pytest's summary."""
+    found: dict[NodeId, Outcome] = {}
+    for category, outcome in reversed(_CATEGORIES.items()):
+        found.update(dict.fromkeys(map(NodeId, stats.get(category, ())), outcome))
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    with contextlib.suppress(OSError):
+        status = Path(f"/proc/{pid}/stat").read_text()
+        return status.rpartition(")")[2].split()[0] not in "ZX"
+    return False

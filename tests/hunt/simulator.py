@@ -1,0 +1,327 @@
+"""A fake suite: runs plans without any process, so that a whole hunt takes milliseconds.
+
+What a fake test does is a pure function of a `Moment`. The simulator turns plans into run records the way the
+engine does: branches share their trunk, a crash ends its process, a new interpreter starts over.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.plans import CollectedTest, Isolation, Order, RunPlan, Setting, Suite
+from flakehound.core.records import RunRecord
+from flakehound.core.verdicts import Verdict
+from flakehound.hunt.agenda import Agenda
+from flakehound.hunt.judgement import judge
+from flakehound.hunt.options import HuntOptions
+
+SESSION_HASH_SEED = 77
+FORK_S = 0.01
+TEST_S = 0.001
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Everything a fake test may look at when it runs."""
+
+    test: NodeId
+    earlier: Order  # executed before it in the same process
+    following: NodeId | None  # None: the last of its process
+    seed: int
+    hash_seed: int
+    isolation: Isolation
+    disturbed: bool
+    age_s: float  # of the session it was forked from; 0.0 in a new interpreter
+    luck: float  # drawn anew for every execution, from 0 to 1
+
+
+Behaviour = Callable[[Moment], Outcome]
+
+
+def suite_of(*names: str) -> Suite:
+    """Tests by name; `a.py::A::x` is in class `a.py::A`, a bare `x` in the file `t.py`."""
+    return Suite(tests=tuple(_collected(name) for name in names))
+
+
+def _collected(name: str) -> CollectedTest:
+    full = name if "::" in name else f"t.py::{name}"
+    return CollectedTest(id=NodeId(full), module=full.partition("::")[0], parent=full.rpartition("::")[0])
+
+
+def test_id(name: str) -> NodeId:
+    """The node id of a test by its name in `suite_of`."""
+    return _collected(name).id
+
+
+test_id.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it wherever it is imported
+
+
+@dataclass(slots=True)
+class Simulator:
+    """One fake suite and its clock; a test without a behaviour passes."""
+
+    suite: Suite
+    behaviours: Mapping[NodeId, Behaviour] = field(default_factory=dict)
+    seed: int = 0
+    test_s: Mapping[NodeId, float] = field(default_factory=dict)
+    clock_s: float = 1000.0
+    started: list[tuple[RunPlan, bool]] = field(default_factory=list)  # the plan, and whether beside others
+    _rng: random.Random = field(default_factory=random.Random)
+    _began_s: float = 1000.0
+
+    def __post_init__(self) -> None:
+        self._rng = random.Random(self.seed)
+
+    def run(self, plan: RunPlan, *, disturbed: bool = False) -> list[RunRecord]:
+        """What the engine would hand back for this plan."""
+        self.started.append((plan, disturbed))
+        if plan.isolation is Isolation.SPAWN:
+            orders = [plan.order + branch for branch in plan.branches] or [plan.order]
+            return [self._record(plan, order, self._process(plan, order, (), disturbed), disturbed) for order in orders]
+        trunk = self._process(plan, plan.order, (), disturbed, stands=bool(plan.branches))
+        died = len(trunk) < len(plan.order) or _ends_process(trunk)
+        if not plan.branches or (died and plan.order):
+            return [self._record(plan, plan.order, trunk, disturbed)]
+        records = []
+        for branch in plan.branches:
+            outcomes = self._process(plan, branch, plan.order, disturbed)
+            before = trunk if not records else [Outcome.NOT_RUN] * len(plan.order)
+            records.append(self._record(plan, plan.order + branch, before + outcomes, disturbed))
+        return records
+
+    def outcome_of_last(self, order: Sequence[NodeId], *, seed: int = 0) -> Outcome:
+        """What one undisturbed new process says about the last test of an order."""
+        plan = RunPlan(order=tuple(order), why="", setting=Setting.PROBE, seed=seed)
+        return self.run(plan)[0].last
+
+    def _process(
+        self, plan: RunPlan, order: Order, before: Order, disturbed: bool, *, stands: bool = False
+    ) -> list[Outcome]:
+        seed = plan.seed if plan.seed is not None else self._rng.randrange(2**32)
+        hash_seed = plan.hash_seed if plan.isolation is Isolation.SPAWN else None
+        forked = plan.isolation is Isolation.FORK
+        outcomes: list[Outcome] = []
+        self.clock_s += FORK_S
+        for place, test in enumerate(order):
+            self.clock_s += self.test_s.get(test, TEST_S)
+            moment = Moment(
+                test=test,
+                earlier=before + order[:place],
+                following=order[place + 1] if place + 1 < len(order) else (test if stands else None),
+                seed=seed,
+                hash_seed=SESSION_HASH_SEED if hash_seed is None else hash_seed,
+                isolation=plan.isolation,
+                disturbed=disturbed,
+                age_s=self.clock_s - self._began_s if forked else 0.0,
+                luck=self._rng.random(),
+            )
+            outcomes.append(self.behaviours.get(test, passes)(moment))
+            if _ends_process(outcomes):
+                break
+        return outcomes
+
+    def _record(self, plan: RunPlan, order: Order, outcomes: list[Outcome], disturbed: bool) -> RunRecord:
+        missing = [Outcome.NOT_RUN] * (len(order) - len(outcomes))
+        told = (*outcomes, *missing)
+        spent = [0.0 if o is Outcome.NOT_RUN else self.test_s.get(t, TEST_S) for t, o in zip(order, told, strict=True)]
+        return RunRecord(
+            order=order,
+            outcomes=told,
+            durations_s=spent,
+            setting=plan.setting,
+            isolation=plan.isolation,
+            why=plan.why,
+            seed=plan.seed,
+            hash_seed=SESSION_HASH_SEED if plan.hash_seed is None else plan.hash_seed,
+            disturbed=disturbed,
+            started_s=self.clock_s,
+        )
+
+
+def _ends_process(outcomes: Sequence[Outcome]) -> bool:
+    return bool(outcomes) and outcomes[-1] in (Outcome.CRASHED, Outcome.TIMED_OUT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedHunt:
+    """A hunt that came to its end."""
+
+    simulator: Simulator
+    history: History
+    agenda: Agenda
+    verdicts: Mapping[NodeId, Verdict]
+    settled: bool  # nothing was left to do, as opposed to cut off
+
+    def verdict(self, name: str) -> Verdict:
+        """The verdict on a test by its name in `suite_of`."""
+        return self.verdicts[test_id(name)]
+
+    @property
+    def processes(self) -> int:
+        """Plans started."""
+        return len(self.simulator.started)
+
+
+def hunt(
+    simulator: Simulator,
+    *,
+    most_plans: int = 3000,
+    history: History | None = None,
+    with_reference: bool = True,
+    time_left_s: float = 1e6,
+    hunt_seed: int = 5,
+    **options: object,
+) -> SimulatedHunt:
+    """Drive an agenda as the engine's loop does, until it has nothing left or `most_plans` were started."""
+    wishes = HuntOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
+    history = History(simulator.suite) if history is None else history
+    if with_reference:
+        for record in simulator.run(reference_plan(simulator.suite)):
+            history.add(record)
+    agenda = Agenda(history, wishes, lambda: time_left_s)
+    settled = _Driver(simulator, history, agenda, wishes.jobs, hunt_seed).drive(most_plans)
+    verdicts = {verdict.id: verdict for verdict in judge(history, agenda.conclude())}
+    return SimulatedHunt(simulator=simulator, history=history, agenda=agenda, verdicts=verdicts, settled=settled)
+
+
+def reference_plan(suite: Suite) -> RunPlan:
+    """The suite once as plain pytest runs it, which the engine does before the hunt begins."""
+    return RunPlan(
+        order=suite.order,
+        why="the suite as plain pytest runs it",
+        setting=Setting.ORIGINAL,
+        isolation=Isolation.SPAWN,
+        seed=None,
+        hash_seed=SESSION_HASH_SEED,
+    )
+
+
+class _Driver:
+    """The engine's loop, without processes: up to `jobs` plans at once."""
+
+    def __init__(self, simulator: Simulator, history: History, agenda: Agenda, jobs: int, seed: int) -> None:
+        self._simulator = simulator
+        self._history = history
+        self._agenda = agenda
+        self._jobs = jobs
+        self._rng = random.Random(seed)
+        self._waiting: deque[RunPlan] = deque()
+        self._known_records = -1
+
+    def drive(self, most_plans: int) -> bool:
+        for _step in range(most_plans):
+            together = self._next_plans()
+            if not together:
+                return True
+            for plan in together:
+                for record in self._simulator.run(self._seeded(plan), disturbed=len(together) > 1):
+                    if record.executed:
+                        self._history.add(record)
+        return False
+
+    def _next_plans(self) -> list[RunPlan]:
+        together: list[RunPlan] = []
+        while len(together) < self._jobs:
+            plan = self._next(together)
+            if plan is None:
+                break
+            if plan.undisturbed and together:
+                self._waiting.appendleft(plan)
+                break
+            together.append(plan)
+            if plan.undisturbed:
+                break
+        return together
+
+    def _next(self, running: Sequence[RunPlan]) -> RunPlan | None:
+        if len(self._history.records) != self._known_records:
+            self._known_records = len(self._history.records)
+            busy = Counter(plan.key for plan in running)
+            wanted = sorted(self._agenda.urgent(), key=lambda plan: plan.undisturbed)
+            self._waiting = deque(plan for plan in wanted if not _taken(busy, plan))
+        return self._waiting.popleft() if self._waiting else self._agenda.next_sweep()
+
+    def _seeded(self, plan: RunPlan) -> RunPlan:
+        from dataclasses import replace
+
+        hash_seed = plan.hash_seed
+        if plan.isolation is Isolation.SPAWN and hash_seed is None:
+            hash_seed = SESSION_HASH_SEED
+        return replace(plan, seed=self._rng.randrange(2**32) if plan.seed is None else plan.seed, hash_seed=hash_seed)
+
+
+def _taken(busy: Counter[object], plan: RunPlan) -> bool:
+    if not busy[plan.key]:
+        return False
+    busy[plan.key] -= 1
+    return True
+
+
+# Behaviours
+
+
+def passes(_moment: Moment) -> Outcome:
+    """A steady test."""
+    return Outcome.PASSED
+
+
+def always(outcome: Outcome) -> Behaviour:
+    """The same outcome, come what may."""
+    return lambda _moment: outcome
+
+
+def fails_if(condition: Callable[[Moment], bool], how: Outcome = Outcome.FAILED) -> Behaviour:
+    """Fails under a condition, passes otherwise."""
+    return lambda moment: how if condition(moment) else Outcome.PASSED
+
+
+def fails_by_luck(rate: float) -> Behaviour:
+    """Timing, network, the moon."""
+    return fails_if(lambda moment: moment.luck < rate)
+
+
+def fails_by_seed(rate: float) -> Behaviour:
+    """The random seed of the process decides."""
+    return fails_if(lambda moment: random.Random(f"{moment.seed}:{moment.test}").random() < rate)
+
+
+def fails_by_hash_seed(*, passing: int = SESSION_HASH_SEED) -> Behaviour:
+    """Half of the hash seeds fail, the session's own passes."""
+    return fails_if(lambda moment: moment.hash_seed != passing and moment.hash_seed % 2 == 1)
+
+
+def fails_after(*polluters: NodeId, cleaners: Sequence[NodeId] = (), rate: float = 1.0) -> Behaviour:
+    """A victim: any one of the polluters suffices, a cleaner after it undoes it."""
+    return fails_if(lambda m: moment_polluted(m, [[p] for p in polluters], cleaners) and m.luck < rate)
+
+
+def fails_after_all(*polluters: NodeId, cleaners: Sequence[NodeId] = ()) -> Behaviour:
+    """A victim that needs all of the polluters, in any order."""
+    return fails_if(lambda m: moment_polluted(m, [list(polluters)], cleaners))
+
+
+def moment_polluted(moment: Moment, sets: Sequence[Sequence[NodeId]], cleaners: Sequence[NodeId]) -> bool:
+    """Whether all members of one of the sets ran since the last cleaner."""
+    since = max((place + 1 for place, test in enumerate(moment.earlier) if test in cleaners), default=0)
+    recent = set(moment.earlier[since:])
+    return any(recent.issuperset(together) for together in sets)
+
+
+def passes_only_after(*setters: NodeId) -> Behaviour:
+    """A brittle test: any one of the setters suffices."""
+    return fails_if(lambda moment: not set(setters) & set(moment.earlier))
+
+
+def passes_only_after_all(*setters: NodeId) -> Behaviour:
+    """A brittle test that needs all of the setters."""
+    return fails_if(lambda moment: not set(setters) <= set(moment.earlier))
+
+
+def fails_when_repeated(moment: Moment) -> Outcome:
+    """A non-idempotent test."""
+    return Outcome.FAILED if moment.test in moment.earlier else Outcome.PASSED
