@@ -14,6 +14,8 @@ from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 
+PATIENCE = 2  # runs beyond the asked number after which a test that only skips itself is asked no more
+
 
 class Need(Exception):
     """The search cannot go on before these plans have run."""
@@ -52,14 +54,15 @@ class Asker:
 
     def original(self, order: Order, test_n: int, *, times: int, why: str) -> None:
         """See to it that a test with `test_n` executions in the original order gets `times` of them."""
-        if test_n < times:
+        if test_n < times and self.history.runs_of(order) < times + PATIENCE:
             plan = RunPlan(order=order, why=why, setting=Setting.ORIGINAL, isolation=self.isolation)
             raise Need([plan] * (times - test_n))
 
     def in_new_interpreters(self, test: NodeId, *, times: int, why: str) -> Tally:
         """Outcomes alone in new interpreters, at least `times` of them."""
         seen = self.history.tally(test, Setting.ALONE, Setting.ORIGINAL, isolation=Isolation.SPAWN)
-        if seen.n < times:
+        made = sum(s.record.isolation is Isolation.SPAWN for s in self.history.after((), test))
+        if seen.n < times and made < times + PATIENCE:
             plan = RunPlan(order=(test,), why=why, setting=Setting.ALONE, isolation=Isolation.SPAWN)
             raise Need([plan] * (times - seen.n))
         return seen
@@ -69,7 +72,8 @@ class Asker:
 
     def _is_mute(self, order: Order, times: int) -> bool:
         # A test that skips itself, or never runs because an earlier one ends the process, never answers.
-        return len(self.history.after(order[:-1], order[-1])) + self.history.runs_of(order) >= 2 * times + 2
+        made = max(len(self.history.after(order[:-1], order[-1])), self.history.runs_of(order))
+        return made >= times + PATIENCE and self._seen(order, False).n < made
 
     def _plan(self, order: Order, why: str, undisturbed: bool) -> RunPlan:
         setting = Setting.ALONE if len(order) == 1 else Setting.PROBE

@@ -8,7 +8,7 @@ from flakehound.core.history import History, Sighting, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay
-from flakehound.hunt.asking import Asker, Need
+from flakehound.hunt.asking import PATIENCE, Asker, Need
 from flakehound.hunt.findings import Finding
 
 SECONDS_FOR_ONE_PROOF = 5.0  # undisturbed runs spent on one test that so far failed only beside others
@@ -59,7 +59,7 @@ class NodInquiry:
         fresh = self._history.tally(self._test, *clean, isolation=Isolation.SPAWN, hash_seed=hash_seed)
         if not fresh.n or fresh.is_mixed or bool(fresh.failed) == bool(forked.failed):
             return False
-        if fresh.n < SAME_SEED_RUNS:
+        if fresh.n < SAME_SEED_RUNS and self._runs_with_hash_seed(hash_seed) < SAME_SEED_RUNS + PATIENCE:
             why = f"does {self._test} behave in a fork as in a new interpreter?"
             plan = RunPlan(
                 order=(self._test,),
@@ -110,7 +110,8 @@ class NodInquiry:
         sighting = min(failures, key=lambda s: (s.place, s.record.isolation is Isolation.SPAWN))
         tries = self._undisturbed_tries()
         seen = self._history.tally(self._test, disturbed=False)
-        if seen.n < tries:
+        made = sum(not s.record.disturbed for s in self._history.after((), self._test))
+        if seen.n < tries and made < tries + PATIENCE:
             raise Need(self._replays(sighting, exactly=seen.n < tries // 3 or tries < 3))
         finding.kind = Kind.UNRESOLVED
         finding.under_load = True
@@ -157,7 +158,8 @@ class NodInquiry:
         overall = clean_tally(self._history, self._test)
         if same.failed < same.n or overall.failed > 0.9 * overall.n:
             return
-        if same.n < SAME_SEED_RUNS:
+        made = sum(s.record.seed == record.seed for s in self._history.after(order[:-1], self._test))
+        if same.n < SAME_SEED_RUNS and made < SAME_SEED_RUNS + PATIENCE:
             plan = RunPlan(
                 order=order,
                 why=f"does the seed decide about {self._test}?",
@@ -195,8 +197,12 @@ class NodInquiry:
         )
         return True
 
+    def _runs_with_hash_seed(self, hash_seed: int) -> int:
+        alone = self._history.after((), self._test)
+        return sum(s.record.hash_seed == hash_seed and s.record.isolation is Isolation.SPAWN for s in alone)
+
     def _see_hash_seed(self, hash_seed: int, seen: Tally) -> None:
-        if seen.n >= SAME_SEED_RUNS:
+        if seen.n >= SAME_SEED_RUNS or self._runs_with_hash_seed(hash_seed) >= SAME_SEED_RUNS + PATIENCE:
             return
         plan = RunPlan(
             order=(self._test,),

@@ -1,0 +1,175 @@
+"""Tests that spoil the process they run in spoil neither their outcome nor the runs after them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from engine_samples import Sample, is_alive
+from hostile_sources import FLOOD, GREEDY, MEDDLING
+
+from flakehound.core.outcomes import Outcome
+
+PASSED, FAILED, CRASHED = Outcome.PASSED, Outcome.FAILED, Outcome.CRASHED
+
+HARMLESS = [
+    "leaves_a_thread",
+    *(
+        f"leaves_a_mock[{name}]"
+        for name in (
+            "builtins.open", "os.open", "os.write", "os.read", "os.close", "os.fstat", "os.getpid", "os.fork",
+            "os.wait4", "os.kill", "os._exit", "json.dumps", "json.loads", "time.time", "time.perf_counter",
+            "time.monotonic", "time.sleep", "signal.signal", "random.seed", "random.setstate",
+        )
+    ),
+    "freezes_every_clock",
+    "moves_away",
+    "removes_the_temporary_folder",
+    "removes_the_folder_above",
+    "sets_signal_handlers",
+    "ignores_every_signal",
+    "terminates_its_parent",
+    "clears_the_environment",
+    "breaks_the_encoder",
+    "child_returns",
+    "child_fails",
+]  # fmt: skip
+# Plain pytest itself breaks on these; what matters is that it is told and that nothing else breaks.
+SPOILING = [
+    "closes_files",
+    "closes_everything",
+    "closes_standard_files",
+    "reuses_numbers",
+    "replaces_stdout",
+    "closes_stdout",
+    "removes_its_folder",
+    "limits_file_size",
+    "limits_files",
+    "writes_to_every_descriptor",
+]
+LEAVING = [
+    "leaves_a_child",
+    "leaves_a_daemon",
+    "leaves_a_stopped_daemon",
+    "leaves_a_program",
+    "leaves_a_daemon_and_kills_its_parent",
+    "leaves_a_daemon_and_dies",
+]
+
+
+@pytest.fixture(scope="module")
+def sample(open_shared_sample) -> Sample:
+    return open_shared_sample(MEDDLING)
+
+
+def named(name: str) -> str:
+    return f"test_meddling.py::test_{name}"
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_meddling_changes_no_outcome(sample, name):
+    record = sample.fork(named("before"), named(name), named("after"))
+    following = sample.fork(named("before"), named("fails"))
+
+    assert record.outcomes == (PASSED, PASSED, PASSED), record
+    assert following.outcomes == (PASSED, FAILED)
+    assert "assert 1 == 2" in following.failures[1].text
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_meddling_before_copies_are_made_changes_no_outcome(sample, name):
+    records = sample.fork_tree([named(name)], [[named("after")], [named("before"), named("after")]])
+
+    assert [record.outcomes[1:] for record in records] == [(PASSED,), (PASSED, PASSED)], records
+
+
+@pytest.mark.parametrize("name", SPOILING)
+def test_spoiling_is_told_and_the_next_run_works(sample, name):
+    record = sample.fork(named("before"), named(name), named("after"))
+    following = sample.fork(named("before"), named("fails"))
+
+    assert record.outcomes[0] is PASSED
+    assert record.outcomes[1] is not Outcome.NOT_RUN
+    for place, failure in record.failures.items():
+        assert record.outcomes[place].is_failure
+        assert failure.text
+    assert all(record.failures[place] for place, _test, outcome in record if outcome.is_failure)
+    assert following.outcomes == (PASSED, FAILED)
+
+
+@pytest.mark.parametrize("name", LEAVING)
+@pytest.mark.parametrize("run", ["fork", "spawn"])
+def test_nothing_that_a_test_started_outlives_its_run(sample, name, run):
+    pids = sample.root / "pids"
+    pids.unlink(missing_ok=True)
+
+    record = getattr(sample, run)(named("before"), named(name))
+
+    left = [int(pid) for pid in pids.read_text().split()]
+    assert left
+    assert record.outcomes[0] is PASSED
+    assert not [pid for pid in left if lives_on(pid)]
+
+
+def lives_on(pid: int) -> bool:
+    """Whether it is still there after the moment that the system takes to end a killed process."""
+    for _ in range(100):
+        if not is_alive(pid):
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize("run", ["fork", "spawn"])
+def test_a_test_that_returns_in_two_processes_runs_what_follows_once(sample, run):
+    counted = sample.root / "counted"
+    counted.unlink(missing_ok=True)
+
+    record = getattr(sample, run)(named("child_returns"), named("is_counted"), named("after"))
+
+    assert record.outcomes == (PASSED, PASSED, PASSED)
+    assert counted.read_text() == "x"
+
+
+def test_events_are_never_written_into_a_file_of_the_test(sample):
+    record = sample.fork(named("reuses_numbers"), named("own_files_stay_clean"))
+
+    assert not any("st_size" in failure.text for failure in record.failures.values())
+
+
+def test_signals_to_the_process_above_do_not_reach_us(sample):
+    record = sample.spawn(named("terminates_its_parent"), named("after"))
+
+    assert record.outcomes == (PASSED, PASSED)
+
+
+@pytest.mark.parametrize("arguments", [[], ["-s"]], ids=["captured", "not captured"])
+def test_a_flood_of_output_costs_no_outcome(open_sample, arguments):
+    sample = open_sample(FLOOD, pytest_args=arguments)
+    before, prints, writes, fails, dies, after = sample.ids
+
+    record = sample.fork(before, prints, writes, fails, after)
+    dead = sample.fork(before, dies)
+
+    assert record.outcomes == (PASSED, PASSED, PASSED, FAILED, PASSED)
+    assert len(record.failures[3].text) < 100_000
+    assert dead.outcomes == (PASSED, CRASHED)
+    assert len(dead.failures[1].text) < 100_000
+
+
+def test_memory_has_an_end_and_the_next_run_starts_afresh(open_sample):
+    sample = open_sample(GREEDY, memory_bytes=1_000_000_000)
+    before, takes_all, in_pieces, gives_back, after = sample.ids
+
+    given_back = sample.fork(before, gives_back, after)
+    taken = sample.fork(before, takes_all, after)
+    taken_in_pieces = sample.fork(before, in_pieces, after)
+    following = sample.fork(before, after)
+
+    assert given_back.outcomes == (PASSED, FAILED, PASSED)
+    assert "MemoryError" in given_back.failures[1].exception
+    for record in (taken, taken_in_pieces):
+        assert record.outcomes[:1] == (PASSED,)
+        assert record.outcomes[1].is_failure
+        assert record.failures[1].text
+    assert following.outcomes == (PASSED, PASSED)
