@@ -118,11 +118,11 @@ def arguments(description: str, repeats: int = 5) -> argparse.ArgumentParser:
     return parser
 
 
-def told(rows: Sequence[Row], json_path: Path | None) -> None:
-    """Print the rows as a table and keep them for `run.py`."""
-    print(table(rows))
+def told(rows: Sequence[Row], json_path: Path | None, notes: Sequence[str] = ()) -> None:
+    """Print the rows as a table, the notes below it, and keep both for `run.py`."""
+    print("\n".join([table(rows), "", *(f"- {note}" for note in notes)]).rstrip())
     if json_path is not None:
-        json_path.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+        json_path.write_text(json.dumps({"rows": [asdict(row) for row in rows], "notes": list(notes)}, indent=1))
 
 
 def table(rows: Sequence[Row]) -> str:

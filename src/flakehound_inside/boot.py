@@ -5,19 +5,24 @@ import os
 import sys
 import types
 
+from flakehound_inside.real import real
+
 
 def main(settings_path, pytest_args):
     """Run pytest with our plugins; never returns normally when the session gets as far as its tests."""
-    sys.path[0] = os.getcwd()
+    with open(settings_path, encoding="utf-8") as file:
+        settings = real.loads(file.read())
+    if settings["mode"] == "once" and real.fork is not None:
+        from flakehound_inside.guardian import guard
+
+        guard(settings["request"], settings["peer"])
+    _put_the_project_on_the_path()
     _look_like_python_m_pytest(pytest_args)
     import pytest
 
     from flakehound_inside.quiet import Quiet
-    from flakehound_inside.real import real
     from flakehound_inside.session import HuntSession
 
-    with open(settings_path, encoding="utf-8") as file:
-        settings = real.loads(file.read())
     watch = None
     if settings.get("watch"):
         from flakehound_inside.watch import WriteWatch
@@ -26,6 +31,12 @@ def main(settings_path, pytest_args):
         watch.start()
     quiet = Quiet(settings.get("keep_plugins", ()))
     return pytest.main(pytest_args, plugins=[quiet, HuntSession(settings, quiet, watch)])
+
+
+def _put_the_project_on_the_path():
+    # `python -c` starts the path with an empty entry, `python -m` with the folder; -P with neither.
+    if sys.path and sys.path[0] == "":
+        sys.path[0] = os.getcwd()
 
 
 def _look_like_python_m_pytest(pytest_args):

@@ -1,68 +1,73 @@
 """What happens in the process that runs tests, from the fork to its end."""
 
-import faulthandler
+import gc
 import os
 import signal
-import sys
 import tempfile
 import traceback
 
 import pytest
 
 from flakehound_inside import seeds
-from flakehound_inside.events import EventLog
+from flakehound_inside.events import EventLog, ResultsLost
+from flakehound_inside.folders import FolderKeeper, TooMuch
 from flakehound_inside.items import items_for, tear_down_for
+from flakehound_inside.process import dump_on_crash, last_words, leave, limit_memory, redirect_output
 from flakehound_inside.real import real
+from flakehound_inside.reaper import die_with_parent
 from flakehound_inside.supervise import supervise
+from flakehound_inside.surroundings import files_read, open_descriptors, read_apart, reasons_against_forking
 
-_OUTPUT_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 _DEADLY = (pytest.exit.Exception, KeyboardInterrupt)
+RESULTS_LOST = 74  # the exit code that sysexits.h calls EX_IOERR
 
 
 class Child:
     """Runs requests inside a pytest session that has collected."""
 
-    def __init__(self, session, recorder, random_state):
+    def __init__(self, session, recorder, random_state, descriptors):
         self._session = session
         self._config = session.config
         self._recorder = recorder
         self._random_state = random_state
+        self._files_read = files_read(descriptors)
+        self._log = None
         self._config.pluginmanager.register(recorder, "flakehound-recorder")
 
     def run_in_this_process(self, request):
         """Run a request here and end the process; for a new interpreter."""
-        log = EventLog(request["events"])
-        self._recorder._log = log
-        self._seed(request)
-        _limit_memory(request)
-        _dump_on_crash(request["output"])
-        self._run(items_for(request["order"], self._session.items))
-        _leave(0)
+        with _Ending(request):
+            self._move_temporary_files(request["tmp"])
+            self._start(request)
+            dump_on_crash(request["output"])
+            self._run(items_for(request["order"], self._session.items))
+            _without_reporting(self._config._ensure_unconfigure)
 
     def run_forked(self, request, signals):
         """Run a request in the process that was just forked for it, and end that process."""
-        code = 1
-        try:
-            log = self._enter(request, signals)
-            self._run_tree(request, log)
-            code = 0
-        except BaseException:
-            _last_words(request, traceback.format_exc())
-        finally:
-            _leave(code)
+        with _Ending(request):
+            self._enter(request, signals)
+            self._run_tree(request)
 
     def _enter(self, request, signals):
         real.setsid()
+        gc.unfreeze()
         for number, handler in signals.items():
             real.set_handler(number, handler)
-        _redirect_output(self._config, request["output"])
-        _dump_on_crash(request["output"])
+        read_apart(self._files_read)
+        redirect_output(self._config, request["output"])
+        dump_on_crash(request["output"])
         self._move_temporary_files(request["tmp"])
-        log = EventLog(request["events"])
-        self._recorder._log = log
-        _limit_memory(request)
-        self._seed(request)
-        return log
+        self._start(request)
+
+    def _start(self, request):
+        self._log = self._recorder._log = EventLog(request["events"])
+        limit_memory(request)
+        untouched = request.get("self_seeded", ())
+        if "random" in untouched:
+            seeds.restore(self._random_state)
+        if request.get("seed") is not None:
+            seeds.apply_seed(request["seed"], untouched)
 
     def _move_temporary_files(self, folder):
         os.environ["TMPDIR"] = folder
@@ -73,14 +78,7 @@ class Child:
             factory._given_basetemp = type(self._config.rootpath)(folder, "pytest")
             factory._basetemp = None
 
-    def _seed(self, request):
-        untouched = request.get("self_seeded", ())
-        if "random" in untouched:
-            seeds.restore(self._random_state)
-        if request.get("seed") is not None:
-            seeds.apply_seed(request["seed"], untouched)
-
-    def _run_tree(self, request, log):
+    def _run_tree(self, request):
         branches = request.get("branches", ())
         before, items = request["order"], self._session.items
         trunk = items_for(before, items)
@@ -88,55 +86,103 @@ class Child:
         if not twigs:
             self._run(trunk)
             return
+        descriptors = open_descriptors()
         keep_standing = items_for([before[-1], before[-1]], items)[1] if before else None
-        if not self._run(trunk, after=keep_standing):
-            return
-        for number, twig in enumerate(twigs):
-            self._run_branch(number, twig, request, log, bool(before))
+        if self._run(trunk, after=keep_standing):
+            self._branch_out(request, twigs, descriptors)
 
-    def _run_branch(self, number, twig, request, log, shares_folder):
-        log.write("B %d" % number)
-        own = dict(request)
-        if not shares_folder:
-            own["tmp"] = "%s/%d" % (request["tmp"], number)
-            real.mkdir(own["tmp"], 0o700)
+    def _branch_out(self, request, twigs, descriptors):
+        if not request["order"]:
+            for number, twig in enumerate(twigs):
+                own = "%s/%d" % (request["tmp"], number)
+                real.mkdir(own, 0o700)
+                self._run_branch(number, twig, dict(request, tmp=own))
+            return
+        try:
+            against = reasons_against_forking(descriptors)
+            keeper = FolderKeeper(request["tmp"])
+            for number, twig in enumerate(twigs):
+                if against:
+                    break
+                self._run_branch(number, twig, request, files_read(descriptors))
+                keeper.put_back()
+        except (OSError, TooMuch) as obstacle:
+            against = [str(obstacle)]
+        if against:
+            self._log.write("u " + real.dumps("; ".join(against)))
+
+    def _run_branch(self, number, twig, request, files_to_read_apart=()):
+        self._log.write("B %d" % number)
+        random_state = seeds.saved_state()
+        on_child = real.handler_of(signal.SIGCHLD)
+        if on_child == signal.SIG_IGN:
+            real.set_handler(signal.SIGCHLD, signal.SIG_DFL)
         pid = real.fork()
         if pid == 0:
-            self._be_a_branch(own, twig, log, shares_folder)
+            if on_child == signal.SIG_IGN:
+                real.set_handler(signal.SIGCHLD, on_child)
+            read_apart(files_to_read_apart)
+            self._be_a_branch(request, twig, random_state)
         ended = supervise(pid, request, peer=None)
-        log.write("b %d %s" % (number, real.dumps(ended)))
+        self._log.write("b %d %s" % (number, real.dumps(ended)))
 
-    def _be_a_branch(self, request, twig, log, shares_folder):
-        code = 1
-        try:
+    def _be_a_branch(self, request, twig, random_state):
+        with _Ending(request):
             real.setsid()
-            log.adopt()
-            if not shares_folder:
+            die_with_parent()
+            self._log.adopt()
+            # Python seeds `random` anew in a copy; what ran so far decides instead, as in one process.
+            seeds.restore(random_state)
+            present = [item for item in twig if item is not None]
+            if request["order"]:
+                _without_reporting(tear_down_for, self._session, present[0] if present else None)
+            else:
                 self._move_temporary_files(request["tmp"])
-            self._seed(request)
-            if shares_folder:
-                _without_reporting(tear_down_for, self._session, twig[0])
             self._run(twig)
-            code = 0
-        except BaseException:
-            _last_words(request, traceback.format_exc())
-        finally:
-            _leave(code)
 
     def _run(self, items, after=None):
         """Run the items in order; False when one of them ended the session."""
         hook, recorder = self._config.hook, self._recorder
         present = [(place, item) for place, item in enumerate(items) if item is not None]
         followers = [item for _place, item in present[1:]] + [after]
-        for (place, item), follower in zip(present, followers):
+        for (place, item), follower in zip(present, followers):  # noqa: B905 (Python 3.8)
             recorder.start(place)
             try:
                 hook.pytest_runtest_protocol(item=item, nextitem=follower)
-            except _DEADLY as stop:
-                recorder.stop("%s: %s" % (type(stop).__name__, stop))
+            except BaseException as stop:
+                self._leave_if_forked_by_a_test()
+                recorder.stop(stop)
+                if not isinstance(stop, _DEADLY):
+                    raise
+                _without_reporting(tear_down_for, self._session, None)
                 return False
+            self._leave_if_forked_by_a_test()
             recorder.end()
         return True
+
+    def _leave_if_forked_by_a_test(self):
+        if not self._log.is_of_this_process():
+            real.exit(0)
+
+
+class _Ending:
+    """However the block inside ends, the process ends with it."""
+
+    def __init__(self, request):
+        self._request = request
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, sort, error, trace):
+        code = 0
+        if sort is not None:
+            code = RESULTS_LOST if issubclass(sort, ResultsLost) else 1
+            try:
+                last_words(self._request, "".join(traceback.format_exception(sort, error, trace)))
+            except Exception:
+                leave(code)
+        leave(code)
 
 
 def _without_reporting(step, *arguments):
@@ -144,57 +190,7 @@ def _without_reporting(step, *arguments):
     try:
         step(*arguments)
     except Exception:
-        traceback.print_exc()
-
-
-def _redirect_output(config, path):
-    capture = config.pluginmanager.getplugin("capturemanager")
-    if capture is not None:
-        capture.stop_global_capturing()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    output = real.open(path, _OUTPUT_FLAGS, 0o600)
-    real.dup2(output, 1)
-    real.dup2(output, 2)
-    real.close(output)
-    if capture is not None:
-        # Its own capture files: a forked copy would share the read position with its siblings.
-        capture.start_global_capturing()
-        capture.suspend_global_capture(in_=True)
-
-
-_crash_files = []
-
-
-def _dump_on_crash(path):
-    # Kept open for good: faulthandler needs the descriptor when the process is already dying.
-    file = open(path, "ab", buffering=0)  # noqa: SIM115
-    _crash_files.append(file)
-    faulthandler.enable(file)
-    if hasattr(faulthandler, "register"):
-        faulthandler.register(signal.SIGUSR2, file, all_threads=True)
-
-
-def _limit_memory(request):
-    limit = request.get("memory_bytes")
-    if limit:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-def _last_words(request, text):
-    try:
-        output = real.open(request["output"], _OUTPUT_FLAGS, 0o600)
-        real.write(output, text.encode("utf-8", "backslashreplace"))
-    except OSError:
-        pass
-
-
-def _leave(code):
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except Exception:
-        code = code or 0
-    real.exit(code)
+        try:
+            traceback.print_exc()
+        except Exception:  # a test closed or replaced what it prints to
+            return

@@ -1,8 +1,10 @@
 """One line per event, flushed, in a file that the process above reads.
 
+    r <process>                  the slot with this process id takes the request
     s <place> <clock>            the test at this place of the order starts
     f <place> <json>             why it failed
     e <place> <letter> <seconds> it ended
+    u <json>                     why the process cannot be copied for the branches
     B <branch>                   the process copies itself for this branch
     b <branch> <json>            how that copy ended
     x <json>                     the run ended early, and why
@@ -11,9 +13,14 @@ A started test without an end is one that took its process with it.
 
 import os
 
-from flakehound_inside.real import real
+from flakehound_inside.real import fcntl, real, resource
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+_FIRST_FREE = 3  # below are the standard streams
+
+
+class ResultsLost(OSError):
+    """The log cannot be written: the disk is full, or a limit on file sizes holds even for us."""
 
 
 class EventLog:
@@ -26,8 +33,16 @@ class EventLog:
 
     def _open(self):
         self._fd = real.open(self._path, _FLAGS, 0o600)
+        if self._fd < _FIRST_FREE and fcntl is not None:
+            # A test closed the standard streams; what it prints must not end up here.
+            low, self._fd = self._fd, real.control(self._fd, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
+            real.close(low)
         status = real.fstat(self._fd)
         self._identity = (status.st_dev, status.st_ino)
+
+    def is_of_this_process(self):
+        """False in processes that a test forked off."""
+        return real.getpid() == self._owner
 
     def adopt(self):
         """Let a copy of the process write too; without this a test's own fork stays silent."""
@@ -35,11 +50,24 @@ class EventLog:
 
     def write(self, line):
         """Append one line; silent in processes that a test forked off."""
-        if real.getpid() != self._owner:
+        if not self.is_of_this_process():
             return
+        payload = (line + "\n").encode("utf-8", "backslashreplace")
+        try:
+            self._append(payload)
+        except OSError:
+            self._append_against_limits(b"\n" + payload)  # the failed attempt may have left half a line
+
+    def _append_against_limits(self, payload):
+        try:
+            with _LiftedLimits():
+                self._append(payload)
+        except OSError as error:
+            raise ResultsLost(*error.args)
+
+    def _append(self, payload):
         if not self._is_ours():
             self._open()
-        payload = (line + "\n").encode("utf-8", "backslashreplace")
         while payload:
             payload = payload[real.write(self._fd, payload) :]
 
@@ -50,3 +78,18 @@ class EventLog:
         except OSError:
             return False
         return (status.st_dev, status.st_ino) == self._identity
+
+
+class _LiftedLimits:
+    """For a moment, the limits that a test set on its process's files do not hold for ours."""
+
+    def __enter__(self):
+        self._kept = []
+        for kind in () if resource is None else (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):
+            soft, hard = real.limit_of(kind)
+            self._kept.append((kind, (soft, hard)))
+            real.set_limit(kind, (hard, hard))
+
+    def __exit__(self, *_error):
+        for kind, limits in self._kept:
+            real.set_limit(kind, limits)

@@ -19,15 +19,50 @@ def fresh_copy(item):
     object twice would leave its function-scoped fixtures standing.
     """
     twin = copy.copy(item)
+    _separate(twin, item)
     if isinstance(item, Function):
-        for left_over in ("_obj", "_instance"):
-            twin.__dict__.pop(left_over, None)
+        _forget_instance(twin)
     if isinstance(item, DoctestItem) and item.dtest is not None:
         twin.dtest = copy.copy(item.dtest)
         twin.dtest.globs = dict(item.dtest.globs)
     if hasattr(twin, "_initrequest"):
         twin._initrequest()
     return twin
+
+
+def _separate(twin, item):
+    """Give the twin its own marks, keywords, properties and stash; the first run may add to the others."""
+    for name, value in list(twin.__dict__.items()):
+        if type(value) in (list, dict, set):
+            twin.__dict__[name] = value.copy()
+    twin.keywords = _own_copy(item.keywords)
+    twin.keywords.node = twin
+    if hasattr(item, "stash"):
+        twin.stash = _own_copy(item.stash)
+    if hasattr(item, "_store"):  # the stash before pytest 7, and its second name since
+        twin._store = twin.stash if hasattr(item, "stash") else _own_copy(item._store)
+
+
+def _own_copy(mapping):
+    twin = copy.copy(mapping)
+    for name in ("_markers", "_storage", "_store"):
+        if isinstance(getattr(mapping, name, None), dict):
+            setattr(twin, name, dict(getattr(mapping, name)))
+    return twin
+
+
+def _forget_instance(twin):
+    """Let pytest make a new instance of the test's class.
+
+    Where a plugin has put another callable in the method's place, its instance has to stay.
+    """
+    function = twin.__dict__.get("_obj")
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, type):
+        twin.__dict__.pop("_instance", None)
+    elif function == getattr(owner, twin.originalname or twin.name, None):
+        twin.__dict__.pop("_obj", None)
+        twin.__dict__.pop("_instance", None)
 
 
 def items_for(order, items):

@@ -10,8 +10,14 @@ import select
 import signal
 import time
 
+try:
+    import fcntl
+    import resource
+except ImportError:  # no such system calls on this platform
+    fcntl = resource = None
 
-class real:
+
+class real:  # noqa: N801 (read as an adjective: real.open, real.clock)
     """Every outside function the code that runs beside tests may call."""
 
     clock = staticmethod(time.perf_counter)  # on Linux the same clock in every process
@@ -39,5 +45,15 @@ class real:
     mkdir = staticmethod(os.mkdir)
     rmdir = staticmethod(os.rmdir)
     listdir = staticmethod(os.listdir)
+    unlink = staticmethod(os.unlink)
+    lstat = staticmethod(os.lstat)
+    lseek = staticmethod(os.lseek)
+    chmod = staticmethod(os.chmod)
+    utime = staticmethod(os.utime)
+    symlink = staticmethod(os.symlink)
+    readlink = staticmethod(os.readlink)
     set_handler = staticmethod(signal.signal)
     handler_of = staticmethod(signal.getsignal)
+    limit_of = staticmethod(getattr(resource, "getrlimit", None))
+    set_limit = staticmethod(getattr(resource, "setrlimit", None))
+    control = staticmethod(getattr(fcntl, "fcntl", None))

@@ -1,5 +1,7 @@
 """Turn pytest's reports into event lines."""
 
+import traceback
+
 from flakehound_inside.real import real
 
 _TEXT_LIMIT = 12000  # characters of a failure report that are worth keeping
@@ -28,16 +30,30 @@ class Recorder:
         letter = self._letter or "P"
         self._log.write("e %d %s %.6f" % (self._place, letter, real.clock() - self._began))
 
-    def stop(self, reason):
+    def stop(self, error):
         """The run ends here although tests are left."""
-        self._log.write("x " + real.dumps(reason))
+        name = type(error).__name__
+        try:
+            message = "%s: %s" % (name, error)
+            text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        except Exception:  # a test may have left a mock in what this needs
+            message = text = name
+        told = {"exception": name, "message": message, "text": _middle_cut(text, _TEXT_LIMIT)}
+        self._log.write("x " + real.dumps(told))
 
     def pytest_runtest_logreport(self, report):
-        """Keep the worst phase; a failed sub-test makes its test fail."""
+        """Keep the worst phase; a failed sub-test makes its test fail, any other leaves it alone."""
         letter = _letter_of(report)
         if letter in ("F", "E"):
             self._log.write("f %d %s" % (self._place, real.dumps(_failure_of(report))))
+        elif _is_of_a_subtest(report):
+            return
         self._letter = _worse(self._letter, letter)
+
+
+def _is_of_a_subtest(report):
+    # SubtestReport in pytest 9, SubTestReport in the plugin before it.
+    return type(report).__name__.lower() == "subtestreport"
 
 
 def _letter_of(report):
@@ -54,7 +70,7 @@ _RANK = {None: 0, "P": 1, "S": 2, "x": 2, "X": 2, "E": 3, "F": 4}
 
 
 def _worse(first, second):
-    # A sub-test that is skipped does not make the whole test skipped once it passed.
+    # A teardown that skips does not make a test skipped that passed.
     if first == "P" and second == "S":
         return first
     return second if _RANK.get(second, 0) > _RANK[first] else first

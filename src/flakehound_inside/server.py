@@ -3,14 +3,18 @@
 import os
 import signal
 import socket
-import sys
 
 from flakehound_inside.real import real
-from flakehound_inside.supervise import supervise
+from flakehound_inside.reaper import become_reaper, die_with_parent
+from flakehound_inside.supervise import CALLED_OFF, end_children, supervise
 
-_IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_HANDLERS = {
+    signal.SIGTERM: signal.SIG_IGN,
+    signal.SIGINT: signal.SIG_IGN,
+    signal.SIGHUP: signal.SIG_IGN,
+    signal.SIGCHLD: signal.SIG_DFL,  # a suite that ignores it would hide how our children end
+}
 _TAIL = 16384  # bytes of output worth keeping of a process that died
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 class Server:
@@ -22,27 +26,29 @@ class Server:
         self._sockets = [socket.socket(fileno=number) for number in settings["slots"]]
         self._folder = settings["folder"]
         self._slots = {}  # process id -> slot number
-        self._signals = {number: real.handler_of(number) for number in (*_IGNORED, signal.SIGUSR2)}
+        self._signals = {number: real.handler_of(number) for number in (*_HANDLERS, signal.SIGUSR2)}
 
     def serve(self):
         """Keep every slot alive until the controller hangs up."""
-        for number in _IGNORED:
-            real.set_handler(number, signal.SIG_IGN)
+        for number, handler in _HANDLERS.items():
+            real.set_handler(number, handler)
+        become_reaper()  # for the orphans of a slot that a test killed
         for slot in range(len(self._sockets)):
             self._fork_slot(slot)
-        self._control.sendall(b'{"serving": true}\n')
         poll = real.poll()
         poll.register(self._control.fileno(), 1)
         while not poll.poll(50):
             self._revive()
-        for pid in self._slots:
-            _kill(pid)
+        end_children()
 
     def _fork_slot(self, slot):
         pid = real.fork()
         if pid == 0:
             try:
                 self._control.close()
+                for number, other in enumerate(self._sockets):
+                    if number != slot:
+                        other.close()
                 Slot(self._sockets[slot], "%s/%d" % (self._folder, slot), self._child, self._signals).serve()
             finally:
                 real.exit(0)
@@ -55,7 +61,8 @@ class Server:
                 return
             slot = self._slots.pop(pid, None)
             if slot is not None:
-                died = {"slot_died": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0}
+                end_children(spared=self._slots)
+                died = {"slot_died": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0, "pid": pid}
                 _send(self._sockets[slot], died)
                 self._fork_slot(slot)
 
@@ -69,6 +76,7 @@ class Slot:
         self._child = child
         self._signals = signals
         self._runs = 0
+        self._unread = b""
 
     def serve(self):
         """Answer requests until the controller hangs up."""
@@ -76,28 +84,43 @@ class Slot:
         become_reaper()
         # A slot that took a killed one's place must not reuse its folders.
         self._folder = "%s-%d" % (self._folder, real.getpid())
-        os.makedirs(self._folder)
-        for line in self._peer.makefile("rb"):
-            request = real.loads(line.decode())
+        while True:
+            request = self._next_request()
             if "order" in request:
                 self._answer(request)
+
+    def _next_request(self):
+        while b"\n" not in self._unread:
+            part = self._peer.recv(1 << 16)
+            if not part:
+                real.exit(0)
+            self._unread += part
+        line, _newline, self._unread = self._unread.partition(b"\n")
+        return real.loads(line.decode())
 
     def _answer(self, request):
         self._runs += 1
         request["tmp"] = "%s/%d" % (self._folder, self._runs)
-        _empty(request["events"])
+        _empty(request["events"], b"r %d\n" % real.getpid())
         _empty(request["output"])
-        real.mkdir(request["tmp"], 0o700)
-        pid = real.fork()
-        if pid == 0:
-            self._child.run_forked(request, self._signals)
-        ended = supervise(pid, _limits_above(request), self._peer, reaper=True)
+        os.makedirs(request["tmp"], 0o700)
+        # A word right behind the request can only take it back.
+        ended = CALLED_OFF if self._unread else self._run(request)
         events = _content(request["events"])
-        reply = {"ended": ended, "events": len(events)}
+        reply = {"ended": ended, "events": len(events), "id": request["id"]}
         if ended["signal"] or ended["code"] or ended["cut"]:
             reply["output"] = _tail(request["output"])
         _send(self._peer, reply, events)
         _remove(request["tmp"])
+
+    def _run(self, request):
+        pid = real.fork()
+        if pid == 0:
+            # Held open by what a test leaves behind, it would keep a dead session looking alive.
+            real.close(self._peer.detach())
+            die_with_parent()
+            self._child.run_forked(request, self._signals)
+        return supervise(pid, _limits_above(request), self._peer, reaper=True)
 
 
 def _limits_above(request):
@@ -107,18 +130,6 @@ def _limits_above(request):
     return dict(request, test_limit_s=request["test_limit_s"] * 1.5 + 2.0)
 
 
-def become_reaper():
-    """Let orphans of a test come to this process, which ends them; Linux only, elsewhere a no-op."""
-    if not sys.platform.startswith("linux"):
-        return
-    try:
-        import ctypes
-
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):
-        return
-
-
 def _send(peer, message, payload=b""):
     try:
         peer.sendall(real.dumps(message).encode() + b"\n" + payload)
@@ -126,26 +137,30 @@ def _send(peer, message, payload=b""):
         real.exit(0)  # nobody is left to answer
 
 
-def _empty(path):
+def _empty(path, first_line=b""):
     file = real.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    real.close(file)
+    try:
+        real.write(file, first_line)
+    finally:
+        real.close(file)
 
 
 def _content(path):
-    parts = []
-    file = real.open(path, os.O_RDONLY)
     try:
-        while True:
-            part = real.read(file, 1 << 20)
-            if not part:
-                return b"".join(parts)
-            parts.append(part)
+        file = real.open(path, os.O_RDONLY)
+    except OSError:  # a test removed it
+        return b""
+    try:
+        return b"".join(iter(lambda: real.read(file, 1 << 20), b""))
     finally:
         real.close(file)
 
 
 def _tail(path):
-    file = real.open(path, os.O_RDONLY)
+    try:
+        file = real.open(path, os.O_RDONLY)
+    except OSError:
+        return ""
     try:
         size = real.fstat(file).st_size
         return real.pread(file, _TAIL, max(0, size - _TAIL)).decode("utf-8", "replace")
@@ -160,10 +175,3 @@ def _remove(folder):
         import shutil
 
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _kill(pid):
-    try:
-        real.kill(pid, signal.SIGKILL)
-    except OSError:
-        return

@@ -25,14 +25,9 @@ class HuntSession:
         self._settings = settings
         self._quiet = quiet
         self._errors = []
-        self._descriptors = {}
-        self._began = real.clock()
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_collection(self):
-        """Remember what was open before the project's modules were imported."""
+        # Before any conftest is imported: it may open what a fork cannot share.
         self._descriptors = open_descriptors()
-        yield
+        self._began = real.clock()
 
     def pytest_collectreport(self, report):
         """Keep pytest's own words about what could not be collected."""
@@ -42,12 +37,12 @@ class HuntSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
         """Everything is collected: answer requests instead of running the tests."""
-        fatal = self._errors and not session.config.option.continue_on_collection_errors
+        stops = bool(self._errors) and not session.config.option.continue_on_collection_errors
         against = reasons_against_forking(self._descriptors)
-        self._tell_suite(session, against)
-        if fatal or not session.items:
-            return True
-        child = Child(session, Recorder(None), saved_state())
+        self._tell_suite(session, against, stops)
+        if stops or not session.items:
+            _leave(session.config)
+        child = Child(session, Recorder(None), saved_state(), self._descriptors)
         if self._watch is not None:
             self._watch.phase = "tests"
         if self._settings["mode"] == "once":
@@ -57,18 +52,18 @@ class HuntSession:
             gc.freeze()
             Server(self._settings, child).serve()
         _leave(session.config)
-        return True
 
-    def _tell_suite(self, session, against):
+    def _tell_suite(self, session, against, stops):
         handshake = {
             "tests": [_described(item) for item in session.items],
             "errors": self._errors,
+            "stops_on_errors": stops,
             "against_forking": against if real.fork is not None else ["this platform has no fork"],
             "digests": generator_digests(),
             "switched_off": self._quiet.switched_off,
             "python": ".".join(str(part) for part in sys.version_info[:3]),
             "pytest": pytest.__version__,
-            "rootdir": str(session.config.rootdir),
+            "rootdir": str(session.config.rootpath),
             "collection_s": real.clock() - self._began,
         }
         path = self._settings["handshake"]
@@ -89,12 +84,10 @@ def _described(item):
 
 def _with_numbers(request, items):
     """The request with its ids looked up in this very collection; None where an id is gone."""
-    if not request["ids"]:
-        return dict(request, order=list(range(len(items))))
     numbers = {}
     for number, item in enumerate(items):
         numbers.setdefault(item.nodeid, number)
-    return dict(request, order=[numbers.get(node_id) for node_id in request["ids"]])
+    return dict(request, order=[numbers.get(node_id) for node_id in request["ids"] or numbers])
 
 
 def _leave(config):

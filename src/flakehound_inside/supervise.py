@@ -6,8 +6,10 @@ import signal
 from flakehound_inside.real import real
 
 _TICK_MS = 100
-_GRACE_S = 0.5
 _STACK_TIME_S = 0.2  # for faulthandler to write where a hanging test hangs
+_SWEEP_S = 5.0  # a process that survives SIGKILL for so long hangs in the kernel
+
+CALLED_OFF = {"code": None, "signal": None, "cut": "cancelled", "wall_s": 0.0, "cpu_s": 0.0, "max_rss_bytes": 0}
 
 
 def supervise(pid, limits, peer, reaper=False):
@@ -33,7 +35,7 @@ def supervise(pid, limits, peer, reaper=False):
         waiter.close()
     _signal_group(pid, signal.SIGKILL)
     if reaper:
-        _sweep()
+        end_children()
     status, usage = ended
     return _summary(status, usage, cut, real.clock() - began)
 
@@ -72,32 +74,55 @@ def _put_down(pid, waiter, explain):
             return ended
 
 
-def _sweep():
-    """End whatever a test started and cut loose: such orphans come to the reaper."""
-    while True:
-        try:
-            orphan, _status, _usage = real.wait4(-1, os.WNOHANG)
-        except OSError:
+def end_children(spared=()):
+    """End and reap every child of this process but the spared; orphans of a test come to its reaper."""
+    deadline = real.clock() + _SWEEP_S
+    while real.clock() < deadline:
+        doomed = [pid for pid in _children() if pid not in spared]
+        if not doomed:
             return
-        if orphan == 0 and not _kill_orphans():
-            return
+        for pid in doomed:
+            _signal(pid, signal.SIGKILL)
+        for pid in doomed:
+            _reap(pid)
+        real.sleep(0.001)
 
 
-def _kill_orphans():
+def _children():
     me = real.getpid()
     try:
-        listing = real.open("/proc/%d/task/%d/children" % (me, me), os.O_RDONLY)
+        return [int(number) for number in _read("/proc/%d/task/%d/children" % (me, me)).split()]
     except OSError:
-        return False
+        return [pid for pid in _processes() if _parent_of(pid) == me]
+
+
+def _processes():
     try:
-        orphans = [int(number) for number in real.read(listing, 65536).split()]
+        return [int(name) for name in real.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return []
+
+
+def _parent_of(pid):
+    try:
+        return int(_read("/proc/%d/stat" % pid).rpartition(b")")[2].split()[1])
+    except (OSError, IndexError):
+        return 0
+
+
+def _read(path):
+    file = real.open(path, os.O_RDONLY)
+    try:
+        return real.read(file, 1 << 20)
     finally:
-        real.close(listing)
-    for orphan in orphans:
-        _signal(orphan, signal.SIGKILL)
-    if orphans:
-        real.sleep(0.001)
-    return bool(orphans)
+        real.close(file)
+
+
+def _reap(pid):
+    try:
+        real.wait4(pid, os.WNOHANG)
+    except OSError:
+        pass
 
 
 def _signal(pid, number):
@@ -129,7 +154,7 @@ class _TestWatch:
             return now
         for line in self._new_lines():
             if line[:2] == b"s ":
-                self._began = float(line.split()[2])
+                self._began = _clock_in(line, now)
             elif line[:2] in (b"e ", b"B "):
                 self._began = now
         return self._began
@@ -147,6 +172,17 @@ class _TestWatch:
         lines = (self._tail + chunk).split(b"\n")
         self._tail = lines.pop()
         return lines
+
+
+def _clock_in(line, now):
+    try:
+        return min(float(line.split()[2]), now)
+    except (ValueError, IndexError):  # some tests write to every descriptor they find
+        return now
+
+
+class _Nothing:
+    ru_utime = ru_stime = ru_maxrss = 0
 
 
 class _Waiter:
@@ -172,7 +208,10 @@ class _Waiter:
         """(status, usage) when the process has ended, None after `milliseconds` or a word from the peer."""
         waited = 0
         while True:
-            pid, status, usage = real.wait4(self._pid, os.WNOHANG)
+            try:
+                pid, status, usage = real.wait4(self._pid, os.WNOHANG)
+            except OSError:  # a process that ignores SIGCHLD is not told how its children end
+                return 0, _Nothing
             if pid:
                 return status, usage
             if waited >= milliseconds or (self.called_off and not once):

@@ -4,20 +4,23 @@ import os
 import stat
 import threading
 
+from flakehound_inside.real import real
+
 _APPEND = os.O_APPEND
+_WRITABLE = os.O_WRONLY | os.O_RDWR
 
 
 def open_descriptors():
     """Number -> what it points to; empty where the system does not tell."""
     found = {}
     try:
-        numbers = os.listdir("/proc/self/fd")
+        numbers = real.listdir("/proc/self/fd")
     except OSError:
         return found
     for number in numbers:
         try:
-            found[int(number)] = os.readlink("/proc/self/fd/" + number)
-        except OSError:
+            found[int(number)] = real.readlink("/proc/self/fd/" + number)
+        except OSError:  # noqa: PERF203 (closed meanwhile)
             continue
     return found
 
@@ -46,21 +49,53 @@ def unsafe_handles(before):
     return sorted(unsafe)
 
 
+def files_read(before):
+    """Numbers of plain files opened since `before` for reading only: a copy can have its own place in them."""
+    return [
+        number
+        for number, target in open_descriptors().items()
+        if before.get(number) != target and _is_plain(number) and not _flags_of(number) & _WRITABLE
+    ]
+
+
+def read_apart(numbers):
+    """Give this process its own reading place in these files; forked copies would share one."""
+    for number in numbers:
+        try:
+            place = real.lseek(number, 0, os.SEEK_CUR)
+            own = real.open("/proc/self/fd/%d" % number, os.O_RDONLY)
+        except OSError:
+            continue
+        real.lseek(own, place, os.SEEK_SET)
+        real.dup2(own, number, os.get_inheritable(number))
+        real.close(own)
+
+
 def _is_shared_badly(number, target):
     if target.startswith(("socket:", "pipe:", "anon_inode:[eventpoll]", "anon_inode:[io_uring]")):
         return True
+    if not _is_plain(number) or target.endswith("(deleted)"):
+        return False
+    flags = _flags_of(number)
+    return bool(flags & _WRITABLE and not flags & _APPEND)
+
+
+def _is_plain(number):
     try:
-        mode = os.fstat(number).st_mode
-        flags = _flags_of(number)
+        return stat.S_ISREG(real.fstat(number).st_mode)
     except OSError:
         return False
-    writable = flags & (os.O_WRONLY | os.O_RDWR)
-    return bool(stat.S_ISREG(mode) and writable and not flags & _APPEND and not target.endswith("(deleted)"))
 
 
 def _flags_of(number):
-    with open("/proc/self/fdinfo/%d" % number) as info:
-        for line in info:
-            if line.startswith("flags:"):
+    try:
+        info = real.open("/proc/self/fdinfo/%d" % number, os.O_RDONLY)
+    except OSError:
+        return 0
+    try:
+        for line in real.read(info, 4096).splitlines():
+            if line.startswith(b"flags:"):
                 return int(line.split()[1], 8)
+    finally:
+        real.close(info)
     return 0

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -192,7 +193,16 @@ def outcomes_in(stats: Mapping[str, Sequence[str]]) -> dict[NodeId, Outcome]:
     return found
 
 
-def is_alive(pid: int) -> bool:
+def lives_on(pid: int) -> bool:
+    """Whether it is still there after the moment that the system takes to end a killed process."""
+    for _ in range(100):
+        if not _is_alive(pid):
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _is_alive(pid: int) -> bool:
     """Whether a process runs; a zombie does not."""
     with contextlib.suppress(OSError):
         status = Path(f"/proc/{pid}/stat").read_text()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine_samples import Sample, is_alive
+from engine_samples import Sample, lives_on
 from hostile_sources import DYING
 
 from flakehound.core.outcomes import Outcome
@@ -123,4 +123,4 @@ def test_a_session_that_dies_is_an_error_and_not_a_hang(open_sample):
         sample.fork(killer)
     sample.close()
 
-    assert not is_alive(int((sample.root / "pid").read_text()))
+    assert not lives_on(int((sample.root / "pid").read_text()))

@@ -81,7 +81,7 @@ REPEATED = {
         def pytest_configure(config):
             config.addinivalue_line("markers", "flagged: by a test")
         def pytest_collection_modifyitems(items):
-            parent = items[0].parent
+            parent = next(item.parent for item in items if item.name == "test_with_fixtures")
             items.append(pytest.Function.from_parent(parent, name="test_added", callobj=lambda: None))
         def pytest_collect_file(file_path, parent):
             if file_path.suffix == ".yml":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
@@ -82,7 +82,9 @@ class Simulator:
         self.started.append((plan, disturbed))
         if plan.isolation is Isolation.SPAWN:
             orders = [plan.order + branch for branch in plan.branches] or [plan.order]
-            return [self._record(plan, order, self._process(plan, order, (), disturbed), disturbed) for order in orders]
+            return [
+                self._record(plan, order, self._process(plan, order, (), disturbed), disturbed) for order in orders
+            ]
         trunk = self._process(plan, plan.order, (), disturbed, stands=bool(plan.branches))
         died = len(trunk) < len(plan.order) or _ends_process(trunk)
         if not plan.branches or (died and plan.order):
@@ -128,7 +130,9 @@ class Simulator:
     def _record(self, plan: RunPlan, order: Order, outcomes: list[Outcome], disturbed: bool) -> RunRecord:
         missing = [Outcome.NOT_RUN] * (len(order) - len(outcomes))
         told = (*outcomes, *missing)
-        spent = [0.0 if o is Outcome.NOT_RUN else self.test_s.get(t, TEST_S) for t, o in zip(order, told, strict=True)]
+        spent = [
+            0.0 if o is Outcome.NOT_RUN else self.test_s.get(t, TEST_S) for t, o in zip(order, told, strict=True)
+        ]
         return RunRecord(
             order=order,
             outcomes=told,
@@ -177,14 +181,15 @@ def hunt(
     hunt_seed: int = 5,
     **options: object,
 ) -> SimulatedHunt:
-    """Drive an agenda as the engine's loop does, until it has nothing left or `most_plans` were started."""
+    """Drive an agenda as the engine's loop does, until nothing is left, time is up or `most_plans` were started."""
     wishes = HuntOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
     history = History(simulator.suite) if history is None else history
     if with_reference:
         for record in simulator.run(reference_plan(simulator.suite)):
             history.add(record)
-    agenda = Agenda(history, wishes, lambda: time_left_s)
-    settled = _Driver(simulator, history, agenda, wishes.jobs, hunt_seed).drive(most_plans)
+    deadline_s = simulator.clock_s + time_left_s
+    agenda = Agenda(history, wishes, lambda: max(0.0, deadline_s - simulator.clock_s))
+    settled = _Driver(simulator, history, agenda, wishes.jobs, hunt_seed).drive(most_plans, deadline_s)
     verdicts = {verdict.id: verdict for verdict in judge(history, agenda.conclude())}
     return SimulatedHunt(simulator=simulator, history=history, agenda=agenda, verdicts=verdicts, settled=settled)
 
@@ -213,8 +218,10 @@ class _Driver:
         self._waiting: deque[RunPlan] = deque()
         self._known_records = -1
 
-    def drive(self, most_plans: int) -> bool:
+    def drive(self, most_plans: int, deadline_s: float) -> bool:
         for _step in range(most_plans):
+            if self._simulator.clock_s >= deadline_s:
+                return False
             together = self._next_plans()
             if not together:
                 return True
@@ -247,12 +254,12 @@ class _Driver:
         return self._waiting.popleft() if self._waiting else self._agenda.next_sweep()
 
     def _seeded(self, plan: RunPlan) -> RunPlan:
-        from dataclasses import replace
-
         hash_seed = plan.hash_seed
         if plan.isolation is Isolation.SPAWN and hash_seed is None:
             hash_seed = SESSION_HASH_SEED
-        return replace(plan, seed=self._rng.randrange(2**32) if plan.seed is None else plan.seed, hash_seed=hash_seed)
+        return replace(
+            plan, seed=self._rng.randrange(2**32) if plan.seed is None else plan.seed, hash_seed=hash_seed
+        )
 
 
 def _taken(busy: Counter[object], plan: RunPlan) -> bool:

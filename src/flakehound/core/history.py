@@ -62,6 +62,7 @@ class History:
         self._touched: Counter[NodeId] = Counter()
         self._slowest_s: dict[NodeId, float] = {}
         self.forked_hash_seed: int | None = None  # of the session that forks are copied from
+        self._starts_n, self._starts_s = 0, 0.0
         self.slowest_test_s = 0.0  # the longest any test ever took
         self._mean_s: dict[NodeId, tuple[int, float]] = {}
         for record in records:
@@ -72,6 +73,7 @@ class History:
         self.records.append(record)
         if record.isolation is Isolation.FORK:
             self.forked_hash_seed = record.hash_seed
+            self._time_start(record)
         seen: set[NodeId] = set()
         prefix = _EMPTY
         for place, (test, outcome) in enumerate(zip(record.order, record.outcomes, strict=True)):
@@ -112,6 +114,17 @@ class History:
         self.slowest_test_s = max(seconds, self.slowest_test_s)
         n, mean = self._mean_s.get(test, (0, 0.0))
         self._mean_s[test] = (n + 1, mean + (seconds - mean) / (n + 1))
+
+    def _time_start(self, record: RunRecord) -> None:
+        beyond_s = record.usage.wall_s - sum(record.durations_s)
+        if len(record.order) <= 2 and 0 < beyond_s < 1:
+            self._starts_n += 1
+            self._starts_s += beyond_s
+
+    @property
+    def mean_start_s(self) -> float | None:
+        """What forking and ending a process costs beside its tests; None before it was measured."""
+        return self._starts_s / self._starts_n if self._starts_n >= 10 else None
 
     def tally(
         self,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, RunPlan
 from flakehound.core.records import Failure, RunRecord, Usage
+
+_RESULTS_LOST = 74  # see flakehound_inside.child
 
 
 @dataclass(slots=True)
@@ -21,7 +24,7 @@ class Segment:
     started: list[int] = field(default_factory=list)
     ended: dict[int, tuple[Outcome, float]] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
-    stopped: str = ""  # the test ended the session on purpose
+    stopped: Mapping[str, str] | None = None  # what ended the session: exception, message, text
     end: Mapping[str, Any] | None = None  # how its process ended
 
 
@@ -40,17 +43,30 @@ def records_from(plan: RunPlan, events: bytes, facts: RunFacts) -> list[RunRecor
     trunk, branches = _segments(events)
     trunk.end = facts.end
     if not plan.branches:
-        return [_record(plan, (), plan.order, trunk, facts)]
+        return [_record(plan, plan.order, trunk, facts)]
     records: list[RunRecord] = []
-    shared = _outcomes(trunk, len(plan.order), facts)
-    for number, segment in sorted(branches.items()):
+    for number in sorted(set(branches) & set(range(len(plan.branches)))):
+        segment = branches[number]
         segment.end = segment.end or facts.end
-        first = shared if not records else (Outcome.NOT_RUN,) * len(plan.order)
-        record = _record(plan, plan.order, plan.branches[number], segment, facts, first)
-        records.append(record)
-    if not records and plan.order:
-        records.append(_record(plan, (), plan.order, trunk, facts))
+        # The order that all branches share ran once, so it counts once.
+        shared = trunk if not records else Segment()
+        segment = _joined(shared, segment, len(plan.order))
+        records.append(_record(plan, plan.order + plan.branches[number], segment, facts))
+    if not records and plan.order and not _refusal(events):
+        records.append(_record(plan, plan.order, trunk, facts))
     return records
+
+
+def branches_left(plan: RunPlan, events: bytes) -> list[Order]:
+    """The branches that a process did not run because it could not be copied faithfully."""
+    if not _refusal(events):
+        return []
+    _trunk, ran = _segments(events)
+    return [branch for number, branch in enumerate(plan.branches) if number not in ran]
+
+
+def _refusal(events: bytes) -> bool:
+    return b"\nu " in events
 
 
 def _segments(events: bytes) -> tuple[Segment, dict[int, Segment]]:
@@ -61,14 +77,17 @@ def _segments(events: bytes) -> tuple[Segment, dict[int, Segment]]:
     *lines, _cut_or_empty = events.decode("utf-8", "replace").split("\n")
     for line in lines:
         sort, _space, rest = line.partition(" ")
-        if sort == "B":
-            current = branches[int(rest)] = Segment()
-        elif sort == "b":
-            number, _space, told = rest.partition(" ")
-            branches[int(number)].end = json.loads(told)
-            current = trunk
-        else:
-            _take(current, sort, rest)
+        # A full disk cuts lines in the middle, and some tests write to every descriptor they find.
+        with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):
+            if sort == "B":
+                number = int(rest)
+                current = branches[number] = Segment()
+            elif sort == "b":
+                ended, _space, told = rest.partition(" ")
+                branches[int(ended)].end = json.loads(told)
+                current = trunk
+            else:
+                _take(current, sort, rest)
     return trunk, branches
 
 
@@ -80,24 +99,38 @@ def _take(segment: Segment, sort: str, rest: str) -> None:
         segment.ended[int(place)] = (Outcome(letter), float(seconds))
     elif sort == "f":
         place, _space, told = rest.partition(" ")
-        segment.failures.setdefault(int(place), Failure(**json.loads(told)))
+        segment.failures.setdefault(int(place), Failure(**_printable(json.loads(told))))
     elif sort == "x":
-        segment.stopped = json.loads(rest)
+        segment.stopped = _printable(json.loads(rest))
 
 
-def _outcomes(segment: Segment, count: int, facts: RunFacts) -> tuple[Outcome, ...]:
-    outcomes = [Outcome.NOT_RUN] * count
-    for place, (outcome, _seconds) in segment.ended.items():
-        outcomes[place] = outcome
-    if segment.started and segment.started[-1] not in segment.ended:
-        outcomes[segment.started[-1]] = _fate(segment, facts)
-    return tuple(outcomes)
+def _printable(told: Mapping[str, str]) -> dict[str, str]:
+    # Half a surrogate pair, fine in a Python string, can be neither stored nor printed.
+    return {name: text.encode("utf-8", "backslashreplace").decode() for name, text in told.items()}
+
+
+def _joined(first: Segment, second: Segment, gap: int) -> Segment:
+    """One process's events followed by those of its copy, `gap` places later."""
+    return Segment(
+        started=first.started + [gap + place for place in second.started],
+        ended={**first.ended, **{gap + place: ended for place, ended in second.ended.items()}},
+        failures={**first.failures, **{gap + place: failure for place, failure in second.failures.items()}},
+        stopped=second.stopped,
+        end=second.end,
+    )
+
+
+def _fatal(segment: Segment) -> int | None:
+    """The place of the test that started last and never ended."""
+    last = segment.started[-1] if segment.started else None
+    return None if last in segment.ended else last
 
 
 def _fate(segment: Segment, facts: RunFacts) -> Outcome:
     """The outcome of a test that started and never ended."""
     end = segment.end or {}
-    if segment.stopped:
+    # Leaving with a code means that pytest itself broke.
+    if segment.stopped and not end.get("code"):
         return Outcome.FAILED
     if end.get("cut") == "cancelled":
         return Outcome.NOT_RUN
@@ -107,26 +140,22 @@ def _fate(segment: Segment, facts: RunFacts) -> Outcome:
     return Outcome.CRASHED
 
 
-def _record(
-    plan: RunPlan,
-    before: Order,
-    order: Order,
-    segment: Segment,
-    facts: RunFacts,
-    outcomes_before: Sequence[Outcome] = (),
-) -> RunRecord:
+def _record(plan: RunPlan, order: Order, segment: Segment, facts: RunFacts) -> RunRecord:
     end = segment.end or {}
-    outcomes = _outcomes(segment, len(order), facts)
-    durations = array("f", [0.0]) * (len(before) + len(order))
-    for place, (_outcome, seconds) in segment.ended.items():
-        durations[len(before) + place] = seconds
-    failures = {len(before) + place: failure for place, failure in segment.failures.items()}
-    fatal = segment.started[-1] if segment.started and segment.started[-1] not in segment.ended else None
-    if fatal is not None and outcomes[fatal].is_failure:
-        failures[len(before) + fatal] = _process_failure(segment, facts, end)
+    outcomes = [Outcome.NOT_RUN] * len(order)
+    durations = array("f", [0.0]) * len(order)
+    for place, (outcome, seconds) in segment.ended.items():
+        if place < len(order):
+            outcomes[place], durations[place] = outcome, seconds
+    failures = {place: failure for place, failure in segment.failures.items() if place < len(order)}
+    fatal = _fatal(segment)
+    if fatal is not None and fatal < len(order):
+        outcomes[fatal] = _fate(segment, facts)
+        if outcomes[fatal].is_failure:
+            failures[fatal] = _process_failure(segment, facts, end)
     return RunRecord(
-        order=before + order if before else order,
-        outcomes=(*outcomes_before, *outcomes),
+        order=order,
+        outcomes=tuple(outcomes),
         durations_s=durations,
         setting=plan.setting,
         isolation=plan.isolation,
@@ -136,9 +165,7 @@ def _record(
         disturbed=facts.disturbed,
         started_s=facts.started_s,
         usage=Usage(
-            wall_s=end.get("wall_s", 0.0),
-            cpu_s=end.get("cpu_s", 0.0),
-            max_rss_bytes=end.get("max_rss_bytes", 0),
+            wall_s=end.get("wall_s", 0.0), cpu_s=end.get("cpu_s", 0.0), max_rss_bytes=end.get("max_rss_bytes", 0)
         ),
         ended=describe_end(end),
         failures=failures,
@@ -146,12 +173,17 @@ def _record(
 
 
 def _process_failure(segment: Segment, facts: RunFacts, end: Mapping[str, Any]) -> Failure:
-    reason = segment.stopped or describe_end(end) or "the process ended without a word"
-    return Failure(phase="process", exception=reason, message=reason, where="", text=facts.output or reason)
+    if segment.stopped:
+        return Failure(phase="process", where="", **segment.stopped)
+    reason = describe_end(end) or "exited with code 0 before the test had ended"
+    text = f"{reason}\n\n{facts.output}" if facts.output else reason
+    return Failure(phase="process", exception=reason, message=reason, where="", text=text)
 
 
 def describe_end(end: Mapping[str, Any]) -> str:
     """How a process ended, in words; empty when it ended well."""
+    if end.get("above"):
+        return "killed the process above its own"
     if end.get("cut"):
         return "called off" if end["cut"] == "cancelled" else f"stopped at the {end['cut']}"
     if end.get("signal"):
@@ -159,6 +191,10 @@ def describe_end(end: Mapping[str, Any]) -> str:
             return f"killed by {signal.Signals(end['signal']).name}"
         except ValueError:
             return f"killed by signal {end['signal']}"
+    if end.get("code") == _RESULTS_LOST:
+        return (
+            f"exited with code {_RESULTS_LOST}: results could not be written (disk full, or a limit on file sizes)"
+        )
     if end.get("code"):
         return f"exited with code {end['code']}"
     return ""

@@ -18,13 +18,14 @@ from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import RunPlan
 from flakehound.core.records import RunRecord
-from flakehound.engine.decode import RunFacts, records_from
+from flakehound.engine.decode import RunFacts, branches_left, records_from
 from flakehound.engine.handshake import Handshake, SuiteUnusable, numbers_of, pytest_command, read_handshake
 from flakehound.engine.launch import Target, start
 from flakehound.engine.limits import Limits
 
 COLLECTION_LIMIT_S = 600.0
 _LAST_WORDS = 4000
+_ATTEMPTS = 3
 
 
 class ServerLost(FlakehoundError):
@@ -100,24 +101,26 @@ class ForkSlot:
         self._events = path.with_suffix(".events")
         self._output = path.with_suffix(".output")
         self._incoming = peer.makefile("rb")
+        self._serial = 0  # of the request asked last; an answer to an earlier one is passed over
 
     def run(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> list[RunRecord]:
         """Run one plan and wait for it."""
         plan = replace(plan, hash_seed=self._server.hash_seed)
         began = time.time()
         reply, events = self._ask(self._request(plan, limits, self_seeded))
-        if "slot_died" in reply:
-            # The test killed the process above its own: that is its outcome.
-            reply = {"ended": {"signal": reply["slot_died"] or signal.SIGKILL, "above": True}}
-            events = self._events.read_bytes()
         facts = RunFacts(end=reply["ended"], output=reply.get("output", ""), started_s=began)
-        return records_from(plan, events, facts)
+        records = records_from(plan, events, facts)
+        for branch in branches_left(plan, events):
+            alone = replace(plan, order=plan.order + branch, branches=())
+            records += self.run(alone, limits, self_seeded)
+        return records
 
     def _request(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> Mapping[str, Any]:
         numbers = self._server.numbers
+        # A session started anew may lack a test whose id is made from random values: None is passed over.
         return {
-            "order": [numbers[test] for test in plan.order],
-            "branches": [[numbers[test] for test in branch] for branch in plan.branches],
+            "order": [numbers.get(test) for test in plan.order],
+            "branches": [[numbers.get(test) for test in branch] for branch in plan.branches],
             "seed": plan.seed,
             "self_seeded": list(self_seeded),
             "events": str(self._events),
@@ -128,14 +131,36 @@ class ForkSlot:
         }
 
     def _ask(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
-        try:
-            self._peer.sendall(json.dumps(request).encode() + b"\n")
-            reply = json.loads(self._incoming.readline() or b"null")
-            if reply is None:
+        for _attempt in range(_ATTEMPTS):
+            self._serial += 1
+            self._events.write_bytes(b"")
+            try:
+                self._peer.sendall(json.dumps({**request, "id": self._serial}).encode() + b"\n")
+                reply, events = self._reply()
+            except OSError as broken:
+                raise ServerLost(f"the collected pytest session does not answer: {broken}") from broken
+            if reply is not None:
+                return reply, events
+        raise ServerLost("the collected pytest session does not take requests")
+
+    def _reply(self) -> tuple[dict[str, Any] | None, bytes]:
+        """The answer to the request asked last; None when the slot died before it took the request."""
+        while True:
+            line = self._incoming.readline()
+            if not line.endswith(b"\n"):
                 raise ServerLost("the collected pytest session is gone")
-            return reply, self._incoming.read(reply.get("events", 0))
-        except OSError as broken:
-            raise ServerLost(f"the collected pytest session does not answer: {broken}") from broken
+            reply = json.loads(line)
+            events = self._incoming.read(reply.get("events", 0))
+            if reply.get("id") == self._serial:
+                return reply, events
+            if "slot_died" in reply:
+                events = self._events.read_bytes() if self._events.exists() else b""
+                if not events:
+                    return None, b""
+                if events.startswith(b"r %d\n" % reply["pid"]):
+                    # The test killed the process above its own: that is its outcome.
+                    end = {"signal": reply["slot_died"] or signal.SIGKILL, "above": True}
+                    return {"ended": end}, events
 
     def call_off(self) -> None:
         """End the child that runs now, if any; what it finished is kept."""

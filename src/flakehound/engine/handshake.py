@@ -35,7 +35,7 @@ class Handshake:
 def read_handshake(path: Path, target: Target) -> Handshake:
     """Read what a session wrote; an error with pytest's own words when the suite cannot be run."""
     told = json.loads(path.read_text())
-    if (told["errors"] and not told["tests"]) or _stops_on_errors(told["errors"], target):
+    if told["stops_on_errors"] or (told["errors"] and not told["tests"]):
         raise _collection_failed(told["errors"], target)
     if not told["tests"]:
         raise nothing_collected(target)
@@ -61,10 +61,6 @@ def numbers_of(path: Path) -> dict[NodeId, int]:
     for number, row in enumerate(json.loads(path.read_text())["tests"]):
         numbers.setdefault(NodeId(row[0]), number)
     return numbers
-
-
-def _stops_on_errors(errors: list[object], target: Target) -> bool:
-    return bool(errors) and "--continue-on-collection-errors" not in target.pytest_args
 
 
 def _collection_failed(errors: list[Mapping[str, str]], target: Target) -> SuiteUnusable:

@@ -19,6 +19,7 @@ from flakehound.engine.pool import Job
 
 _TICK_S = 0.2
 _FORK_S = 0.01
+_ATTEMPTS = 20  # sweeps that no longer fit into the time left before we stop asking for one that does
 
 
 class Planner(Protocol):
@@ -99,10 +100,11 @@ class Loop:
             plan = self._waiting.popleft()
             if self._fits(plan):
                 return plan
-        while True:
+        for _attempt in range(_ATTEMPTS):
             sweep = planner.next_sweep()
             if sweep is None or self._fits(sweep):
                 return sweep
+        return None
 
     def _without_running(self, plans: list[RunPlan]) -> list[RunPlan]:
         running = Counter(job.plan.key for job in self._pool.running)

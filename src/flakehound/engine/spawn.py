@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
+import os
 import shutil
+import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Collection, Mapping
@@ -20,7 +24,6 @@ from flakehound.engine.forkserver import COLLECTION_LIMIT_S, no_session
 from flakehound.engine.handshake import Handshake, read_handshake
 from flakehound.engine.launch import Target, start
 from flakehound.engine.limits import Limits
-from flakehound_inside.supervise import supervise
 
 _OUTPUT_KEPT = 16384
 
@@ -69,29 +72,32 @@ class Spawner:
             "ours": str(self._folder.parent),
         }
         began = time.time()
-        process = start(self._target, settings, folder=folder, output=folder / "output", hash_seed=plan.hash_seed)
-        end = self._wait(process.pid, request)
-        process.returncode = end["code"] if end["code"] is not None else -1
+        end = self._run_interpreter(folder, settings, plan.hash_seed)
         if not (folder / "suite.json").exists():
             raise no_session(self._target, folder / "output", end["code"])
         handshake = read_handshake(folder / "suite.json", self._target)
-        output = (
-            (folder / "output").read_bytes()[-_OUTPUT_KEPT:].decode(errors="replace") if end_is_bad(end) else ""
-        )
+        output = tail_of(folder / "output") if end_is_bad(end) else ""
         events = (folder / "events").read_bytes() if (folder / "events").exists() else b""
         whole = replace(plan, order=plan.order or handshake.suite.order)
         return records_from(whole, events, RunFacts(end=end, output=output, started_s=began)), handshake
 
-    def _wait(self, pid: int, request: Mapping[str, Any]) -> dict[str, Any]:
-        ours, bell = socket.socketpair()
-        self._bells[threading.get_ident()] = bell
-        try:
-            end: dict[str, Any] = supervise(pid, request, ours)
-            return end
-        finally:
-            del self._bells[threading.get_ident()]
-            ours.close()
-            bell.close()
+    def _run_interpreter(self, folder: Path, settings: Mapping[str, Any], hash_seed: int | None) -> dict[str, Any]:
+        ours, theirs = socket.socketpair()
+        with ours:
+            self._bells[threading.get_ident()] = ours
+            try:
+                with theirs:
+                    process = start(
+                        self._target,
+                        {**settings, "peer": theirs.fileno()},
+                        folder=folder,
+                        output=folder / "output",
+                        hash_seed=hash_seed,
+                        pass_fds=[theirs.fileno()],
+                    )
+                return _wait(process, ours, folder)
+            finally:
+                del self._bells[threading.get_ident()]
 
     def _request(
         self, folder: Path, plan: RunPlan, limits: Limits, self_seeded: Collection[str]
@@ -102,6 +108,7 @@ class Spawner:
             "self_seeded": list(self_seeded),
             "events": str(folder / "events"),
             "output": str(folder / "output"),
+            "tmp": str(folder / "t"),
             "collection_limit_s": COLLECTION_LIMIT_S,
             "test_limit_s": limits.test_limit_s,
             "run_limit_s": plan.timeout_s or limits.run_limit_s,
@@ -113,6 +120,33 @@ class Spawner:
         for bell in list(self._bells.values()):
             with contextlib.suppress(OSError):
                 bell.send(b"!")
+
+
+def _wait(process: subprocess.Popen[bytes], guardian: socket.socket, folder: Path) -> dict[str, Any]:
+    """How the interpreter ended, told by the guardian between it and us."""
+    with guardian.makefile("rb") as incoming:
+        told = incoming.read()
+    code = process.wait()
+    if told:
+        end: dict[str, Any] = json.loads(told)
+        return end
+    _end_strays(folder)
+    return {"code": code if code >= 0 else None, "signal": -code if code < 0 else None, "cut": "", "above": True}
+
+
+def _end_strays(folder: Path) -> None:
+    """End what a killed guardian no longer can: every process whose environment names the run's own folder."""
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if bytes(folder / "t") in environment.read_bytes():
+                os.kill(int(environment.parent.name), signal.SIGKILL)
+
+
+def tail_of(path: Path) -> str:
+    """The last words of a process; the whole may be huge."""
+    with open(path, "rb") as output:
+        output.seek(max(0, output.seek(0, os.SEEK_END) - _OUTPUT_KEPT))
+        return output.read().decode(errors="replace")
 
 
 def end_is_bad(end: Mapping[str, Any]) -> bool:

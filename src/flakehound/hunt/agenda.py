@@ -16,6 +16,7 @@ from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
 from flakehound.hunt.sweeps import Sweeps
 
+COMPLETION_SHARE = 0.3  # of the time: kept for all polluters and cleaners of what is proven
 PROCESS_ENDING = (Outcome.CRASHED, Outcome.TIMED_OUT)
 
 
@@ -33,6 +34,8 @@ class Agenda:
         self._swept = False
         self._exhausted = False
         self._completion_sweep: Iterator[RunPlan] | None = None
+        self._completed_cases: frozenset[NodeId] = frozenset()
+        self._time_at_start_s = time_left_s()
         self._cache: dict[NodeId, tuple[int, Finding]] = {}
 
     @property
@@ -44,8 +47,9 @@ class Agenda:
 
     @property
     def is_done(self) -> bool:
-        """Whether everything worth doing was done before the time was up."""
-        return self._exhausted and not any(finding.wanted for finding in self.findings())
+        """Whether every suspect is settled and no sweep that was due is missing."""
+        due = self._exhausted or self._options.endless
+        return due and not any(finding.wanted for finding in self.findings())
 
     @property
     def pairs_used(self) -> str:
@@ -69,19 +73,29 @@ class Agenda:
 
     def next_sweep(self) -> RunPlan | None:
         """The next run that looks for trouble; None when everything worth doing is done."""
-        if not self._swept:
-            plan = next(self._sweep, None)
-            if plan is not None:
-                return plan
+        plan = self._next_completion() if self._is_late() else None
+        plan = plan or (None if self._swept else next(self._sweep, None))
+        if plan is None:
             self._swept = True
-        if self._options.isolation is Isolation.SPAWN:
-            self._exhausted = True
-            return None
-        if self._completion_sweep is None:
-            self._completion_sweep = self._completion().sweep()
-        plan = next(self._completion_sweep, None)
-        self._exhausted = plan is None
+            plan = self._next_completion()
+            self._exhausted = plan is None
         return plan
+
+    def _is_late(self) -> bool:
+        return self._time_left_s() < COMPLETION_SHARE * self._time_at_start_s
+
+    def _next_completion(self) -> RunPlan | None:
+        if self._options.isolation is Isolation.SPAWN:
+            return None
+        plan = next(self._completion_sweep, None) if self._completion_sweep is not None else None
+        if plan is None and self._proven_cases() != self._completed_cases:
+            self._completed_cases = self._proven_cases()
+            self._completion_sweep = self._completion().sweep()
+            plan = next(self._completion_sweep, None)
+        return plan
+
+    def _proven_cases(self) -> frozenset[NodeId]:
+        return frozenset(finding.test for finding in self.findings() if finding.culprits)
 
     def findings(self) -> list[Finding]:
         """What is known about every test that ever failed."""

@@ -7,13 +7,16 @@ from math import ceil, log
 from flakehound.core.history import History, Sighting, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.rates import failure_rate
 from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay
 from flakehound.hunt.asking import PATIENCE, Asker, Need
 from flakehound.hunt.findings import Finding
 
 SECONDS_FOR_ONE_PROOF = 5.0  # undisturbed runs spent on one test that so far failed only beside others
 MOST_PROOF_RUNS = 60
+EXACT_REPLAYS = 2  # of the failing order and seed, before other seeds are tried
 SAME_SEED_RUNS = 3
+FORKS_TO_COMPARE = 10  # unanimous forks, against SAME_SEED_RUNS unanimous new interpreters
 
 
 class NodInquiry:
@@ -54,11 +57,14 @@ class NodInquiry:
         clean = (Setting.ORIGINAL, Setting.ALONE)
         forked = self._history.tally(self._test, *clean, isolation=Isolation.FORK)
         hash_seed = self._history.forked_hash_seed
-        if hash_seed is None or forked.n < SAME_SEED_RUNS or forked.is_mixed:
+        if hash_seed is None or not forked.n or forked.is_mixed:
             return False
         fresh = self._history.tally(self._test, *clean, isolation=Isolation.SPAWN, hash_seed=hash_seed)
         if not fresh.n or fresh.is_mixed or bool(fresh.failed) == bool(forked.failed):
             return False
+        if forked.n < FORKS_TO_COMPARE:
+            why = f"does {self._test} always behave like this in a fork?"
+            self._ask.last_of((self._test,), times=FORKS_TO_COMPARE, why=why)
         if fresh.n < SAME_SEED_RUNS and self._runs_with_hash_seed(hash_seed) < SAME_SEED_RUNS + PATIENCE:
             why = f"does {self._test} behave in a fork as in a new interpreter?"
             plan = RunPlan(
@@ -110,9 +116,11 @@ class NodInquiry:
         sighting = min(failures, key=lambda s: (s.place, s.record.isolation is Isolation.SPAWN))
         tries = self._undisturbed_tries()
         seen = self._history.tally(self._test, disturbed=False)
+        if self._exact_replays(sighting) < EXACT_REPLAYS:
+            raise Need(self._replays(sighting, exactly=True))
         made = sum(not s.record.disturbed for s in self._history.after((), self._test))
         if seen.n < tries and made < tries + PATIENCE:
-            raise Need(self._replays(sighting, exactly=seen.n < tries // 3 or tries < 3))
+            raise Need(self._replays(sighting, exactly=False))
         finding.kind = Kind.UNRESOLVED
         finding.under_load = True
         overall = self._history.tally(self._test, disturbed=True)
@@ -121,10 +129,14 @@ class NodInquiry:
             f"fails under load: {overall.failed} of {overall.n} runs beside others, 0 of {seen.n} undisturbed",
         )
 
+    def _exact_replays(self, sighting: Sighting) -> int:
+        same = self._history.after(sighting.record.order[: sighting.place], self._test)
+        return sum(not s.record.disturbed and s.record.seed == sighting.record.seed for s in same)
+
     def _undisturbed_tries(self) -> int:
         """Enough runs that a failure as frequent as before would show, within reason."""
         seen = self._history.tally(self._test, disturbed=True)
-        share = (seen.failed + 1) / (seen.n + 2)
+        share = max(0.02, failure_rate(seen.failed, seen.n).low)
         enough = ceil(log(0.02) / log(1 - min(0.9, share)))
         affordable = SECONDS_FOR_ONE_PROOF / max(0.01, self._history.mean_s(self._test))
         return int(max(6, min(enough, affordable, MOST_PROOF_RUNS)))
@@ -156,23 +168,19 @@ class NodInquiry:
         order = record.order[: sighting.place + 1]
         same = _outcomes_under(self._history.after(order[:-1], self._test), "seed", record.seed)
         overall = clean_tally(self._history, self._test)
-        if same.failed < same.n or overall.failed > 0.9 * overall.n:
+        if same.failed < same.n or overall.failed > 0.8 * overall.n:
             return
+        enough = _runs_that_rule_out_luck(overall)
         made = sum(s.record.seed == record.seed for s in self._history.after(order[:-1], self._test))
-        if same.n < SAME_SEED_RUNS and made < SAME_SEED_RUNS + PATIENCE:
-            plan = RunPlan(
-                order=order,
-                why=f"does the seed decide about {self._test}?",
-                setting=Setting.PROBE,
-                seed=record.seed,
-            )
-            raise Need([plan] * (SAME_SEED_RUNS - same.n))
-        if overall.failed / overall.n < 0.7:
-            words = f"failed {same.failed} of {same.n} with random seed {record.seed}, passes with others"
-            self._finding.causes.append(LikelyCause(cause=Cause.RANDOMNESS, evidence=words))
-            self._finding.replay = Replay(
-                order=order, seed=record.seed, hash_seed=record.hash_seed, failed=same.failed, runs=same.n
-            )
+        if same.n < enough and made < enough + PATIENCE:
+            why = f"does the seed decide about {self._test}?"
+            plan = RunPlan(order=order, why=why, setting=Setting.PROBE, seed=record.seed)
+            raise Need([plan] * (enough - same.n))
+        words = f"failed {same.failed} of {same.n} with random seed {record.seed}, passes with others"
+        self._finding.causes.append(LikelyCause(cause=Cause.RANDOMNESS, evidence=words))
+        self._finding.replay = Replay(
+            order=order, seed=record.seed, hash_seed=record.hash_seed, failed=same.failed, runs=same.n
+        )
 
     def _hash_seed_decides(self) -> bool:
         by_hash = self._history.tally_by_hash_seed(self._test, Setting.ORIGINAL, Setting.ALONE)
@@ -217,6 +225,12 @@ class NodInquiry:
 def clean_tally(history: History, test: NodeId) -> Tally:
     """Runs in the original order and alone."""
     return history.tally(test, Setting.ORIGINAL, Setting.ALONE)
+
+
+def _runs_that_rule_out_luck(overall: Tally) -> int:
+    """Failures in a row under one seed that a test which fails by itself would hardly show."""
+    share = min(0.8, max(0.05, overall.failed / overall.n))
+    return max(SAME_SEED_RUNS, 1 + ceil(log(0.005) / log(share)))
 
 
 def _outcomes_under(sightings: list[Sighting], condition: str, value: int | None) -> Tally:

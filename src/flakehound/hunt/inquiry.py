@@ -65,7 +65,8 @@ class Inquiry:
         if alone.is_mixed or original.is_mixed:
             NodInquiry(self._ask, self._history, self.finding).pursue()
             return
-        self._gather_clean_runs(alone, original)
+        if not _always_failed(alone, original):
+            self._gather_clean_runs(alone, original)
         alone, original = self._clean_tallies()
         if original.failed and alone.failed:
             self._always_fails()
@@ -275,6 +276,11 @@ class Inquiry:
             f"passed {clean.n} of {clean.n} first, failed {_of(again)} when run again in the same process"
         )
         finding.replay = Replay(order=twice, failed=again.failed, runs=again.n)
+
+
+def _always_failed(alone: Tally, original: Tally) -> bool:
+    """Enough to call a test failing: more runs of it would only cost time, and sweeps go on anyway."""
+    return original.n >= 2 and alone.n >= 1 and not original.passed and not alone.passed
 
 
 def _trials_for(after: Tally) -> int:

@@ -24,7 +24,7 @@ HASH_SEED_RUNS = 8
 ENOUGH_ORIGINAL = 40
 ENOUGH_ALONE = 12
 ENOUGH_SHUFFLES = 20
-PAIR_SHARE = 0.4  # of the time left that an exact pair matrix may take
+PAIR_SHARE = 0.5  # of the time left that an exact pair matrix may take
 GROUP_SIZE = 12
 
 
@@ -39,8 +39,13 @@ class Sweeps:
 
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All plans worth making, best first; may be endless."""
+        if self._options.isolation is Isolation.SPAWN:
+            return self._dear_plans()
+        return self._cheap_plans(time_left_s)
+
+    def _cheap_plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         wants = self._options.techniques
-        yield from self._originals(FIRST_ORIGINAL)
+        yield from self._originals(min(FIRST_ORIGINAL, self._most_originals()))
         originals = self._originals(self._most_originals())
         if "rerun" in wants or "pairwise" in wants:
             yield from self._alone(Setting.REPEATED)
@@ -51,6 +56,17 @@ class Sweeps:
         if "pairwise" in wants:
             yield from self._pairs(time_left_s())
         yield from self._interleaved(orders, originals, hashes, self._alone_again())
+
+    def _dear_plans(self) -> Iterator[RunPlan]:
+        """Where every process is a new interpreter, whole runs come first: they tell most per second."""
+        wants = self._options.techniques
+        originals = self._originals(self._most_originals())
+        yield from islice(originals, 2)
+        orders = self._orders() if "idflakies" in wants else iter(())
+        yield from self._interleaved(islice(orders, 6), islice(originals, 4))
+        once = self._alone(Setting.REPEATED) if "rerun" in wants else iter(())
+        yield from self._interleaved(once, orders, originals)
+        yield from self._alone_again()
 
     def _interleaved(self, *sources: Iterator[RunPlan]) -> Iterator[RunPlan]:
         waiting = list(sources)
@@ -101,7 +117,7 @@ class Sweeps:
             if setting is Setting.REPEATED and self._history.tally(test.id, Setting.ALONE).n:
                 continue
             batch.append(order)
-            seconds += FORK_S + len(order) * self._history.mean_s(test.id)
+            seconds += self._start_s() + len(order) * self._history.mean_s(test.id)
             if seconds > BATCH_S or len(batch) >= MOST_BATCH:
                 yield self._batch(batch)
                 batch, seconds = [], 0.0
@@ -187,11 +203,17 @@ class Sweeps:
     def _affordable_form(self, tests: Order, time_left_s: float) -> str:
         if self._options.isolation is Isolation.SPAWN:
             return "none"
-        each = sum(FORK_S + self._history.mean_s(test) for test in tests)
+        each = sum(self._start_s() + self._history.mean_s(test) for test in tests)
         room = PAIR_SHARE * time_left_s * self._options.jobs
         if each * len(tests) <= room:
             return "exact"
         return "grouped" if each * len(tests) / GROUP_SIZE <= room else "none"
+
+    def _start_s(self) -> float:
+        """What one more process costs, as measured."""
+        if self._options.isolation is Isolation.SPAWN:
+            return BATCH_S
+        return self._history.mean_start_s or FORK_S
 
     def _pair_plans(self, polluters: Order, tests: Order) -> Iterator[RunPlan]:
         among = set(polluters)

@@ -1,0 +1,131 @@
+"""Check one finding with plain pytest, in new processes and fresh copies of the tree.
+
+Nothing of flakehound runs here: what is called true was seen by pytest alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from prepared import Subject
+from running import temporary_folder
+from side_by_side import wall_s
+
+TIMES = 3  # runs that must agree before a finding counts as true
+NOD_TIMES = 20  # reruns in search of a second outcome
+HANGS_S = 120.0
+
+
+class PlainCheck:
+    """Plain pytest on one subject."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+
+    def suite_s(self) -> float:
+        """One whole plain run on the clock, the median of three."""
+        return statistics.median(self._whole_run_s() for _ in range(TIMES))
+
+    def _whole_run_s(self) -> float:
+        with temporary_folder() as folder:
+            tree = self.copy_into(folder)
+            return wall_s(lambda: self._pytest(tree, self._subject.pytest_args, {}))
+
+    def copy_into(self, folder: Path) -> Path:
+        """A fresh tree; some suites write into their own."""
+        return Path(shutil.copytree(self._subject.tree, folder / "tree", symlinks=True))
+
+    def verdict_on(self, claim: Mapping[str, Any]) -> str:
+        """`true`, `false` or `unverified`, and why, for one test of a report."""
+        checks: dict[str, Callable[[Mapping[str, Any]], str]] = {
+            "victim": self._victim,
+            "brittle": self._brittle,
+            "non-idempotent": self._non_idempotent,
+            "nod": self._nod,
+        }
+        return checks[claim["kind"]](claim)
+
+    def _victim(self, claim: Mapping[str, Any]) -> str:
+        alone = self._last_of([claim["id"]])
+        after = self._last_of(claim["minimal_order"])
+        seen = f"alone {alone}, after its polluters {after}"
+        return _true_if(alone == "P" * TIMES and after == "F" * TIMES, seen, either=alone + after)
+
+    def _brittle(self, claim: Mapping[str, Any]) -> str:
+        alone = self._last_of([claim["id"]])
+        after = self._last_of(claim["minimal_order"])
+        seen = f"alone {alone}, after its state-setters {after}"
+        return _true_if(alone == "F" * TIMES and after == "P" * TIMES, seen, either=alone + after)
+
+    def _non_idempotent(self, claim: Mapping[str, Any]) -> str:
+        runs = ["".join(self.outcomes([claim["id"]], twice=True)) for _ in range(TIMES)]
+        return _true_if(runs == ["PF"] * TIMES, f"first and second time {' '.join(runs)}", either="".join(runs))
+
+    def _nod(self, claim: Mapping[str, Any]) -> str:
+        order = (claim.get("replay_run") or {}).get("order") or [claim["id"]]
+        seen = self._last_of(order, times=NOD_TIMES, until_mixed=True)
+        told = f"{seen.count('F')} of {len(seen)} plain runs failed; the report says: {'; '.join(claim['evidence'])}"
+        return f"{'true' if len(set(seen)) > 1 else 'unverified'}: {told}"
+
+    def _last_of(self, order: Sequence[str], times: int = TIMES, until_mixed: bool = False) -> str:
+        letters = ""
+        while len(letters) < times and not (until_mixed and len(set(letters)) > 1):
+            letters += (self.outcomes(order) or ["?"])[-1]
+        return letters
+
+    def outcomes(self, order: Sequence[str], twice: bool = False) -> list[str]:
+        """P or F for each execution, in the order in which pytest made them; empty when it hangs."""
+        with temporary_folder() as folder:
+            tree, notes = self.copy_into(folder), folder / "notes"
+            env = {"OUTCOME_NOTES": str(notes), "OUTCOME_TWICE": "1" if twice else ""}
+            self._pytest(tree, [*self._options(), *order], env)
+            return _letters(notes.read_text().splitlines()) if notes.exists() else []
+
+    def _options(self) -> list[str]:
+        """The subject's pytest arguments without its paths."""
+        args = list(self._subject.pytest_args)
+        return args[:-1]
+
+    def _pytest(self, tree: Path, args: Sequence[str], env: Mapping[str, str]) -> None:
+        plugin = ["-p", "outcome_notes"] if env else []
+        path = {"PYTHONPATH": str(Path(__file__).parent)} if env else {}
+        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        command = [self._subject.python, "-m", "pytest", "-q", *plugin, *args]
+        with subprocess.Popen(
+            command,
+            cwd=tree,
+            env={**inherited, **self._subject.env, **path, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            try:
+                process.wait(HANGS_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _letters(lines: Sequence[str]) -> list[str]:
+    """One letter per execution from one line per phase; an execution starts with its setup."""
+    letters: list[str] = []
+    for line in lines:
+        _node_id, phase, outcome = json.loads(line)
+        if phase == "setup":
+            letters.append("P")
+        if outcome == "failed":
+            letters[-1] = "F"
+    return letters
+
+
+def _true_if(holds: bool, seen: str, either: str) -> str:
+    if holds:
+        return f"true: {seen}"
+    # Both outcomes where one was claimed: the finding may hold most of the time.
+    return f"{'unverified' if len(set(either)) > 1 else 'false'}: {seen}"

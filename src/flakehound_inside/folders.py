@@ -1,0 +1,80 @@
+"""A folder of temporary files as it is now, to be made so again; by functions that no test can mock."""
+
+import os
+import stat
+
+from flakehound_inside.real import real
+
+MOST_BYTES = 50000000
+
+
+class TooMuch(Exception):
+    """The folder holds more than is worth keeping in memory."""
+
+
+class FolderKeeper:
+    """Puts a folder back to what it held when the keeper was made."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self._entries = list(_entries(folder))
+        self._stamps = [_stamp(path, status) for path, status in self._entries]
+        if sum(status.st_size for _path, status in self._entries if stat.S_ISREG(status.st_mode)) > MOST_BYTES:
+            raise TooMuch("temporary files of more than %d bytes" % MOST_BYTES)
+        self._contents = {path: _content(path, status) for path, status in self._entries}
+
+    def put_back(self):
+        """Undo every change since; nothing is touched when there was none."""
+        now = list(_entries(self._folder))
+        if [_stamp(path, status) for path, status in now] == self._stamps:
+            return
+        for path, status in reversed(now):
+            (real.rmdir if stat.S_ISDIR(status.st_mode) else real.unlink)(path)
+        for path, status in self._entries:
+            _make(path, status, self._contents[path])
+        # A folder's own time changes with what is put into it.
+        self._stamps = [_stamp(path, status) for path, status in _entries(self._folder)]
+
+
+def _entries(folder):
+    """Every path below the folder with its status, a folder before what it holds."""
+    for name in sorted(real.listdir(folder)):
+        path = folder + "/" + name
+        status = real.lstat(path)
+        yield path, status
+        if stat.S_ISDIR(status.st_mode):
+            for entry in _entries(path):
+                yield entry
+
+
+def _stamp(path, status):
+    return path, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _content(path, status):
+    if stat.S_ISLNK(status.st_mode):
+        return real.readlink(path)
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    file = real.open(path, os.O_RDONLY)
+    try:
+        return b"".join(iter(lambda: real.read(file, 1 << 20), b""))
+    finally:
+        real.close(file)
+
+
+def _make(path, status, content):
+    if stat.S_ISLNK(status.st_mode):
+        real.symlink(content, path)
+    elif stat.S_ISDIR(status.st_mode):
+        real.mkdir(path, 0o700)
+        real.chmod(path, stat.S_IMODE(status.st_mode))
+    elif stat.S_ISREG(status.st_mode):
+        file = real.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            while content:
+                content = content[real.write(file, content) :]
+        finally:
+            real.close(file)
+        real.chmod(path, stat.S_IMODE(status.st_mode))
+        real.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))

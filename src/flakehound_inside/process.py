@@ -1,0 +1,67 @@
+"""The outer side of a process that runs tests: where it writes, what it may use, how it leaves."""
+
+import faulthandler
+import os
+import signal
+import sys
+
+from flakehound_inside.real import real, resource
+
+_OUTPUT_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+
+
+def redirect_output(config, path):
+    """Let the process print into a file of its own."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    if capture is not None:
+        capture.stop_global_capturing()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    output = real.open(path, _OUTPUT_FLAGS, 0o600)
+    real.dup2(output, 1)
+    real.dup2(output, 2)
+    real.close(output)
+    if capture is not None:
+        # Its own capture files: a forked copy would share the read position with its siblings.
+        capture.start_global_capturing()
+        capture.suspend_global_capture(in_=True)
+
+
+_crash_files = []
+
+
+def dump_on_crash(path):
+    """Let Python say where it is when it dies, or when SIGUSR2 asks."""
+    # Kept open for good: faulthandler needs the descriptor when the process is already dying.
+    file = open(path, "ab", buffering=0)  # noqa: SIM115
+    _crash_files.append(file)
+    faulthandler.enable(file)
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(signal.SIGUSR2, file, all_threads=True)
+
+
+def limit_memory(request):
+    """Give the process the address space that the request allows it."""
+    limit = request.get("memory_bytes")
+    if limit and resource is not None:
+        real.set_limit(resource.RLIMIT_AS, (limit, limit))
+
+
+def last_words(request, text):
+    """Leave a trace of an error that nobody caught."""
+    try:
+        output = real.open(request["output"], _OUTPUT_FLAGS, 0o600)
+        real.write(output, text.encode("utf-8", "backslashreplace"))
+    except OSError:
+        pass
+
+
+def leave(code):
+    """End the process now, whatever the tests left in it."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except Exception:
+        code = code or 0
+    finally:
+        real.exit(code)

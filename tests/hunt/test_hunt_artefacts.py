@@ -1,0 +1,215 @@
+"""Failures of our own making, or nobody's: not to be called flaky, and never blamed on another test."""
+
+from __future__ import annotations
+
+import pytest
+from simulator import Simulator, always, fails_after, fails_by_luck, fails_if, hunt, suite_of, test_id
+
+from flakehound.core.outcomes import Outcome
+from flakehound.core.plans import Isolation
+from flakehound.core.verdicts import Kind
+
+NAMES = tuple("abcdefghij")
+A, B, C, D, E, F, G, H, I, J = (test_id(name) for name in NAMES)
+
+
+def hunted(names=NAMES, *, seed=0, options=None, **behaviours):
+    simulator = Simulator(suite_of(*names), {test_id(n): acts for n, acts in behaviours.items()}, seed=seed)
+    return hunt(simulator, hunt_seed=seed + 5, **(options or {}))
+
+
+def blamed(found):
+    return {
+        test: verdict for test, verdict in found.verdicts.items() if verdict.polluters or verdict.state_setters
+    }
+
+
+# The teardown of a class or module runs with the last test that needs it
+
+CLASSES = [f"t.py::{name}::{test}" for name in ("One", "Two") for test in ("a", "b", "c")]
+
+
+def errs_as_last_of_its_class(moment):
+    home = moment.test.rpartition("::")[0]
+    stays = moment.following is not None and moment.following.rpartition("::")[0] == home
+    return Outcome.PASSED if stays else Outcome.ERROR
+
+
+def test_a_class_whose_teardown_fails_makes_no_test_flaky():
+    found = hunted(CLASSES, **dict.fromkeys(CLASSES[:3], errs_as_last_of_its_class))
+
+    assert not any(verdict.kind.is_flaky for verdict in found.verdicts.values())
+    assert blamed(found) == {}
+    assert found.settled
+
+
+def test_a_test_that_passes_unless_it_is_the_last_of_its_class_is_not_brittle():
+    found = hunted(CLASSES, **{CLASSES[1]: errs_as_last_of_its_class})
+
+    assert not found.verdict(CLASSES[1]).kind.is_flaky
+
+
+def test_other_tests_of_a_class_whose_teardown_fails_are_still_judged():
+    found = hunted(
+        CLASSES, **{CLASSES[2]: errs_as_last_of_its_class, CLASSES[3]: fails_after(test_id(CLASSES[5]))}
+    )
+
+    assert found.verdict(CLASSES[3]).polluters == (test_id(CLASSES[5]),)
+
+
+# Failures only while other processes of ours run
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.5, 0.9])
+def test_a_test_that_fails_only_beside_others_fails_under_load_and_is_not_flaky(rate):
+    found = hunted(c=fails_if(lambda m: m.disturbed and m.luck < rate), options={"jobs": 2})
+
+    verdict = found.verdict("c")
+    assert verdict.kind is Kind.UNRESOLVED
+    assert verdict.under_load
+    assert "under load" in verdict.evidence[0]
+    assert verdict.polluters == ()
+
+
+def test_a_failure_seen_beside_others_is_tried_again_with_nothing_beside_it():
+    found = hunted(c=fails_if(lambda m: m.disturbed and m.luck < 0.5), options={"jobs": 2})
+
+    alone = [disturbed for plan, disturbed in found.simulator.started if plan.undisturbed]
+    assert len(alone) >= 5
+    assert not any(alone)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_test_that_fails_with_and_without_load_is_nod(seed):
+    found = hunted(seed=seed, c=fails_by_luck(0.3), options={"jobs": 2})
+
+    assert found.verdict("c").kind is Kind.NOD
+    assert not found.verdict("c").under_load
+
+
+def test_a_test_that_always_fails_beside_others_is_not_flaky():
+    found = hunted(c=fails_if(lambda m: m.disturbed), options={"jobs": 2})
+
+    assert not found.verdict("c").kind.is_flaky
+
+
+# A fork of an old session is not a fresh one
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("onset_s", [0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0])
+def test_a_test_that_fails_once_the_forked_session_is_old_is_not_flaky(onset_s, jobs):
+    found = hunted(c=fails_if(lambda m: m.age_s > onset_s), options={"jobs": jobs})
+
+    assert not found.verdict("c").kind.is_flaky
+    assert found.verdict("c").polluters == ()
+
+
+@pytest.mark.parametrize("onset_s", [3.0, 6.0, 10.0, 15.0, 20.0, 25.0])
+def test_a_session_that_ages_late_in_a_long_hunt_blames_nobody(onset_s):
+    found = hunted(c=fails_if(lambda m: m.age_s > onset_s), options={"endless": True, "time_left_s": 30.0})
+
+    assert not found.verdict("c").kind.is_flaky
+    assert found.verdict("c").polluters == ()
+
+
+@pytest.mark.parametrize(("fork", "spawn"), [(Outcome.PASSED, Outcome.FAILED), (Outcome.FAILED, Outcome.PASSED)])
+def test_a_test_on_which_forks_and_new_interpreters_disagree_is_not_flaky(fork, spawn):
+    found = hunted(c=lambda m: fork if m.isolation is Isolation.FORK else spawn)
+
+    assert not found.verdict("c").kind.is_flaky
+    assert found.verdict("c").polluters == ()
+    assert found.settled
+
+
+# Crashes and hangs
+
+
+@pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.TIMED_OUT])
+def test_a_test_that_always_ends_its_process_is_failing_and_the_rest_is_judged(outcome):
+    found = hunted(d=always(outcome), g=fails_after(I), h=fails_by_luck(0.3))
+
+    assert found.verdict("d").kind is Kind.FAILING
+    assert found.verdict("g").polluters == (I,)
+    assert found.verdict("h").kind is Kind.NOD
+    assert found.settled
+
+
+def test_a_test_that_crashes_now_and_then_is_nod_and_the_rest_is_judged():
+    found = hunted(d=fails_if(lambda m: m.luck < 0.3, Outcome.CRASHED), g=fails_after(I))
+
+    assert found.verdict("d").kind is Kind.NOD
+    assert found.verdict("g").polluters == (I,)
+
+
+def test_tests_after_a_crash_are_seen_in_later_runs():
+    found = hunted(a=always(Outcome.CRASHED))
+
+    assert all(found.verdict(name).tallies and found.history.tally(test_id(name)).n > 20 for name in "bcdefghij")
+
+
+def test_several_crashing_tests_are_all_told():
+    found = hunted(**dict.fromkeys("adgj", always(Outcome.CRASHED)))
+
+    assert [found.verdict(name).kind for name in "adgj"] == [Kind.FAILING] * 4
+    assert found.settled
+
+
+def test_a_suite_in_which_every_test_crashes_comes_to_an_end():
+    found = hunted(**dict.fromkeys(NAMES, always(Outcome.CRASHED)))
+
+    assert found.settled
+    assert {verdict.kind for verdict in found.verdicts.values()} == {Kind.FAILING}
+
+
+# Skips tell nothing and must not keep a hunt waiting
+
+
+def skips_after_c_else(outcome_of):
+    return lambda m: Outcome.SKIPPED if C in m.earlier else outcome_of(m)
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        skips_after_c_else(always(Outcome.FAILED)),
+        skips_after_c_else(fails_by_luck(0.5)),
+        skips_after_c_else(fails_after(H)),
+        lambda m: Outcome.SKIPPED if m.luck < 0.5 else (Outcome.FAILED if m.luck < 0.75 else Outcome.PASSED),
+        lambda m: Outcome.SKIPPED if m.isolation is Isolation.SPAWN else Outcome.FAILED,
+        lambda m: Outcome.SKIPPED if m.isolation is Isolation.SPAWN or m.age_s < 0.3 else Outcome.FAILED,
+        lambda m: Outcome.SKIPPED if not m.earlier else Outcome.FAILED,
+        lambda m: Outcome.SKIPPED if G in m.earlier else Outcome.FAILED,
+        lambda m: Outcome.SKIPPED if not m.disturbed else (Outcome.FAILED if m.luck < 0.5 else Outcome.PASSED),
+    ],
+)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_test_that_sometimes_skips_itself_does_not_keep_the_hunt_from_ending(behaviour, jobs):
+    found = hunted(g=behaviour, options={"jobs": jobs}, d=fails_after(I))
+
+    assert found.settled
+    assert found.verdict("d").polluters == (I,)
+    assert all(culprits.polluters in ((), (H,)) for culprits in [found.verdict("g")])
+
+
+def test_new_interpreters_that_only_skip_are_no_proof_of_ageing():
+    found = hunted(g=lambda m: Outcome.SKIPPED if m.isolation is Isolation.SPAWN else _aged(m))
+
+    assert "0 of 0" not in found.verdict("g").evidence[0]
+
+
+def _aged(moment):
+    return Outcome.FAILED if moment.age_s > 0.3 else Outcome.PASSED
+
+
+def test_a_suite_that_skips_everything_comes_to_an_end_with_nothing_to_tell():
+    found = hunted(**dict.fromkeys(NAMES, always(Outcome.SKIPPED)))
+
+    assert found.settled
+    assert found.verdict("a").evidence == ("never ran to an outcome",)
+
+
+def test_a_suite_of_one_test_comes_to_an_end():
+    assert hunted(["a"]).settled
+    assert hunted(["a"], a=always(Outcome.FAILED)).verdict("a").kind is Kind.FAILING
+    assert hunted(["a"], a=fails_by_luck(0.4)).verdict("a").kind is Kind.NOD

@@ -1,0 +1,86 @@
+"""Verdicts about tests that fail by chance can be wrong; here is how often they may be.
+
+Each question is put to many seeded hunts in one small suite, so that the answer is the same in every run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+from simulator import Simulator, fails_after, fails_by_luck, hunt, suite_of, test_id
+
+from flakehound.core.verdicts import Cause, Kind, Verdict
+
+NAMES = tuple("abcdef")
+POLLUTER = test_id("e")
+SEEDS = range(20)
+
+
+@cache
+def lucky(rate: float, seed: int) -> Verdict:
+    """The verdict on a test that fails by luck alone."""
+    return _hunted(seed, fails_by_luck(rate))
+
+
+@cache
+def polluted(rate: float, seed: int) -> Verdict:
+    """The verdict on a test that fails with this rate after its polluter, and never otherwise."""
+    return _hunted(seed, fails_after(POLLUTER, rate=rate))
+
+
+def _hunted(seed, behaviour):
+    simulator = Simulator(suite_of(*NAMES), {test_id("b"): behaviour}, seed=seed)
+    return hunt(simulator, hunt_seed=seed + 5).verdict("b")
+
+
+def test_a_test_that_fails_once_in_thirty_runs_is_mostly_found_and_then_nod():
+    told = Counter(lucky(0.03, seed).kind for seed in SEEDS)
+
+    assert set(told) <= {Kind.NOD, Kind.STEADY}
+    assert told[Kind.NOD] >= 15
+
+
+def test_no_rarely_failing_test_is_blamed_on_another_test():
+    blamed = [(rate, seed) for rate in (0.02, 0.03, 0.05) for seed in SEEDS if lucky(rate, seed).polluters]
+
+    assert blamed == []
+
+
+def test_a_test_that_fails_by_luck_is_rarely_blamed_on_its_random_seed():
+    blamed = [
+        (rate, seed)
+        for rate in (0.5, 0.7)
+        for seed in SEEDS
+        if any(likely.cause is Cause.RANDOMNESS for likely in lucky(rate, seed).causes)
+    ]
+
+    assert len(blamed) <= 1
+
+
+def test_most_victims_that_fail_two_times_in_five_are_blamed_on_the_right_test():
+    told = Counter(polluted(0.4, seed).polluters for seed in SEEDS)
+
+    assert told[(POLLUTER,)] >= 15
+
+
+def test_no_innocent_test_is_blamed_for_a_victim_that_fails_sometimes():
+    blamed = {
+        (rate, seed): innocent
+        for rate in (0.2, 0.4)
+        for seed in SEEDS
+        if (innocent := set(polluted(rate, seed).polluters) - {POLLUTER})
+    }
+
+    assert blamed == {}
+
+
+def test_the_evidence_for_nod_counts_at_least_one_failure():
+    empty = [
+        (rate, seed)
+        for rate in (0.2, 0.4)
+        for seed in SEEDS
+        if polluted(rate, seed).kind is Kind.NOD and polluted(rate, seed).evidence[0].startswith("failed 0 of")
+    ]
+
+    assert empty == []

@@ -1,0 +1,370 @@
+"""Every kind of flaky test, planted in a fake suite, is found and called by its name."""
+
+from __future__ import annotations
+
+import pytest
+from simulator import (
+    Simulator,
+    always,
+    fails_after,
+    fails_after_all,
+    fails_by_hash_seed,
+    fails_by_luck,
+    fails_by_seed,
+    fails_if,
+    fails_when_repeated,
+    hunt,
+    passes_only_after,
+    passes_only_after_all,
+    suite_of,
+    test_id,
+)
+
+from flakehound.core.outcomes import Outcome
+from flakehound.core.plans import Isolation, Setting
+from flakehound.core.verdicts import Cause, Kind
+
+NAMES = tuple("abcdefghij")
+A, B, C, D, E, F, G, H, I, J = (test_id(name) for name in NAMES)
+
+
+def hunted(names=NAMES, *, seed=0, options=None, **behaviours):
+    simulator = Simulator(suite_of(*names), {test_id(n): acts for n, acts in behaviours.items()}, seed=seed)
+    return hunt(simulator, hunt_seed=seed + 5, **(options or {}))
+
+
+def kinds(found):
+    """The tests that are not steady, by name."""
+    told = {test.rpartition("::")[2]: verdict.kind for test, verdict in found.verdicts.items()}
+    return {name: kind for name, kind in told.items() if kind is not Kind.STEADY}
+
+
+# Nothing wrong
+
+
+def test_a_suite_without_a_fault_is_steady_throughout():
+    found = hunted()
+
+    assert kinds(found) == {}
+    assert found.settled
+
+
+def test_a_steady_verdict_tells_how_often_the_test_passed_and_what_rate_remains_possible():
+    verdict = hunted().verdict("c")
+
+    assert verdict.evidence[0].startswith("passed ")
+    assert 0 < verdict.rate.high < 0.1
+
+
+def test_a_test_that_always_fails_is_failing_and_not_flaky():
+    found = hunted(c=always(Outcome.FAILED))
+
+    assert kinds(found) == {"c": Kind.FAILING}
+
+
+@pytest.mark.parametrize("outcome", [Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED])
+def test_a_test_that_is_always_skipped_or_expected_to_fail_is_steady(outcome):
+    assert kinds(hunted(c=always(outcome))) == {}
+
+
+# Passes and fails in one and the same order
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.8])
+def test_a_test_that_fails_by_luck_is_nod(rate, seed):
+    found = hunted(seed=seed, c=fails_by_luck(rate))
+
+    assert kinds(found) == {"c": Kind.NOD}
+    assert found.verdict("c").polluters == ()
+
+
+def test_a_test_that_hangs_on_the_random_seed_is_nod_with_a_seed_that_always_fails():
+    found = hunted(c=fails_by_seed(0.3))
+
+    verdict = found.verdict("c")
+    assert kinds(found) == {"c": Kind.NOD}
+    assert [likely.cause for likely in verdict.causes] == [Cause.RANDOMNESS]
+    assert verdict.replay is not None
+    assert found.simulator.outcome_of_last(verdict.replay.order, seed=verdict.replay.seed) is Outcome.FAILED
+
+
+def test_a_test_that_hangs_on_the_hash_seed_is_nod_with_a_hash_seed_that_fails():
+    found = hunted(c=fails_by_hash_seed())
+
+    verdict = found.verdict("c")
+    assert kinds(found) == {"c": Kind.NOD}
+    assert [likely.cause for likely in verdict.causes] == [Cause.UNORDERED_COLLECTION]
+    assert verdict.replay is not None
+    assert verdict.replay.isolation is Isolation.SPAWN
+    assert verdict.replay.hash_seed is not None
+    assert verdict.replay.hash_seed % 2 == 1
+
+
+def test_two_nod_tests_do_not_blame_each_other():
+    found = hunted(c=fails_by_luck(0.3), g=fails_by_luck(0.3))
+
+    assert kinds(found) == {"c": Kind.NOD, "g": Kind.NOD}
+    assert found.verdict("c").polluters == found.verdict("g").polluters == ()
+
+
+# Victims
+
+
+def test_a_test_that_fails_after_one_other_is_its_victim():
+    found = hunted(c=fails_after(G))
+
+    verdict = found.verdict("c")
+    assert kinds(found) == {"c": Kind.VICTIM}
+    assert verdict.polluters == (G,)
+    assert verdict.minimal_order == (G, C)
+    assert not verdict.joint
+    assert verdict.pollution_rate is None
+    assert [likely.cause for likely in verdict.causes] == [Cause.TEST_ORDER]
+
+
+def test_a_victim_is_told_with_the_counts_that_prove_it():
+    verdict = hunted(c=fails_after(G)).verdict("c")
+
+    assert verdict.evidence[0].startswith(f"failed 5 of 5 after {G}, passed ")
+    assert verdict.replay is not None
+    assert (verdict.replay.failed, verdict.replay.runs) == (5, 5)
+
+
+def test_a_victim_that_fails_already_in_the_original_order_is_a_victim():
+    found = hunted(g=fails_after(C))
+
+    assert kinds(found) == {"g": Kind.VICTIM}
+    assert found.verdict("g").polluters == (C,)
+
+
+def test_a_victim_right_after_its_polluter_in_the_original_order_is_a_victim():
+    found = hunted(d=fails_after(C))
+
+    assert kinds(found) == {"d": Kind.VICTIM}
+    assert found.verdict("d").minimal_order == (C, D)
+
+
+def test_a_victim_whose_polluter_is_cleaned_up_after_in_the_original_order_is_a_victim():
+    found = hunted(g=fails_after(C, cleaners=[E]))
+
+    assert kinds(found) == {"g": Kind.VICTIM}
+    assert found.verdict("g").polluters == (C,)
+    assert found.verdict("g").cleaners == (E,)
+
+
+def test_all_polluters_of_a_victim_are_named():
+    found = hunted(c=fails_after(G, H, I))
+
+    assert kinds(found) == {"c": Kind.VICTIM}
+    assert set(found.verdict("c").polluters) == {G, H, I}
+    assert not found.verdict("c").joint
+
+
+def test_all_cleaners_are_named_and_nothing_else():
+    found = hunted(c=fails_after(G, cleaners=[A, J]))
+
+    assert set(found.verdict("c").cleaners) == {A, J}
+
+
+def test_two_polluters_that_are_needed_together_are_named_together():
+    found = hunted(c=fails_after_all(G, E))
+
+    assert kinds(found) == {"c": Kind.VICTIM}
+    assert set(found.verdict("c").polluters) == {G, E}
+    assert found.verdict("c").joint
+    assert len(found.verdict("c").minimal_order) == 3
+
+
+def test_three_polluters_that_are_needed_together_are_named_together():
+    found = hunted(c=fails_after_all(G, A, J))
+
+    assert kinds(found) == {"c": Kind.VICTIM}
+    assert set(found.verdict("c").polluters) == {G, A, J}
+    assert found.verdict("c").joint
+
+
+def test_polluters_that_must_come_in_one_order_are_told_in_that_order():
+    found = hunted(
+        c=fails_if(lambda m: E in m.earlier and G in m.earlier and m.earlier.index(G) < m.earlier.index(E))
+    )
+
+    assert found.verdict("c").minimal_order == (G, E, C)
+
+
+def test_a_polluter_with_many_victims_is_named_by_each():
+    victims = [name for name in NAMES if name != "g"]
+
+    found = hunted(**{name: fails_after(G) for name in victims})
+
+    assert kinds(found) == dict.fromkeys(victims, Kind.VICTIM)
+    assert all(found.verdict(name).polluters == (G,) for name in victims)
+
+
+def test_two_tests_that_are_each_others_victims_are_both_found():
+    found = hunted(c=fails_after(G), g=fails_after(C))
+
+    assert found.verdict("c").polluters == (G,)
+    assert found.verdict("g").polluters == (C,)
+
+
+def test_a_victim_that_fails_sometimes_after_its_polluter_has_a_pollution_rate():
+    verdict = hunted(c=fails_after(G, rate=0.4)).verdict("c")
+
+    assert verdict.kind is Kind.VICTIM
+    assert verdict.polluters == (G,)
+    assert verdict.pollution_rate is not None
+    assert verdict.pollution_rate.low < 0.4 < verdict.pollution_rate.high
+
+
+def test_a_victim_that_crashes_after_its_polluter_is_a_victim():
+    found = hunted(c=fails_if(lambda moment: G in moment.earlier, Outcome.CRASHED))
+
+    assert kinds(found) == {"c": Kind.VICTIM}
+    assert found.verdict("c").polluters == (G,)
+
+
+def test_a_victim_in_new_interpreters_only_is_found_too():
+    found = hunted(c=fails_after(G), options={"isolation": Isolation.SPAWN})
+
+    assert kinds(found) == {"c": Kind.VICTIM}
+    assert found.verdict("c").polluters == (G,)
+
+
+def test_a_victim_of_dear_tests_is_proven_although_each_is_run_less_often():
+    simulator = Simulator(suite_of(*NAMES), {C: fails_after(G)}, test_s=dict.fromkeys(map(test_id, NAMES), 0.4))
+
+    found = hunt(simulator, runs=3, shuffles=3, pairs="none", hash_seeds=False, techniques=("idflakies",))
+
+    assert kinds(found) == {"c": Kind.VICTIM}
+    assert found.verdict("c").polluters == (G,)
+
+
+# Brittle tests
+
+
+def test_a_test_that_fails_alone_and_passes_after_another_is_brittle():
+    found = hunted(g=passes_only_after(C))
+
+    verdict = found.verdict("g")
+    assert kinds(found) == {"g": Kind.BRITTLE}
+    assert verdict.state_setters == (C,)
+    assert verdict.polluters == ()
+    assert verdict.minimal_order == (C, G)
+    assert verdict.replay is not None
+    assert verdict.replay.order == (G,)
+
+
+def test_all_state_setters_are_named():
+    found = hunted(g=passes_only_after(C, D))
+
+    assert kinds(found) == {"g": Kind.BRITTLE}
+    assert set(found.verdict("g").state_setters) == {C, D}
+    assert not found.verdict("g").joint
+
+
+def test_state_setters_that_are_needed_together_are_named_together():
+    found = hunted(g=passes_only_after_all(C, E))
+
+    assert kinds(found) == {"g": Kind.BRITTLE}
+    assert found.verdict("g").state_setters == (C, E)
+    assert found.verdict("g").joint
+
+
+def test_a_test_whose_state_setter_comes_later_in_the_original_order_is_brittle():
+    found = hunted(c=passes_only_after(G))
+
+    assert kinds(found) == {"c": Kind.BRITTLE}
+    assert found.verdict("c").state_setters == (G,)
+
+
+def test_a_first_test_that_is_brittle_is_no_failing_test():
+    found = hunted(a=passes_only_after(J))
+
+    assert kinds(found) == {"a": Kind.BRITTLE}
+    assert found.verdict("a").state_setters == (J,)
+
+
+def test_a_brittle_test_in_another_file_than_its_setter_is_found():
+    names = [f"{module}.py::{name}" for module in "xyz" for name in "abc"]
+    needs = test_id("z.py::c")
+
+    found = hunted(names, **{"x.py::b": passes_only_after(needs)})
+
+    assert found.verdict("x.py::b").state_setters == (needs,)
+
+
+# Non-idempotent tests
+
+
+def test_a_test_that_fails_when_it_runs_again_is_non_idempotent():
+    found = hunted(c=fails_when_repeated)
+
+    verdict = found.verdict("c")
+    assert kinds(found) == {"c": Kind.NON_IDEMPOTENT}
+    assert verdict.minimal_order == (C, C)
+    assert verdict.replay is not None
+    assert verdict.replay.order == (C, C)
+
+
+def test_every_test_may_be_non_idempotent_without_any_being_a_victim():
+    found = hunted(**dict.fromkeys(NAMES, fails_when_repeated))
+
+    assert set(kinds(found).values()) == {Kind.NON_IDEMPOTENT}
+    assert len(kinds(found)) == len(NAMES)
+
+
+def test_a_test_that_fails_sometimes_when_repeated_is_not_blamed_on_other_tests():
+    found = hunted(c=fails_if(lambda m: C in m.earlier and m.luck < 0.6))
+
+    assert found.verdict("c").kind in (Kind.NON_IDEMPOTENT, Kind.STEADY)
+    assert found.verdict("c").polluters == ()
+
+
+# All at once
+
+
+def test_all_kinds_in_one_suite_are_told_apart():
+    found = hunted(
+        a=always(Outcome.FAILED),
+        b=passes_only_after(I),
+        c=fails_after(G),
+        d=fails_by_luck(0.3),
+        e=fails_when_repeated,
+        h=passes_only_after(F),
+        j=fails_by_hash_seed(),
+    )
+
+    assert kinds(found) == {
+        "a": Kind.FAILING,
+        "b": Kind.BRITTLE,
+        "c": Kind.VICTIM,
+        "d": Kind.NOD,
+        "e": Kind.NON_IDEMPOTENT,
+        "h": Kind.BRITTLE,
+        "j": Kind.NOD,
+    }
+    assert found.verdict("c").polluters == (G,)
+    assert found.verdict("b").state_setters == (I,)
+
+
+def test_a_hunt_with_two_processes_at_once_finds_the_same():
+    planted = {"c": fails_after(G), "d": fails_by_luck(0.3), "e": fails_when_repeated, "h": passes_only_after(F)}
+
+    found = hunted(options={"jobs": 2}, **planted)
+
+    assert kinds(found) == {"c": Kind.VICTIM, "d": Kind.NOD, "e": Kind.NON_IDEMPOTENT, "h": Kind.BRITTLE}
+
+
+def test_an_endless_hunt_names_all_polluters_and_cleaners_before_its_time_is_up():
+    found = hunted(c=fails_after(G, H, I, cleaners=[A]), options={"endless": True, "time_left_s": 30.0})
+
+    assert set(found.verdict("c").polluters) == {G, H, I}
+    assert found.verdict("c").cleaners == (A,)
+
+
+def test_a_verdict_counts_runs_by_setting_as_the_history_does():
+    found = hunted(c=fails_after(G))
+
+    verdict = found.verdict("c")
+    assert verdict.tallies == {setting: found.history.tally(C, setting) for setting in Setting}

@@ -1,0 +1,293 @@
+"""Runs that look for trouble: how many, which, and what a resumed hunt leaves out."""
+
+from __future__ import annotations
+
+import pytest
+from simulator import SESSION_HASH_SEED, Simulator, always, fails_by_luck, hunt, reference_plan, suite_of, test_id
+
+from flakehound.core.history import History
+from flakehound.core.outcomes import Outcome
+from flakehound.core.plans import Isolation, Setting
+from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.sweeps import HASH_SEED_RUNS, Sweeps
+
+NAMES = tuple("abcdefghij")
+
+
+def a_simulator(names=NAMES, **behaviours):
+    return Simulator(suite_of(*names), {test_id(name): acts for name, acts in behaviours.items()})
+
+
+def orders_run(simulator, setting, isolation=None):
+    return [
+        plan.order
+        for plan, _disturbed in simulator.started
+        if plan.setting is setting and isolation in (None, plan.isolation)
+    ]
+
+
+def sweeps_of(history, **options):
+    return Sweeps(history, HuntOptions(seed=5, **options), lambda: Neighbourhood(history))
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3, 4, 10])
+def test_runs_is_the_number_of_original_order_runs_with_the_reference_run_among_them(runs):
+    simulator = a_simulator()
+
+    hunt(simulator, runs=runs, hash_seeds=False)
+
+    assert len(orders_run(simulator, Setting.ORIGINAL)) == runs
+
+
+def test_runs_counts_runs_with_another_hash_seed_apart():
+    simulator = a_simulator()
+
+    hunt(simulator, runs=6)
+
+    seeds = [plan.hash_seed for plan, _ in simulator.started if plan.setting is Setting.ORIGINAL]
+    same, other = seeds.count(SESSION_HASH_SEED) + seeds.count(None), HASH_SEED_RUNS
+    assert same == 6
+    assert len(seeds) == 6 + other
+
+
+@pytest.mark.parametrize("shuffles", [0, 1, 2, 5, 20])
+def test_shuffles_is_the_number_of_runs_in_other_orders(shuffles):
+    simulator = a_simulator()
+
+    hunt(simulator, runs=3, shuffles=shuffles)
+
+    orders = orders_run(simulator, Setting.SHUFFLED)
+    assert len(orders) == shuffles
+    assert len(set(orders)) == shuffles
+
+
+def test_more_shuffles_than_the_systematic_orders_are_filled_up_with_random_ones():
+    simulator = a_simulator()
+
+    hunt(simulator, runs=1, shuffles=150)
+
+    assert len(orders_run(simulator, Setting.SHUFFLED)) == 150
+
+
+def test_no_order_is_run_twice_in_search_of_trouble():
+    simulator = a_simulator()
+
+    hunt(simulator)
+
+    orders = orders_run(simulator, Setting.SHUFFLED)
+    assert len(set(orders)) == len(orders)
+    assert simulator.suite.order not in orders
+
+
+def test_every_other_order_is_a_permutation_of_the_suite():
+    simulator = a_simulator()
+
+    hunt(simulator, shuffles=40)
+
+    assert all(sorted(order) == sorted(simulator.suite.order) for order in orders_run(simulator, Setting.SHUFFLED))
+
+
+def test_the_first_other_order_is_the_original_backwards():
+    simulator = a_simulator()
+
+    hunt(simulator, shuffles=1)
+
+    assert orders_run(simulator, Setting.SHUFFLED) == [simulator.suite.order[::-1]]
+
+
+def test_a_hunt_without_a_time_limit_comes_to_an_end():
+    found = hunt(a_simulator())
+
+    assert found.settled
+    assert found.agenda.is_done
+
+
+def test_an_endless_hunt_never_runs_out_of_plans():
+    found = hunt(a_simulator(), endless=True, time_left_s=60.0)
+
+    assert not found.settled
+
+
+def test_every_test_runs_alone_and_is_repeated_in_the_first_sweep():
+    simulator = a_simulator()
+
+    found = hunt(simulator, most_plans=3)
+
+    assert all(found.history.tally(t, Setting.ALONE).n == 1 for t in simulator.suite.order)
+    assert all(found.history.tally(t, Setting.REPEATED).n == 1 for t in simulator.suite.order)
+
+
+def test_a_test_that_cannot_be_repeated_runs_alone_only():
+    from dataclasses import replace
+
+    suite = suite_of("a", "b")
+    stubborn = replace(suite, tests=tuple(replace(test, repeatable=False) for test in suite.tests))
+
+    found = hunt(Simulator(stubborn))
+
+    assert found.history.tally(test_id("a"), Setting.REPEATED).n == 0
+    assert found.history.tally(test_id("a"), Setting.ALONE).n > 0
+
+
+def test_exact_pairs_run_every_test_before_every_other():
+    simulator = a_simulator()
+
+    found = hunt(simulator, pairs="exact")
+
+    assert found.agenda.pairs_used == "exact"
+    assert all(
+        found.history.tally_after((first,), second).n
+        for first in simulator.suite.order
+        for second in simulator.suite.order
+        if first != second
+    )
+
+
+def test_grouped_pairs_run_every_test_after_each_group():
+    simulator = a_simulator([f"n{number}" for number in range(30)])
+
+    found = hunt(simulator, pairs="grouped")
+
+    assert found.agenda.pairs_used == "grouped"
+    group = simulator.suite.order[:12]
+    assert all(found.history.tally_after(group, test).n for test in simulator.suite.order[12:])
+
+
+def test_pairs_are_exact_where_the_time_allows_it_grouped_where_not_and_left_out_where_even_that_is_too_dear():
+    names = [f"n{number}" for number in range(60)]
+
+    used = [hunt(a_simulator(names), time_left_s=left, shuffles=5).agenda.pairs_used for left in (1e4, 20.0, 0.1)]
+
+    assert used == ["exact", "grouped", ""]
+
+
+def test_no_pairs_are_run_when_none_are_wanted():
+    simulator = a_simulator()
+
+    found = hunt(simulator, pairs="none")
+
+    assert found.agenda.pairs_used == ""
+    assert not any(plan.setting is Setting.PROBE for plan, _ in simulator.started)
+
+
+def test_a_test_known_to_be_nod_is_no_candidate_for_pairs():
+    history_of_nod = hunt(a_simulator(c=fails_by_luck(0.5)), pairs="none").history
+
+    plans = [p for p in sweeps_of(history_of_nod, pairs="exact")._pairs(1e6) if p.order != (test_id("c"),)]
+
+    assert plans
+    assert not any((test_id("c"),) in plan.branches for plan in plans)
+
+
+def test_only_the_wanted_techniques_run():
+    def settings_of(*techniques):
+        simulator = a_simulator()
+        hunt(simulator, techniques=techniques)
+        return {plan.setting for plan, _ in simulator.started[1:]}
+
+    assert settings_of("rerun") == {Setting.ORIGINAL, Setting.ALONE}
+    assert settings_of("idflakies") >= {Setting.SHUFFLED}
+    assert settings_of("pairwise") >= {Setting.PROBE, Setting.ALONE}
+    assert Setting.SHUFFLED not in settings_of("rerun", "pairwise")
+
+
+def test_new_interpreters_all_have_different_hash_seeds():
+    simulator = a_simulator()
+
+    hunt(simulator)
+
+    seeds = [
+        plan.hash_seed for plan, _ in simulator.started[1:] if plan.isolation is Isolation.SPAWN and plan.hash_seed
+    ]
+    assert len(set(seeds)) == len(seeds) == HASH_SEED_RUNS
+    assert all(0 <= seed <= 4294967295 for seed in seeds)
+
+
+def test_a_pinned_hash_seed_is_left_alone():
+    simulator = a_simulator()
+
+    hunt(simulator, hash_seeds=False)
+
+    assert not any(plan.isolation is Isolation.SPAWN for plan, _ in simulator.started[1:])
+
+
+def test_the_same_seed_makes_the_same_hunt():
+    first, second = a_simulator(c=fails_by_luck(0.2)), a_simulator(c=fails_by_luck(0.2))
+    for simulator in (first, second):
+        hunt(simulator)
+
+    assert first.started == second.started
+
+
+def test_another_seed_makes_another_hunt():
+    first, second = a_simulator(), a_simulator()
+    hunt(first, hunt_seed=1)
+    hunt(second, hunt_seed=2)
+
+    assert orders_run(first, Setting.SHUFFLED) != orders_run(second, Setting.SHUFFLED)
+
+
+def test_tests_that_end_their_process_are_left_out_of_every_order():
+    simulator = a_simulator(d=always(Outcome.CRASHED))
+
+    hunt(simulator)
+
+    crasher = test_id("d")
+    later = [
+        plan.order for plan, _ in simulator.started[3:] if plan.setting in (Setting.ORIGINAL, Setting.SHUFFLED)
+    ]
+    assert later
+    assert not any(crasher in order for order in later)
+
+
+# A resumed hunt
+
+
+def resumed(first, **options):
+    """What a second stretch of the same hunt starts, the reference run of its own left out."""
+    again = a_simulator()
+    hunt(again, history=History(again.suite, first.history.records), with_reference=False, **options)
+    return again.started
+
+
+def test_a_resumed_hunt_skips_orders_and_pairs_the_history_holds():
+    first = hunt(a_simulator(), shuffles=10)
+
+    started = resumed(first, shuffles=10)
+
+    assert not any(plan.setting in (Setting.SHUFFLED, Setting.PROBE) for plan, _ in started)
+
+
+def test_a_resumed_hunt_with_enough_original_runs_makes_no_more():
+    first = hunt(a_simulator(), runs=6, hash_seeds=False)
+
+    started = resumed(first, runs=6, hash_seeds=False)
+
+    assert not any(plan.setting is Setting.ORIGINAL for plan, _ in started)
+
+
+def test_a_resumed_hunt_does_not_try_the_same_hash_seeds_again():
+    first = hunt(a_simulator())
+
+    started = resumed(first)
+
+    tried = {record.hash_seed for record in first.history.records if record.isolation is Isolation.SPAWN}
+    assert not any(plan.hash_seed in tried for plan, _ in started if plan.isolation is Isolation.SPAWN)
+
+
+def test_a_resumed_hunt_goes_on_where_the_first_was_cut_off():
+    whole = hunt(a_simulator(), shuffles=20, hash_seeds=False)
+    cut = hunt(a_simulator(), shuffles=20, hash_seeds=False, most_plans=12)
+
+    again = a_simulator()
+    hunt(again, history=cut.history, with_reference=False, shuffles=20, hash_seeds=False)
+
+    shuffled = [r.order for r in cut.history.records if r.setting is Setting.SHUFFLED]
+    assert sorted(shuffled) == sorted(r.order for r in whole.history.records if r.setting is Setting.SHUFFLED)
+
+
+def test_the_reference_run_is_the_original_order_in_a_new_interpreter():
+    plan = reference_plan(suite_of("a", "b"))
+
+    assert (plan.setting, plan.isolation) == (Setting.ORIGINAL, Isolation.SPAWN)
