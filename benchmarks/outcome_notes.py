@@ -1,6 +1,7 @@
 """A pytest plugin that writes down each outcome, and runs each test twice if asked to.
 
-Knows nothing of flakehound: it is how flakehound's findings are checked. Runs in the suites' own, older interpreters.
+Knows nothing of flakehound: it is how flakehound's findings are checked. Runs in the suites' own, older
+interpreters.
 
 usage: pytest -p outcome_notes     OUTCOME_NOTES: file to write; OUTCOME_TWICE=1: run each test twice in a row
 """

@@ -1,7 +1,8 @@
 """What running costs beyond the tests themselves: tests of 20, 50 and 100 ms, asleep and computing, on two jobs.
 
-The limit is the sum of the test times divided by the cores. Whole-suite runs and isolated runs of each test alone are
-timed after the suite is open, since a hunt opens it once. The peer is one plain pytest run, opening included.
+The limit is the sum of the test times divided by the cores. Whole-suite runs and isolated runs of each test
+alone are timed after the suite is open, since a hunt opens it once. The peer is one plain pytest run, opening
+included.
 """
 
 from __future__ import annotations

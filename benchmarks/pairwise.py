@@ -1,8 +1,9 @@
 """PAIRWISE, 300 tiny tests by 10 victims: flakehound's snapshots against a loop that forks once per pair.
 
-The peer (`peer_forking_loop.py`) uses one core by its nature; we run the same pairs on one core and on two. The grouped
-form puts 12 tests before each victim and splits the groups that matter: far fewer processes, but a cleaner within the
-group hides its polluter, and pairs within one group are not asked. How many it misses is counted on a second suite.
+The peer (`peer_forking_loop.py`) uses one core by its nature; we run the same pairs on one core and on two.
+The grouped form puts 12 tests before each victim and splits the groups that matter: far fewer processes, but
+a cleaner within the group hides its polluter, and pairs within one group are not asked. How many it misses is
+counted on a second suite.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from running import BARE, engine_on, plain_pytest, run_all, temporary_folder
-from side_by_side import Row, arguments, at_least, in_turns, on_cores, told, wall_s
+from running import BARE, engine_on, plain_pytest, processor_s, run_all, temporary_folder
+from side_by_side import Row, Series, arguments, at_least, in_turns, on_cores, told, wall_s
 from suites import PlantedPair, victims_suite
 
 from flakehound.core.outcomes import NodeId
@@ -26,6 +28,14 @@ from flakehound.hunt.sweeps import GROUP_SIZE
 Pairs = set[tuple[str, str]]
 # A cleaner so many places behind the polluter; 0 is none. Half of the pairs have one.
 CLEANER_PLACES = (0, 1, 0, 2, 0, 4, 0, 8, 0, 16)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """What one search found, and what it cost."""
+
+    pairs: Pairs
+    cpu_s: float
 
 
 def probe(before: Order, victims: Sequence[NodeId]) -> RunPlan:
@@ -44,18 +54,22 @@ def failing_after(opened: OpenSuite, plans: Iterator[RunPlan]) -> list[Order]:
     return [record.order for record in run_all(opened, plans) if record.last.is_failure]
 
 
-def exact_pairs(folder: Path, victims: list[NodeId], jobs: int) -> Pairs:
+def exact_pairs(folder: Path, victims: list[NodeId], jobs: int) -> Searched:
+    began = processor_s()
     with engine_on(folder, jobs=jobs) as opened:
         plans = (probe((polluter,), victims) for polluter in opened.suite.order)
-        return {(order[0], order[1]) for order in failing_after(opened, plans)}
+        pairs = {(order[0], order[1]) for order in failing_after(opened, plans)}
+        return Searched(pairs=pairs, cpu_s=processor_s() - began)
 
 
-def grouped_pairs(folder: Path, victims: list[NodeId], jobs: int) -> Pairs:
+def grouped_pairs(folder: Path, victims: list[NodeId], jobs: int) -> Searched:
+    began = processor_s()
     with engine_on(folder, jobs=jobs) as opened:
         tests = opened.suite.order
         groups = [tests[start : start + GROUP_SIZE] for start in range(0, len(tests), GROUP_SIZE)]
         guilty = failing_after(opened, (probe(group, victims) for group in groups))
-        return {(polluter_in(opened, before, victim), victim) for *before, victim in guilty}
+        pairs = {(polluter_in(opened, before, victim), victim) for *before, victim in guilty}
+        return Searched(pairs=pairs, cpu_s=processor_s() - began)
 
 
 def polluter_in(opened: OpenSuite, group: Sequence[NodeId], victim: NodeId) -> NodeId:
@@ -71,14 +85,16 @@ def polluter_in(opened: OpenSuite, group: Sequence[NodeId], victim: NodeId) -> N
     return shrink(tuple(group), decides)[-1]
 
 
-def looped_pairs(folder: Path, victims: list[NodeId]) -> Pairs:
+def looped_pairs(folder: Path, victims: list[NodeId]) -> Searched:
     """The peer."""
+    began = processor_s()
     asked, answer = folder / "victims.json", folder / "answer.json"
     asked.write_text(json.dumps(victims))
     here = str(Path(__file__).parent)
     env = {**BARE, "PYTHONPATH": here, "PEER_VICTIMS": str(asked), "PEER_RESULT": str(answer)}
     assert plain_pytest(folder, "-p", "peer_forking_loop", env=env) == 0
-    return {(polluter, victim) for polluter, victim in json.loads(answer.read_text())}
+    pairs = {(polluter, victim) for polluter, victim in json.loads(answer.read_text())}
+    return Searched(pairs=pairs, cpu_s=processor_s() - began)
 
 
 class Bench:
@@ -89,6 +105,7 @@ class Bench:
         self.planted: Pairs = {(pair.polluter, pair.victim) for pair in planted}
         self._victims = [NodeId(victim) for victim in sorted({pair.victim for pair in planted})]
         self.found: dict[str, Pairs] = {}
+        self._cpu_s: dict[str, list[float]] = {}
 
     def exact(self, name: str, jobs: int) -> float:
         """Every pair in its own process, on as many cores as jobs."""
@@ -102,12 +119,18 @@ class Bench:
         """The peer, on one core."""
         return self._timed(name, 1, partial(looped_pairs, self._folder, self._victims))
 
-    def _timed(self, name: str, cores: int, work: partial[Pairs]) -> float:
+    def _timed(self, name: str, cores: int, work: partial[Searched]) -> float:
         def keep() -> None:
-            self.found[name] = work()
+            searched = work()
+            self.found[name] = searched.pairs
+            self._cpu_s.setdefault(name, []).append(searched.cpu_s)
 
         with on_cores(cores):
             return wall_s(keep)
+
+    def cpu(self, name: str) -> Series:
+        """Processor time of every turn."""
+        return Series(values=tuple(self._cpu_s[name]))
 
     def share_found(self, name: str) -> str:
         """How many of the planted pairs, and how many others."""
@@ -135,6 +158,10 @@ def speed(repeats: int) -> list[Row]:
         at_least(f"{pairs}, exact, two cores against the loop", ours=took["two"], peer=took["peer"], times=5),
         at_least(f"{pairs}, exact, one core each", ours=took["one"], peer=took["peer"], times=1),
         at_least(
+            f"{pairs}, exact, one core each, processor time",
+            ours=bench.cpu("one"), peer=bench.cpu("peer"), times=None,
+        ),
+        at_least(
             f"the same question, grouped by {GROUP_SIZE}, two cores (found {bench.share_found('grouped')})",
             ours=took["grouped"], peer=took["peer"], times=None,
         ),
@@ -153,7 +180,7 @@ def misses() -> list[Row]:
     cleaned = sum(pair.cleaner_after is not None for pair in planted)
     return [
         Row(
-            job=f"planted pairs found, {len(planted)} in all, {cleaned} with a cleaner 1–16 places behind the polluter",
+            job=f"planted pairs found: {len(planted)}, {cleaned} with a cleaner 1–16 places behind the polluter",
             ours=f"exact {bench.share_found('exact')}; grouped {bench.share_found('grouped')}",
             peer=bench.share_found("peer"),
             measured=f"grouped misses {len(bench.planted - bench.found['grouped'])}",

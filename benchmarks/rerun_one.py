@@ -1,7 +1,7 @@
 """N isolated reruns of one test: flakehound's forks against a loop of `python -m pytest ID`.
 
-Both sides keep to one core. Ours is charged for opening the suite (interpreter, imports, collection), shared by its
-runs; the loop is linear in N, so fewer of its runs are enough.
+Both sides keep to one core. Ours is charged for opening the suite (interpreter, imports, collection), shared
+by its runs; the loop is linear in N, so fewer of its runs are enough.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from flakehound.core.plans import RunPlan, Setting
 def forked_runs(folder: Path, test: str, runs: int) -> None:
     with engine_on(folder, jobs=1) as opened:
         plans = (
-            RunPlan(order=(NodeId(test),), why="rerun", setting=Setting.ALONE, seed=number) for number in range(runs)
+            RunPlan(order=(NodeId(test),), why="rerun", setting=Setting.ALONE, seed=number)
+            for number in range(runs)
         )
         outcomes = [record.last for record in run_all(opened, plans)]
     assert outcomes == [Outcome.PASSED] * runs, outcomes

@@ -1,8 +1,8 @@
 """N runs of a whole suite: flakehound's forks, each isolated, against a loop of `python -m pytest`.
 
-Both sides keep to one core. The suite has 60 tests of about 2 ms behind 17 real imports of the standard library
-(asyncio, ssl, sqlite3, unittest.mock, multiprocessing.pool, …); a second one also waits 1 s at import, as
-suites do that import numerical libraries or web frameworks.
+Both sides keep to one core. The suite has 60 tests of about 2 ms behind 17 real imports of the standard
+library (asyncio, ssl, sqlite3, unittest.mock, multiprocessing.pool, …); a second one also waits 1 s at
+import, as suites do that import numerical libraries or web frameworks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from flakehound.core.plans import RunPlan, Setting
 def forked_runs(folder: Path, runs: int) -> None:
     with engine_on(folder, jobs=1) as opened:
         order = opened.suite.order
-        plans = (RunPlan(order=order, why="rerun", setting=Setting.ORIGINAL, seed=number) for number in range(runs))
+        plans = (
+            RunPlan(order=order, why="rerun", setting=Setting.ORIGINAL, seed=number) for number in range(runs)
+        )
         outcomes = {outcome for record in run_all(opened, plans) for outcome in record.outcomes}
     assert outcomes == {Outcome.PASSED}, outcomes
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 import flakehound
 from flakehound.core.plans import RunPlan
 from flakehound.core.records import RunRecord
@@ -26,9 +28,7 @@ BARE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 def engine_on(folder: Path, *, jobs: int, pytest_args: tuple[str, ...] = PYTEST_ARGS) -> Iterator[OpenSuite]:
     """The suite in `folder`, collected and ready to fork; without the hunt's reference run."""
     target = Target(python=sys.executable, cwd=folder, pytest_args=pytest_args, env=BARE)
-    opened = open_suite(
-        target, jobs=jobs, isolation=None, hash_seed=0, limits=Limits(), with_reference=False
-    )
+    opened = open_suite(target, jobs=jobs, isolation=None, hash_seed=0, limits=Limits(), with_reference=False)
     try:
         yield opened
     finally:
@@ -49,6 +49,22 @@ def run_all(opened: OpenSuite, plans: Iterable[RunPlan]) -> Iterator[RunRecord]:
         if job.error is not None:
             raise job.error
         yield from job.records
+
+
+def processor_s() -> float:
+    """Processor time so far of this process, of all it started that still lives, and of all they waited for.
+
+    Take both readings before the engine closes: its slots are killed then, and their time is lost to us.
+    """
+    total = 0.0
+    me = psutil.Process()
+    for process in [me, *me.children(recursive=True)]:
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total
 
 
 def plain_pytest(folder: Path, *args: str, env: Mapping[str, str] = BARE) -> int:

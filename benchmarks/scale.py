@@ -1,8 +1,9 @@
 """20,000 tests: collected, run, hunted and stored; memory of all our processes together, and size of the store.
 
-Memory is the sum of the proportional set sizes (PSS: shared pages divided among those who share them) of the controller
-and everything it started, sampled while it runs. The store holds 100 whole runs in 100 different orders: the first
-ones really run, the others drawn from them (a new shuffle, each test's duration varied by 10 %), which packs no better.
+Memory is the sum of the proportional set sizes (PSS: shared pages divided among those who share them) of the
+controller and everything it started, sampled while it runs. The store holds 100 whole runs in 100 different
+orders: the first ones really run, the others drawn from them (a new shuffle, each test's duration varied by
+10 %), which packs no better.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def store_size(folder: Path, suite: Suite, real: Sequence[RunRecord]) -> Row:
         reading_s = time.perf_counter() - began
     megabytes = sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*")) / 1e6
     return Row(
-        job=f"store of {STORED_RUNS} whole runs of {TESTS:,} tests, {len(real)} real and the others drawn from them",
+        job=f"{TESTS:,} tests: store of {STORED_RUNS} whole runs, {len(real)} real, the others drawn from them",
         ours=f"written in {writing_s:.1f} s, read in {reading_s:.1f} s",
         peer="–",
         measured=f"{megabytes:.1f} MB",
@@ -159,11 +160,23 @@ def _drawn_from(real: Sequence[RunRecord], runs: int) -> Iterator[RunRecord]:
 
 def hunted(folder: Path, budget_s: int) -> list[Row]:
     """A whole hunt by the command, whose history grows as it runs; one that overruns its budget is interrupted."""
-    command = [sys.executable, "-m", "flakehound", "hunt", "--quiet", "--budget", f"{budget_s}s", "--", *PYTEST_ARGS]
+    command = [
+        sys.executable,
+        "-m",
+        "flakehound",
+        "hunt",
+        "--quiet",
+        "--budget",
+        f"{budget_s}s",
+        "--",
+        *PYTEST_ARGS,
+    ]
     env = own_environment(BARE)
     began = time.perf_counter()
     with (
-        subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as hunting,
+        subprocess.Popen(
+            command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as hunting,
         MemoryWatch(hunting.pid) as memory,
     ):
         try:

@@ -1,7 +1,7 @@
 """Time two ways of doing one job in turns, and say how they compare.
 
-Turns (ours, peer, ours, peer, …) because a machine's speed drifts: both sides then meet the same weather. The ratio
-is taken turn by turn and its median reported with the whole range.
+Turns (ours, peer, ours, peer, …) because a machine's speed drifts: both sides then meet the same weather. The
+ratio is taken turn by turn and its median reported with the whole range.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ class Series:
 
     def text(self, unit: str = "s", scale: float = 1.0) -> str:
         """`median unit (least–most)`."""
-        middle, low, high = (
-            _figure(value * scale) for value in (self.median, min(self.values), max(self.values))
-        )
+        middle, low, high = (_figure(value * scale) for value in (self.median, min(self.values), max(self.values)))
         return f"{middle} {unit} ({low}–{high})".replace("  ", " ")
 
 
@@ -63,7 +61,9 @@ def ratio(of: Series, to: Series) -> Series:
     return Series(values=tuple(a / b for a, b in zip(of.values, to.values, strict=True)))
 
 
-def at_least(job: str, *, ours: Series, peer: Series, times: float | None, unit: str = "s", scale: float = 1.0) -> Row:
+def at_least(
+    job: str, *, ours: Series, peer: Series, times: float | None, unit: str = "s", scale: float = 1.0
+) -> Row:
     """The row of a goal `the peer takes at least so many times as long`; `times` None sets no goal."""
     gain = ratio(peer, ours)
     return Row(

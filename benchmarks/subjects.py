@@ -1,9 +1,10 @@
 """Hunt in real suites whose flaky tests are known, and compare.
 
-For each subject: a fresh copy of its tree, `flakehound hunt` with its defaults, then every labelled victim and brittle
-test must be found with a right polluter or state-setter, and every NOD test that fails at least one time in five. Whatever
-else the hunt calls flaky is checked with plain pytest (`plain_check.py`) and counted as true, false or unverified.
-Time is told in suite times: one plain run, the median of three made just before.
+For each subject: a fresh copy of its tree, `flakehound hunt` with its defaults, then every labelled victim
+and brittle test must be found with a right polluter or state-setter, and every NOD test that fails at least
+one time in five. Whatever else the hunt calls flaky is checked with plain pytest (`plain_check.py`) and
+counted as true, false or unverified. Time is told in suite times: one plain run, the median of three made
+just before.
 """
 
 from __future__ import annotations

@@ -74,12 +74,16 @@ def heavy_suite(folder: Path, *, import_wait_s: float) -> None:
 
 
 def victims_suite(
-    folder: Path, *, tests: int = 300, victims: int = 10, polluters_each: int = 1, cleaner_places: Sequence[int] = ()
+    folder: Path,
+    *,
+    tests: int = 300,
+    victims: int = 10,
+    polluters_each: int = 1,
+    cleaner_places: Sequence[int] = (),
 ) -> list[PlantedPair]:
     """Tiny tests in 10 files, the victims spread among them, each with planted polluters.
 
-    With `cleaner_places`, the pair number i has a cleaner of its victim's state that many places behind the polluter
-    (0: none), taken in turn.
+    With `cleaner_places`, the pairs in turn have a cleaner that many places behind the polluter (0: none).
     """
     roles = _planted_roles(tests, victims, polluters_each, cleaner_places)
     _write(folder / "state.py", "dirty = set()\n")
@@ -90,7 +94,8 @@ def victims_suite(
             lines += ["", f"def test_{number:04}():", *roles.bodies.get(number, ["    assert True"])]
         _write(folder / f"test_part_{file}.py", "\n".join(lines) + "\n")
     return [
-        PlantedPair(polluter=_id(p, tests), victim=_id(v, tests), cleaner_after=after) for p, v, after in roles.pairs
+        PlantedPair(polluter=_id(p, tests), victim=_id(v, tests), cleaner_after=after)
+        for p, v, after in roles.pairs
     ]
 
 
@@ -125,7 +130,9 @@ def _id(number: int, tests: int) -> str:
     return f"test_part_{number * 10 // tests}.py::test_{number:04}"
 
 
-def slow_collection_suite(folder: Path, *, tests: int = 512, files: int = 20, collection_s: float = 2.0) -> PlantedPair:
+def slow_collection_suite(
+    folder: Path, *, tests: int = 512, files: int = 20, collection_s: float = 2.0
+) -> PlantedPair:
     """Many tiny tests whose files wait at import, `collection_s` in all; the victim is the last test."""
     _write(folder / "state.py", "dirty = False\n")
     polluter = tests // 3

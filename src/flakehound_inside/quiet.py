@@ -4,6 +4,8 @@ Done after the options are parsed: `-p no:NAME` would turn the user's own `--rer
 unknown option. Markers stay registered for the same reason (`--strict-markers`).
 """
 
+import os
+
 import pytest
 
 # Entry-point name -> why it must not act inside a hunted run.
@@ -31,6 +33,8 @@ _HARMLESS = {
     "failedfirst": False,
     "newfirst": False,
     "stepwise": False,
+    "stepwise_skip": False,  # implies stepwise
+    "stepwise_reset": False,
     "usepdb": False,
     "trace": False,
     "numprocesses": None,
@@ -40,6 +44,19 @@ _HARMLESS = {
     "reruns": 0,
     "flake_finder_enable": False,
 }
+
+# Option -> the value under which its plugin writes no report; ours would replace the user's own.
+_NO_REPORT = {
+    "xmlpath": None,
+    "htmlpath": None,
+    "report_log": None,
+    "json_report": False,
+    "allure_report_dir": None,
+    "log_file": os.devnull,  # None would mean the file that the project's settings name
+}
+
+# Must go before it is configured: when it is there, rerunfailures opens a socket and starts a thread.
+_GOES_FIRST = ("xdist", "xdist_group: specify group for tests should run in same session.")
 
 
 class Quiet:
@@ -67,16 +84,26 @@ class Quiet:
                 setattr(config.option, name, harmless)
                 if value:
                     self.switched_off["--" + name.replace("_", "-")] = "does not fit a hunt"
+        for name, harmless in _NO_REPORT.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, harmless)
+        name, marker = _GOES_FIRST
+        if self._switch_off(config.pluginmanager, name):
+            config.addinivalue_line("markers", marker)
         yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionstart(self, session):
         """Plugins next, after each has registered its markers."""
-        manager = session.config.pluginmanager
-        for name, reason in DISTURBING.items():
-            plugin = manager.get_plugin(name)
-            if plugin is None or name in self._keep:
-                continue
-            manager.unregister(plugin)
-            self.switched_off["pytest-" + name.replace("_", "-").replace("pytest-", "")] = reason
+        for name in DISTURBING:
+            self._switch_off(session.config.pluginmanager, name)
         yield
+
+    def _switch_off(self, manager, name):
+        plugin = manager.get_plugin(name)
+        if plugin is None or name in self._keep:
+            return False
+        manager.unregister(plugin)
+        package = name.partition(".")[0].replace("_", "-").replace("pytest-", "")
+        self.switched_off.setdefault("pytest-" + package, DISTURBING[name])
+        return True

@@ -37,7 +37,7 @@ def ini(*options: str, **settings: str) -> str:
         (["--lf"], ["--lf"]),
         (["--nf"], ["--newfirst"]),
         (["--sw"], ["--stepwise"]),
-        (["--sw-skip"], ["--stepwise"]),
+        (["--sw-skip"], ["--stepwise-skip"]),
         (["--pdb"], ["--usepdb"]),
         (["-W", "error"], []),
         (["-p", "no:terminal"], []),

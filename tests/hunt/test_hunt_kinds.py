@@ -24,8 +24,8 @@ from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
 from flakehound.core.verdicts import Cause, Kind
 
-NAMES = tuple("abcdefghij")
-A, B, C, D, E, F, G, H, I, J = (test_id(name) for name in NAMES)
+NAMES = tuple("abcdefghkj")
+A, B, C, D, E, F, G, H, K, J = (test_id(name) for name in NAMES)
 
 
 def hunted(names=NAMES, *, seed=0, options=None, **behaviours):
@@ -154,10 +154,10 @@ def test_a_victim_whose_polluter_is_cleaned_up_after_in_the_original_order_is_a_
 
 
 def test_all_polluters_of_a_victim_are_named():
-    found = hunted(c=fails_after(G, H, I))
+    found = hunted(c=fails_after(G, H, K))
 
     assert kinds(found) == {"c": Kind.VICTIM}
-    assert set(found.verdict("c").polluters) == {G, H, I}
+    assert set(found.verdict("c").polluters) == {G, H, K}
     assert not found.verdict("c").joint
 
 
@@ -327,7 +327,7 @@ def test_a_test_that_fails_sometimes_when_repeated_is_not_blamed_on_other_tests(
 def test_all_kinds_in_one_suite_are_told_apart():
     found = hunted(
         a=always(Outcome.FAILED),
-        b=passes_only_after(I),
+        b=passes_only_after(K),
         c=fails_after(G),
         d=fails_by_luck(0.3),
         e=fails_when_repeated,
@@ -345,7 +345,7 @@ def test_all_kinds_in_one_suite_are_told_apart():
         "j": Kind.NOD,
     }
     assert found.verdict("c").polluters == (G,)
-    assert found.verdict("b").state_setters == (I,)
+    assert found.verdict("b").state_setters == (K,)
 
 
 def test_a_hunt_with_two_processes_at_once_finds_the_same():
@@ -357,9 +357,9 @@ def test_a_hunt_with_two_processes_at_once_finds_the_same():
 
 
 def test_an_endless_hunt_names_all_polluters_and_cleaners_before_its_time_is_up():
-    found = hunted(c=fails_after(G, H, I, cleaners=[A]), options={"endless": True, "time_left_s": 30.0})
+    found = hunted(c=fails_after(G, H, K, cleaners=[A]), options={"endless": True, "time_left_s": 30.0})
 
-    assert set(found.verdict("c").polluters) == {G, H, I}
+    assert set(found.verdict("c").polluters) == {G, H, K}
     assert found.verdict("c").cleaners == (A,)
 
 

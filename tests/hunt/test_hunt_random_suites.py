@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from simulator import Moment, Simulator, hunt, moment_polluted, suite_of
 
@@ -121,7 +121,10 @@ def check_pairs(found, planted):
             assert set(verdict.polluters or verdict.state_setters) == decisive
 
 
-BROAD = settings(max_examples=MOST_EXAMPLES, suppress_health_check=list(HealthCheck))
+# Without shrinking: every example is a whole hunt, and a failing one would take minutes to shrink.
+BROAD = settings(
+    max_examples=MOST_EXAMPLES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+)
 
 
 @BROAD

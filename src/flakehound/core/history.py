@@ -58,7 +58,7 @@ class History:
         self._first_pass: dict[NodeId, Sighting] = {}
         self._last_forked_pass_s: dict[NodeId, float] = {}
         self._short: dict[NodeId, set[Order]] = defaultdict(set)
-        self._orders: Counter[int] = Counter()
+        self._orders: Counter[tuple[int, Isolation]] = Counter()
         self._touched: Counter[NodeId] = Counter()
         self._slowest_s: dict[NodeId, float] = {}
         self.forked_hash_seed: int | None = None  # of the session that forks are copied from
@@ -93,7 +93,7 @@ class History:
             seen.add(test)
             self._touched[test] += 1
             prefix = hash((prefix, test))
-        self._orders[prefix] += 1
+        self._orders[prefix, record.isolation] += 1
 
     def _note_pass(self, test: NodeId, record: RunRecord, place: int) -> None:
         if test not in self._first_pass:
@@ -188,9 +188,10 @@ class History:
         """How often any run's order named it, whether it ran or not; grows with every new fact about it."""
         return self._touched[test]
 
-    def runs_of(self, order: Order) -> int:
+    def runs_of(self, order: Order, isolation: Isolation | None = None) -> int:
         """How many runs had exactly this order."""
-        return self._orders[chain(order)]
+        value = chain(order)
+        return sum(self._orders[value, how] for how in Isolation if isolation in (None, how))
 
     def mean_s(self, test: NodeId, default: float = 0.01) -> float:
         """What the test usually takes."""

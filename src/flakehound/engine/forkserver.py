@@ -176,7 +176,7 @@ class ForkSlot:
 
 def no_session(target: Target, output: Path, code: int | None) -> SuiteUnusable:
     """pytest ended before it had collected."""
-    words = output.read_text(errors="replace")[-_LAST_WORDS:].strip()
+    words = output.read_text(errors="replace")[-_LAST_WORDS:].strip() if output.exists() else ""
     if "No module named pytest" in words or "No module named 'pytest'" in words:
         return SuiteUnusable(
             f"{target.python} has no pytest",

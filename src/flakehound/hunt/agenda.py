@@ -87,12 +87,11 @@ class Agenda:
     def _next_completion(self) -> RunPlan | None:
         if self._options.isolation is Isolation.SPAWN:
             return None
-        plan = next(self._completion_sweep, None) if self._completion_sweep is not None else None
-        if plan is None and self._proven_cases() != self._completed_cases:
+        if self._proven_cases() != self._completed_cases:
             self._completed_cases = self._proven_cases()
             self._completion_sweep = self._completion().sweep()
-            plan = next(self._completion_sweep, None)
-        return plan
+        plan = next(self._completion_sweep, None) if self._completion_sweep is not None else None
+        return plan or next(iter(self._completion().confirm()), None)
 
     def _proven_cases(self) -> frozenset[NodeId]:
         return frozenset(finding.test for finding in self.findings() if finding.culprits)

@@ -98,7 +98,7 @@ class NodInquiry:
         fresh = Asker(history=self._history, isolation=Isolation.SPAWN)
         seen = fresh.in_new_interpreters(self._test, times=SAME_SEED_RUNS, why=why)
         latest = Asker(history=self._history).last_of((self._test,), times=SAME_SEED_RUNS, why=why)
-        if seen.failed or not latest.failed:
+        if seen.failed or not seen.n or not latest.failed:
             return False
         self._finding.kind = Kind.UNRESOLVED
         self._finding.evidence.insert(
@@ -108,7 +108,13 @@ class NodInquiry:
 
     def _counts(self) -> str:
         seen = clean_tally(self._history, self._test)
-        return f"failed {seen.failed} of {seen.n} runs in the same order or alone"
+        if seen.is_mixed:
+            return f"failed {seen.failed} of {seen.n} runs in the same order or alone"
+        contexts = {s.record.order[: s.place] for s in self._history.failures_of(self._test)}
+        most = max((self._history.tally_after(before, self._test) for before in contexts), key=lambda t: t.n)
+        return (
+            f"failed {most.failed} of {most.n} runs after the same tests, {seen.failed} of {seen.n} without them"
+        )
 
     def _seek_undisturbed_failure(self, failures: list[Sighting]) -> None:
         """Replay the failure with nothing beside it: first exactly, then with other seeds."""

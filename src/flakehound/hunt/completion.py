@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
-from flakehound.core.verdicts import Kind
+from flakehound.core.verdicts import Kind, Replay
 from flakehound.hunt.asking import Asker, Need
 from flakehound.hunt.findings import Finding
 
@@ -19,7 +19,7 @@ class Completion:
 
     def __init__(self, history: History, findings: Sequence[Finding], order: Order, isolation: Isolation) -> None:
         self._history = history
-        self._cases = [f for f in findings if f.kind in (Kind.VICTIM, Kind.BRITTLE) and f.culprits and not f.joint]
+        self._cases = [f for f in findings if f.kind in (Kind.VICTIM, Kind.BRITTLE) and f.culprits]
         self._order = order
         self._isolation = isolation
         self._ask = Asker(history=history, isolation=isolation)
@@ -35,7 +35,7 @@ class Completion:
             if branches:
                 yield self._plan((suspect,), branches, "which other tests have the same effect?")
         for case in self._cases:
-            if case.kind is Kind.VICTIM:
+            if case.kind is Kind.VICTIM and not case.joint:
                 yield from self._cleaner_plans(case)
 
     def _cleaner_plans(self, case: Finding) -> Iterator[RunPlan]:
@@ -57,8 +57,11 @@ class Completion:
         """Add what is confirmed to the findings; return the runs that would confirm the rest."""
         wanted: list[RunPlan] = []
         for case in self._cases:
-            have, more = self._confirmed(case, ((p,) for p in self._order if p not in case.culprits))
+            have, more = self._confirmed(case, ((p,) for p in self._order if case.joint or p not in case.culprits))
             extra = [order[0] for order in have]
+            if case.joint and extra:
+                self._prefer_single(case, extra[0])
+                extra = extra[1:]
             if case.kind is Kind.VICTIM:
                 case.polluters += extra
                 cleaning, more_cleaning = self._confirmed_cleaners(case)
@@ -69,12 +72,27 @@ class Completion:
             wanted += more
         return wanted
 
+    def _prefer_single(self, case: Finding, culprit: NodeId) -> None:
+        """One test that suffices says more than several that are needed together."""
+        seen = self._history.tally_after((culprit,), case.test)
+        if case.kind is Kind.VICTIM:
+            case.polluters = [culprit]
+            words = f"failed {seen.failed} of {seen.n} after {culprit}"
+            case.replay = Replay(order=(culprit, case.test), failed=seen.failed, runs=seen.n)
+        else:
+            case.state_setters = [culprit]
+            words = f"passed {seen.passed} of {seen.n} after {culprit}"
+        case.joint = False
+        case.minimal_order = (culprit, case.test)
+        alone = self._history.tally_after((), case.test)
+        case.evidence.insert(0, f"{words}, failed {alone.failed} of {alone.n} alone")
+
     def _confirmed(self, case: Finding, prefixes: Iterable[Order]) -> tuple[list[Order], list[RunPlan]]:
         return self._agreeing(case.test, prefixes, fails=case.kind is Kind.VICTIM, own=case.test)
 
     def _confirmed_cleaners(self, case: Finding) -> tuple[list[NodeId], list[RunPlan]]:
         polluter = case.polluters[0]
-        if case.pollution_rate is not None:
+        if case.pollution_rate is not None or case.joint:
             return [], []  # a pass proves nothing where the victim fails only sometimes
         prefixes = ((polluter, c) for c in self._order if c not in (polluter, case.test))
         have, more = self._agreeing(case.test, prefixes, fails=False, own=case.test)

@@ -7,6 +7,7 @@ then the decisive earlier tests are found and confirmed in new processes. Pure: 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil, comb, log
 
 from flakehound.core.history import History, Sighting, Tally
 from flakehound.core.outcomes import NodeId
@@ -24,6 +25,7 @@ CONFIRMATIONS = 3  # the least number of separate processes that must agree befo
 CHEAP_CONFIRMATIONS = 5  # where one run costs next to nothing
 CHEAP_RUN_S = 0.5
 MORE_RUNS = 10  # when a test fails only sometimes after the same tests
+MOST_TRIALS = 30  # runs per question about such a test
 LUCK = 0.01  # a gap between two failure rates that is likelier than this by luck alone proves nothing
 
 
@@ -159,7 +161,19 @@ class Inquiry:
         finding.kind = Kind.VICTIM
         finding.evidence.append(f"passes alone, fails {where}")
         minimal = self._smallest(prefix, lambda seen: seen.failed > 0, trials)
+        if len(minimal) > 1:
+            minimal = self._without_innocents(minimal, trials)
         self._confirm_victim(minimal)
+
+    def _without_innocents(self, minimal: Order, trials: int) -> Order:
+        """Joint polluters are rare; a test that fails only sometimes after one of them looks just like it."""
+        why = f"does one of them alone decide about {self._test}?"
+        for suspect in minimal:
+            order = (suspect, self._test)
+            times = 2 * max(trials, self._confirmations(order))
+            if self._ask.last_of(order, times=times, why=why).failed:
+                return (suspect,)
+        return minimal
 
     def _smallest(self, prefix: Order, effect: Callable[[Tally], bool], trials: int = 1) -> Order:
         def decides(candidates: Sequence[Order]) -> list[bool]:
@@ -199,7 +213,8 @@ class Inquiry:
         times = self._confirmations(order)
         why = f"confirms that {_names(minimal)} makes {self._test} fail"
         after = self._ask.last_of(order, times=times, why=why)
-        clean = self._ask.last_of((self._test,), times=times, why=f"confirms that {self._test} passes alone")
+        enough = max(times, self._clean_runs_that_rule_out_luck(after))
+        clean = self._ask.last_of((self._test,), times=enough, why=f"confirms that {self._test} passes alone")
         if after.is_mixed:
             after = self._ask.last_of(order, times=MORE_RUNS, why=why)
             clean = self._ask.last_of((self._test,), times=MORE_RUNS, why=f"does {self._test} fail alone?")
@@ -213,6 +228,12 @@ class Inquiry:
         finding.evidence.insert(0, _blames(minimal, after, clean))
         finding.causes.append(LikelyCause(cause=Cause.TEST_ORDER, evidence=finding.evidence[0]))
         finding.replay = Replay(order=order, failed=after.failed, runs=after.n)
+
+    def _clean_runs_that_rule_out_luck(self, after: Tally) -> int:
+        """Passes alone that, beside so many failures after other tests, leave no room for luck."""
+        others = self._hood.original_tally(self._test).passed
+        needed = next(n for n in range(1, 200) if comb(after.n + n, after.n) >= 1 / LUCK)
+        return max(1, needed - others)
 
     def _not_proven(self, after: Tally, clean: Tally) -> None:
         # The search was led astray by a test that fails by itself now and then.
@@ -285,8 +306,8 @@ def _always_failed(alone: Tally, original: Tally) -> bool:
 
 def _trials_for(after: Tally) -> int:
     """Runs per question so that a sometimes-failing victim shows with high probability."""
-    share = max(0.2, after.failed / after.n)
-    return min(8, max(2, round(3.0 / share)))
+    share = min(0.9, max(0.1, failure_rate(after.failed, after.n).low))
+    return min(MOST_TRIALS, max(3, ceil(log(0.01) / log(1 - share))))
 
 
 def _blames(minimal: Order, after: Tally, clean: Tally) -> str:

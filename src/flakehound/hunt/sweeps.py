@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import count, islice
 
-from flakehound.core.history import History
+from flakehound.core.history import History, chain
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.hunt.neighbourhood import Neighbourhood
@@ -88,7 +88,7 @@ class Sweeps:
     def _originals(self, most: int) -> Iterator[RunPlan]:
         for number in range(most):
             order = self._hood().original_order
-            if self._history.runs_of(order) <= number:
+            if self._original_runs(order) <= number:
                 yield RunPlan(
                     order=order,
                     why="original order",
@@ -96,15 +96,28 @@ class Sweeps:
                     isolation=self._options.isolation,
                 )
 
+    def _original_runs(self, order: Order) -> int:
+        """Runs in the original order, the reference among them; those with another hash seed count apart."""
+        made = self._history.runs_of(order, self._options.isolation)
+        if self._options.isolation is Isolation.FORK:
+            made += min(1, self._history.runs_of(order, Isolation.SPAWN))
+        return made
+
     def _hash_seeds(self) -> Iterator[RunPlan]:
         """The original order in new interpreters: only they can have another hash seed."""
-        for number in range(HASH_SEED_RUNS):
+        tried = {record.hash_seed for record in self._history.records if record.isolation is Isolation.SPAWN}
+        seeds = (
+            (self._options.seed * 7919 + number * 104729 + 1) % 4294967295 for number in range(HASH_SEED_RUNS)
+        )
+        for hash_seed in seeds:
+            if hash_seed in tried:
+                continue
             yield RunPlan(
                 order=self._hood().original_order,
                 why="original order, another hash seed",
                 setting=Setting.ORIGINAL,
                 isolation=Isolation.SPAWN,
-                hash_seed=(self._options.seed * 7919 + number * 104729 + 1) % 4294967295,
+                hash_seed=hash_seed,
             )
 
     def _alone(self, setting: Setting) -> Iterator[RunPlan]:
@@ -141,9 +154,13 @@ class Sweeps:
     def _orders(self) -> Iterator[RunPlan]:
         """Reversed first, then neighbours within classes, files, and the whole suite, then plain shuffles."""
         most = self._options.shuffles
-        for number, order in enumerate(self._distinct_orders()):
-            if most is not None and number >= most:
+        named: set[int] = set()
+        for order in self._various_orders():
+            if chain(order) in named or order == self._hood().original_order:
+                continue
+            if most is not None and len(named) >= most:
                 return
+            named.add(chain(order))
             if self._history.runs_of(order) == 0:
                 yield RunPlan(
                     order=order,
@@ -152,7 +169,7 @@ class Sweeps:
                     isolation=self._options.isolation,
                 )
 
-    def _distinct_orders(self) -> Iterator[Order]:
+    def _various_orders(self) -> Iterator[Order]:
         suite, seed = self._history.suite, self._options.seed
         yield reversed_order(self._hood().original_order)
         random_ones = shuffles(self._hood().original_order, seed)
@@ -169,7 +186,8 @@ class Sweeps:
                 yield next(random_ones)
         if len(suite.tests) <= ENOUGH_SHUFFLES * 5:
             yield from each_first(self._hood().original_order)
-        yield from random_ones if self._options.endless else islice(random_ones, ENOUGH_SHUFFLES)
+        unlimited = self._options.endless or self._options.shuffles is not None
+        yield from random_ones if unlimited else islice(random_ones, ENOUGH_SHUFFLES)
 
     @staticmethod
     def _in_turn(*sources: Iterator[Order]) -> Iterator[Order]:

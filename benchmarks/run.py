@@ -1,0 +1,135 @@
+"""Run the benchmarks, all or the named ones, and write RESULTS.md.
+
+usage: PYTHONPATH=src python benchmarks/run.py [NAME ...] [--repeats N] [--output FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from running import own_environment
+from side_by_side import Row, table
+
+HERE = Path(__file__).resolve().parent
+# In this order in RESULTS.md; the value is the heading.
+BENCHMARKS = {
+    "rerun_one": "N isolated reruns of one test",
+    "rerun_suite": "N runs of a whole suite",
+    "pairwise": "All pairs with ten victims",
+    "polluter": "The polluter of a given victim",
+    "overhead": "Cost beyond the tests themselves",
+    "scale": "A suite of 20,000 tests",
+    "plugin_cost": "Installed but not asked for",
+    "subjects": "Real suites with known flaky tests",
+}
+WITHOUT_TURNS = ("scale", "subjects")  # `--repeats` of the others would only repeat the whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one benchmark gave."""
+
+    name: str
+    rows: Sequence[Row]
+    notes: Sequence[str]
+    took_s: float
+    problem: str = ""  # its last words when it failed
+
+
+def run_benchmark(name: str, repeats: int | None) -> Outcome:
+    command = [sys.executable, str(HERE / f"{name}.py")]
+    if repeats is not None and name not in WITHOUT_TURNS:
+        command += ["--repeats", str(repeats)]
+    print(f"== {name}", flush=True)
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder) / "rows.json"
+        done = subprocess.run(
+            [*command, "--json", str(answer)],
+            env=own_environment({}),
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        took_s = time.perf_counter() - began
+        if done.returncode or not answer.exists():
+            print(done.stderr, file=sys.stderr)
+            return Outcome(name=name, rows=(), notes=(), took_s=took_s, problem=done.stderr.strip()[-600:])
+        told = json.loads(answer.read_text())
+    return Outcome(name=name, rows=[Row(**row) for row in told["rows"]], notes=told["notes"], took_s=took_s)
+
+
+def report(outcomes: Sequence[Outcome], command: str) -> str:
+    """RESULTS.md."""
+    lines = [
+        "# Benchmark results",
+        "",
+        f"Made by `{command}` on {time.strftime('%Y-%m-%d', time.gmtime())}.",
+        "",
+        *machine_facts(),
+        "",
+        "Both sides run in turns within one run; a figure is the median, the range of all turns in brackets.",
+        "A ratio is taken turn by turn. What each job is exactly stands in the docstring of its script.",
+    ]
+    for outcome in outcomes:
+        lines += ["", f"## {BENCHMARKS[outcome.name]} (`{outcome.name}.py`, {outcome.took_s:.0f} s)", ""]
+        if outcome.problem:
+            lines += ["**Could not be measured:**", "", "```", outcome.problem, "```"]
+            continue
+        lines.append(table(outcome.rows))
+        lines += ["", *(f"- {note}" for note in outcome.notes)] if outcome.notes else []
+    return "\n".join(lines) + "\n"
+
+
+def machine_facts() -> list[str]:
+    load = os.getloadavg()
+    return [
+        f"- {os.cpu_count()} cores ({processor()}), {platform.system()} {platform.release()}",
+        f"- Python {platform.python_version()}, pytest {pytest.__version__}",
+        f"- load average at the end: {load[0]:.1f} {load[1]:.1f} {load[2]:.1f} (1, 5, 15 minutes; ours included)",
+    ]
+
+
+def processor() -> str:
+    """The processor's name as Linux tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine()
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument("--repeats", type=int, help="turns (default: each benchmark's own)")
+    parser.add_argument("--output", type=Path, default=HERE / "RESULTS.md", help="default %(default)s")
+    chosen = parser.parse_args()
+    unknown = sorted(set(chosen.names) - set(BENCHMARKS))
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    outcomes = []
+    for name in chosen.names or BENCHMARKS:
+        outcomes.append(run_benchmark(name, chosen.repeats))
+        # After each: hours of measuring must not hang on the last script.
+        chosen.output.write_text(report(outcomes, shlex.join(["python", "benchmarks/run.py", *sys.argv[1:]])))
+    print(f"written: {chosen.output}")
+    return 1 if any(outcome.problem for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

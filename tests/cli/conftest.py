@@ -1,0 +1,45 @@
+"""Projects that several tests read and none changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from cli_projects import QUICK, SHOP, STEADY, Said, flakehound_in, write_project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HuntedProject:
+    """A project, and what one hunt of it said."""
+
+    folder: Path
+    said: Said
+    json_file: Path
+
+    @property
+    def store(self) -> Path:
+        """Where its runs are kept."""
+        return self.folder / ".flakehound" / "flakehound.db"
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> HuntedProject:
+    """A suite with one test of each kind, hunted once."""
+    folder = write_project(tmp_path_factory.mktemp("shop"), SHOP)
+    said = flakehound_in(folder, "hunt", *QUICK, "--json", "report.json")
+    return HuntedProject(folder=folder, said=said, json_file=folder / "report.json")
+
+
+@pytest.fixture(scope="session")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> HuntedProject:
+    """A suite without a fault, hunted once and quietly."""
+    folder = write_project(tmp_path_factory.mktemp("calm"), STEADY)
+    said = flakehound_in(folder, "hunt", *QUICK, "--quiet", "--json", "report.json")
+    return HuntedProject(folder=folder, said=said, json_file=folder / "report.json")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A fresh suite without a fault."""
+    return write_project(tmp_path / "project", STEADY)

@@ -1,0 +1,52 @@
+"""Virtual environments with other Pythons and other packages, made once and kept."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CACHE = Path.home() / ".cache" / "flakehound-tests"
+_PYENV = Path.home() / ".pyenv" / "versions"
+
+
+def python_with(*packages: str, version: str | None = None) -> str:
+    """An interpreter that has just these packages; skips the test where there is none to be had.
+
+    `version` is one such as "3.8"; None means the Python that runs this.
+    """
+    base = sys.executable if version is None else _interpreter(version)
+    label = "-".join([version or f"{sys.version_info[0]}.{sys.version_info[1]}", *packages])
+    folder = CACHE / re.sub(r"[^\w.=-]", "_", label)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_name(folder.name + ".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several workers may want it at once
+        if not (folder / "ready").exists():
+            _make(base, folder, packages)
+    return str(folder / "bin" / "python")
+
+
+def _interpreter(version: str) -> str:
+    pyenv = sorted(_PYENV.glob(f"{version}.*/bin/python"))
+    found = str(pyenv[-1]) if pyenv else shutil.which(f"python{version}")
+    if found is None:
+        pytest.skip(f"Python {version} is not on this machine")
+    return found
+
+
+def _make(base: str, folder: Path, packages: tuple[str, ...]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    for command in ([base, "-m", "venv", str(folder)], [*pip, *packages]):
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        if done.returncode:
+            shutil.rmtree(folder, ignore_errors=True)
+            pytest.skip(f"no environment with {', '.join(packages)}: {done.stderr.strip()[-300:]}")
+    (folder / "ready").touch()

@@ -1,0 +1,329 @@
+"""One test's case, step by step: what an inquiry wants, what it concludes, and what that costs."""
+
+from __future__ import annotations
+
+from math import log2
+
+import pytest
+from simulator import TEST_S, Simulator, fails_after, fails_after_all, suite_of, test_id
+
+from flakehound.core.history import History, Tally
+from flakehound.core.outcomes import Outcome
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.records import Failure, RunRecord
+from flakehound.core.verdicts import Kind
+from flakehound.hunt.agenda import Agenda
+from flakehound.hunt.asking import Asker, Need
+from flakehound.hunt.findings import Finding
+from flakehound.hunt.inquiry import Inquiry
+from flakehound.hunt.judgement import judge
+from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.options import HuntOptions
+
+A, B, C, D = (test_id(name) for name in "abcd")
+SUITE = suite_of("a", "b", "c", "d")
+
+
+def a_run(order, letters, **changes):
+    usual = {
+        "order": tuple(order),
+        "outcomes": tuple(Outcome(letter) for letter in letters),
+        "durations_s": (0.01,) * len(order),
+        "setting": Setting.PROBE,
+        "isolation": Isolation.FORK,
+        "why": "",
+    }
+    return RunRecord(**(usual | changes))
+
+
+def an_original(letters, **changes):
+    return a_run(SUITE.order, letters, setting=Setting.ORIGINAL, **changes)
+
+
+def history_of(*records):
+    return History(SUITE, records)
+
+
+def inquiry_about(test, history, **changes):
+    usual = {"isolation": Isolation.FORK, "known": ()}
+    return Inquiry(test, history, Neighbourhood(history), **(usual | changes)).pursue()
+
+
+def orders_of(plans):
+    return [plan.order for plan in plans]
+
+
+# Asking
+
+
+def test_an_answer_at_hand_is_given_at_once():
+    asker = Asker(history=history_of(a_run([A, B], "PF")))
+
+    assert asker.last_of((A, B), why="") == Tally(n=1, failed=1)
+
+
+def test_a_missing_answer_becomes_as_many_plans_as_are_missing():
+    asker = Asker(history=history_of(a_run([A, B], "PF")), isolation=Isolation.SPAWN)
+
+    with pytest.raises(Need) as need:
+        asker.last_of((A, B), times=3, why="what does b do?")
+
+    assert orders_of(need.value.plans) == [(A, B)] * 2
+    assert {plan.isolation for plan in need.value.plans} == {Isolation.SPAWN}
+    assert {plan.why for plan in need.value.plans} == {"what does b do?"}
+
+
+def test_what_is_missing_of_several_questions_is_asked_for_at_once():
+    asker = Asker(history=history_of(a_run([A, B], "PF")))
+
+    with pytest.raises(Need) as need:
+        asker.each_last_of([(A, B), (C, B), (D, B)], why="")
+
+    assert orders_of(need.value.plans) == [(C, B), (D, B)]
+
+
+def test_a_question_about_a_single_test_is_a_run_alone_and_any_other_a_probe():
+    asker = Asker(history=history_of())
+
+    for order, setting in (((A,), Setting.ALONE), ((B, A), Setting.PROBE)):
+        with pytest.raises(Need) as need:
+            asker.last_of(order, why="")
+        assert need.value.plans[0].setting is setting
+
+
+def test_undisturbed_answers_are_asked_for_where_only_disturbed_ones_are_known():
+    asker = Asker(history=history_of(a_run([A], "F", disturbed=True)))
+
+    with pytest.raises(Need) as need:
+        asker.last_of((A,), why="", undisturbed=True)
+
+    assert need.value.plans[0].undisturbed
+
+
+def test_a_test_that_never_answers_is_not_asked_for_ever():
+    history = history_of()
+    asker = Asker(history=history)
+
+    for _attempt in range(30):
+        try:
+            answer = asker.last_of((A, B), times=3, why="")
+            break
+        except Need as need:
+            for plan in need.plans:
+                history.add(a_run(plan.order, "PS"))
+
+    assert answer == Tally()
+
+
+# Wanting
+
+
+def test_a_single_failure_in_another_order_first_wants_clean_runs():
+    history = history_of(an_original("PPPP"), a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED))
+
+    finding = inquiry_about(B, history)
+
+    assert finding.kind is Kind.UNRESOLVED
+    assert orders_of(finding.wanted) == [SUITE.order] * 2
+    assert {plan.setting for plan in finding.wanted} == {Setting.ORIGINAL}
+
+
+def test_then_it_wants_runs_alone():
+    history = history_of(*[an_original("PPPP")] * 3, a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED))
+
+    finding = inquiry_about(B, history)
+
+    assert orders_of(finding.wanted) == [(B,)] * 3
+
+
+def test_then_it_wants_to_see_the_failure_again():
+    history = history_of(
+        *[an_original("PPPP")] * 3, *[a_run([B], "P")] * 3, a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED)
+    )
+
+    finding = inquiry_about(B, history)
+
+    assert set(orders_of(finding.wanted)) == {(D, C, B)}
+
+
+def test_then_it_looks_for_the_polluter_with_the_neighbour_first():
+    history = history_of(
+        *[an_original("PPPP")] * 3,
+        *[a_run([B], "P")] * 3,
+        *[a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED)] * 3,
+    )
+
+    finding = inquiry_about(B, history)
+
+    assert finding.kind is Kind.VICTIM
+    assert finding.polluters == []
+    assert orders_of(finding.wanted)[0] == (C, B)
+
+
+def test_a_polluter_known_from_another_case_is_tried_before_halving():
+    prefix = (A, C, D)
+    history = history_of(
+        *[an_original("PPPP")] * 3,
+        *[a_run([B], "P")] * 3,
+        *[a_run([*prefix, B], "PPPF")] * 3,
+        a_run([D, B], "PP"),
+    )
+
+    finding = inquiry_about(B, history, known=[A])
+
+    assert orders_of(finding.wanted)[0] == (A, B)
+
+
+def test_it_concludes_when_the_shortest_order_is_confirmed():
+    history = history_of(*[an_original("PPPP")] * 3, *[a_run([B], "P")] * 5, *[a_run([C, B], "PF")] * 5)
+
+    finding = inquiry_about(B, history)
+
+    assert (finding.kind, finding.polluters, finding.wanted) == (Kind.VICTIM, [C], [])
+    assert finding.minimal_order == (C, B)
+    assert finding.replay is not None
+    assert (finding.replay.failed, finding.replay.runs) == (5, 5)
+
+
+def test_a_proven_case_wants_nothing_more():
+    history = history_of(*[an_original("PPPP")] * 3, *[a_run([B], "P")] * 5, *[a_run([C, B], "PF")] * 5)
+    agenda = Agenda(history, HuntOptions(seed=1), lambda: 10.0)
+
+    assert agenda.urgent() == []
+
+
+def test_two_failures_in_the_original_order_and_one_alone_suffice_to_call_a_test_failing():
+    history = history_of(*[an_original("PFPP")] * 3, a_run([B], "F"))
+
+    finding = inquiry_about(B, history)
+
+    assert finding.kind in (Kind.FAILING, Kind.UNRESOLVED)
+    assert judge(history, [finding])[1].kind is Kind.FAILING
+
+
+def test_the_same_plan_wanted_by_two_suspects_is_made_once():
+    history = history_of(a_run([D, C, B, A], "PPFF", setting=Setting.SHUFFLED))
+    agenda = Agenda(history, HuntOptions(seed=1), lambda: 10.0)
+
+    originals = [plan for plan in agenda.urgent() if plan.setting is Setting.ORIGINAL]
+
+    assert len(originals) == 3
+
+
+def test_what_was_found_survives_a_killed_hunt():
+    records = [*[an_original("PPPP")] * 3, *[a_run([B], "P")] * 5, *[a_run([C, B], "PF")] * 5]
+    options = HuntOptions(seed=1)
+
+    before, after = (Agenda(history_of(*records), options, lambda: 0.0).conclude() for _hunt in range(2))
+
+    assert before == after
+    assert before[0].polluters == [C]
+
+
+# What a search costs
+
+
+def searched(size, *, test_s=TEST_S, behaviour=fails_after, culprits=1, eager=True):
+    """The finding about one victim after an eager search, and the plans it started."""
+    names = [f"n{number}" for number in range(size)]
+    victim = test_id(names[size // 3])
+    guilty = [test_id(names[(size * 5) // 7 + step]) for step in range(culprits)]
+    simulator = Simulator(
+        suite_of(*names), {victim: behaviour(*guilty)}, test_s=dict.fromkeys(map(test_id, names), test_s)
+    )
+    history = History(simulator.suite)
+    others = tuple(test for test in simulator.suite.order if test != victim)
+    first = [RunPlan(order=order, why="", setting=Setting.PROBE) for order in ((victim,), (*others, victim))]
+    wanted = first
+    while wanted and len(simulator.started) < 40 * size:
+        for plan in wanted:
+            for record in simulator.run(plan):
+                history.add(record)
+        finding = inquiry_about(victim, history, eager=eager)
+        wanted = finding.wanted
+    return finding, guilty, [plan for plan, _ in simulator.started]
+
+
+@pytest.mark.parametrize("size", [16, 64, 256])
+def test_one_polluter_is_found_in_two_runs_per_halving_and_a_dozen_to_prove_it(size):
+    finding, guilty, started = searched(size)
+
+    assert finding.polluters == guilty
+    assert len(started) <= 2 * log2(size) + 16
+
+
+def test_the_search_itself_costs_at_most_two_runs_per_halving_and_a_few_guesses():
+    _finding, _guilty, started = searched(256)
+
+    probes = [plan for plan in started if plan.why.startswith("which earlier tests")]
+    assert len(probes) <= 2 * log2(256) + 4
+
+
+def test_joint_polluters_among_256_tests_are_found_in_few_runs():
+    finding, guilty, started = searched(256, behaviour=fails_after_all, culprits=2)
+
+    assert sorted(finding.polluters) == sorted(guilty)
+    assert len(started) <= 150
+
+
+def test_an_eager_search_proves_the_polluter_of_dear_tests_too():
+    finding, guilty, _started = searched(16, test_s=0.4)
+
+    assert finding.kind is Kind.VICTIM
+    assert finding.polluters == guilty
+
+
+# Judging
+
+
+def test_a_test_that_never_failed_is_steady_with_its_count():
+    history = history_of(*[an_original("PPPP")] * 3)
+
+    verdicts = judge(history, [])
+
+    assert [verdict.id for verdict in verdicts] == list(SUITE.order)
+    assert {verdict.kind for verdict in verdicts} == {Kind.STEADY}
+    assert verdicts[0].evidence == ("passed 3 of 3 runs",)
+
+
+def test_probes_and_repetitions_are_not_in_the_failure_rate():
+    history = history_of(*[an_original("PPPP")] * 3, a_run([B, A], "PF"), a_run([A, A], "PF"))
+
+    verdict = judge(history, [Finding(test=A)])[0]
+
+    assert verdict.rate.mean == 0.0
+    assert verdict.tallies[Setting.PROBE].failed == 1
+    assert verdict.tallies[Setting.REPEATED].failed == 1
+
+
+def test_an_unfinished_case_that_only_ever_failed_is_called_failing():
+    history = history_of(*[an_original("FPPP")] * 3)
+
+    verdict = judge(history, [Finding(test=A)])[0]
+
+    assert verdict.kind is Kind.FAILING
+    assert verdict.evidence == ("failed all of 3 runs",)
+
+
+def test_an_unfinished_case_is_unresolved_and_says_so():
+    history = history_of(an_original("FPPP"), an_original("PPPP"))
+
+    verdict = judge(history, [Finding(test=A)])[0]
+
+    assert verdict.kind is Kind.UNRESOLVED
+    assert verdict.evidence[0].startswith("failed 1 of 2 runs")
+
+
+def test_failures_are_grouped_by_signature_the_most_frequent_first():
+    def failure(message):
+        return {0: Failure(phase="call", exception="E", message=message, where="", text="")}
+
+    history = history_of(
+        a_run([A], "F", failures=failure("one")),
+        a_run([A], "F", failures=failure("two at 0x11")),
+        a_run([A], "F", failures=failure("two at 0x22")),
+    )
+
+    verdict = judge(history, [Finding(test=A)])[0]
+
+    assert list(verdict.signatures.values()) == [2, 1]

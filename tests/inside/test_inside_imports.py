@@ -1,0 +1,91 @@
+"""What our presence brings into the user's process: nothing heavy, and nothing at all until asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import flakehound
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.engine.forkserver import ForkServer
+from flakehound.engine.launch import Target
+from flakehound.engine.limits import Limits
+from flakehound.engine.spawn import Spawner
+
+SOURCES = Path(flakehound.__file__).parents[1]
+HEAVY = {"numpy", "sklearn", "rich", "click", "sqlite3", "coverage", "psutil", "jinja2", "radon", "flakehound"}
+RECORDER = """
+import json, sys
+def test_modules():
+    with open("modules.json", "w") as file:
+        json.dump(sorted(sys.modules), file)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "project" / "test_it.py").write_text(RECORDER)
+    return tmp_path / "project"
+
+
+def modules_seen(project: Path) -> set[str]:
+    return set(json.loads((project / "modules.json").read_text()))
+
+
+def plain_modules(project: Path, *arguments: str, **env: str) -> set[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", *arguments]
+    subprocess.run(command, cwd=project, env={**os.environ, **env}, check=True, capture_output=True)
+    return modules_seen(project)
+
+
+def plan(isolation: Isolation) -> RunPlan:
+    return RunPlan(order=("test_it.py::test_modules",), why="a test", setting=Setting.PROBE, isolation=isolation)
+
+
+def forked_modules(project: Path, folder: Path) -> set[str]:
+    server = ForkServer(Target(python=sys.executable, cwd=project), folder, slots=1, hash_seed=0)
+    server.wait_until_collected()
+    server.slots[0].run(plan(Isolation.FORK), Limits(), ())
+    server.close()
+    return modules_seen(project)
+
+
+def spawned_modules(project: Path, folder: Path) -> set[str]:
+    Spawner(Target(python=sys.executable, cwd=project), folder).run(plan(Isolation.SPAWN), Limits(), ())
+    return modules_seen(project)
+
+
+@pytest.mark.parametrize("run", [forked_modules, spawned_modules])
+def test_a_hunted_run_imports_only_our_inside_and_the_standard_library(project, tmp_path, run):
+    plain = plain_modules(project)
+
+    added = {name.partition(".")[0] for name in run(project, tmp_path / "ours") - plain}
+
+    assert not added & HEAVY
+    assert added - set(sys.stdlib_module_names) <= {"flakehound_inside"}
+
+
+def test_an_installed_plugin_that_is_not_asked_imports_two_modules(project):
+    told = tomllib.loads((SOURCES.parent / "pyproject.toml").read_text())
+    (plugin,) = told["project"]["entry-points"]["pytest11"].values()
+
+    seen = plain_modules(project, "-p", plugin, PYTHONPATH=str(SOURCES))
+
+    assert {name for name in seen if name.startswith("flakehound")} == {"flakehound_inside", plugin}
+    assert not seen & HEAVY
+
+
+def test_every_inside_module_compiles_as_python_3_8():
+    import ast
+
+    for path in (SOURCES / "flakehound_inside").glob("*.py"):
+        ast.parse(path.read_text(), filename=str(path), feature_version=(3, 8))
