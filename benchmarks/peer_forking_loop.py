@@ -2,8 +2,7 @@
 
 Written anew after the scheme of the published plugin pytest-cannier (victim mode), and kinder to it: the
 published one starts a new pytest session for each victim and goes through all of pytest's hooks and its
-terminal reporter; this one collects once for all and calls `runtestprotocol` itself, which saves about 1 ms a
-pair.
+terminal reporter; this one collects once for all and calls `runtestprotocol` itself.
 
 usage: pytest -p peer_forking_loop     PEER_VICTIMS: file of victim ids, PEER_RESULT: file for the answer
 """

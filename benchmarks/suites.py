@@ -22,6 +22,8 @@ class PlantedPair:
     polluter: str
     victim: str
     cleaner_after: int | None = None  # places in the original order; None: nothing undoes it
+    polluter_place: int = 0  # in the original order
+    victim_place: int = 0
 
 
 def small_suite(folder: Path) -> str:
@@ -94,8 +96,14 @@ def victims_suite(
             lines += ["", f"def test_{number:04}():", *roles.bodies.get(number, ["    assert True"])]
         _write(folder / f"test_part_{file}.py", "\n".join(lines) + "\n")
     return [
-        PlantedPair(polluter=_id(p, tests), victim=_id(v, tests), cleaner_after=after)
-        for p, v, after in roles.pairs
+        PlantedPair(
+            polluter=_id(polluter, tests),
+            victim=_id(victim, tests),
+            cleaner_after=after,
+            polluter_place=polluter,
+            victim_place=victim,
+        )
+        for polluter, victim, after in roles.pairs
     ]
 
 

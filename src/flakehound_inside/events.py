@@ -35,8 +35,11 @@ class EventLog:
         self._fd = real.open(self._path, _FLAGS, 0o600)
         if self._fd < _FIRST_FREE and fcntl is not None:
             # A test closed the standard streams; what it prints must not end up here.
-            low, self._fd = self._fd, real.control(self._fd, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
-            real.close(low)
+            low, self._fd = self._fd, -1
+            try:
+                self._fd = real.control(low, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
+            finally:
+                real.close(low)
         status = real.fstat(self._fd)
         self._identity = (status.st_dev, status.st_ino)
 

@@ -11,18 +11,19 @@ import sys
 from flakehound_inside.real import real
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_NAMED_FIRST = frozenset(
-    (
-        "os.remove",
-        "os.rename",
-        "os.mkdir",
-        "os.rmdir",
-        "os.truncate",
-        "os.symlink",
-        "shutil.rmtree",
-        "sqlite3.connect",
-    )
-)
+# Event -> where its arguments name a path, and the folder's descriptor that the path starts from.
+_MAKING = {
+    "os.mkdir": ((0, 2),),
+    "os.symlink": ((1, 2),),
+    "os.link": ((1, 3),),
+    "os.truncate": ((0, None),),
+}
+_TAKING = {
+    "os.remove": ((0, 1),),
+    "os.rmdir": ((0, 1),),
+    "os.rename": ((0, 2), (1, 3)),
+    "shutil.rmtree": ((0, 1),),
+}
 _PASSED_OVER = (
     "/__pycache__",
     "/.pytest_cache",
@@ -39,7 +40,7 @@ class WriteWatch:
 
     def __init__(self, folder, ours):
         self._folder = folder
-        self._log = os.open(os.path.join(folder, "writes"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._notes = os.path.join(folder, "writes")
         self._ours = os.path.realpath(ours) + os.sep
         self._seen = set()
         self._busy = False
@@ -50,26 +51,26 @@ class WriteWatch:
         sys.addaudithook(self._hear)
 
     def _hear(self, event, arguments):
-        if event == "open":
-            path, mode, flags = arguments
-            if not _is_writing(mode, flags):
-                return
-        elif event in _NAMED_FIRST:
-            path = arguments[0]
-        else:
+        if event != "open" and event != "sqlite3.connect" and event not in _MAKING and event not in _TAKING:
             return
-        if not self._busy and isinstance(path, (str, bytes, os.PathLike)):
-            self._busy = True
-            try:
-                self._note(os.path.abspath(os.fsdecode(path)))
-            except (OSError, ValueError):
-                pass
-            finally:
-                self._busy = False
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            for path, last in _paths_of(event, arguments):
+                self._note(path, makes=last and event not in ("os.remove", "os.rmdir", "shutil.rmtree"))
+        except (OSError, ValueError):
+            pass
+        finally:
+            self._busy = False
 
-    def _note(self, path):
-        if path in self._seen or path.startswith(("/dev/", "/proc/")):
+    def _note(self, path, makes):
+        if makes and os.path.islink(path):
+            path = os.path.realpath(path)
+        if path in self._seen or path.startswith(("/dev/", "/proc/", "/sys/")):
             return
+        if not makes and not os.path.lexists(path):
+            return  # nothing is taken away
         self._seen.add(path)
         if os.path.realpath(path).startswith(self._ours) or any(part in path for part in _PASSED_OVER):
             return
@@ -79,8 +80,55 @@ class WriteWatch:
             shutil.copy2(path, saved)
         elif os.path.isdir(path):
             saved = "folder"
-        line = real.dumps([self.phase, saved, path]) + "\n"
-        real.write(self._log, line.encode("utf-8", "backslashreplace"))
+        elif os.path.lexists(path):
+            return  # a pipe or a socket: it can be neither kept nor put back
+        self._write(real.dumps([self.phase, saved, path]) + "\n")
+
+    def _write(self, line):
+        # Opened each time: a kept descriptor may be closed by a test, and its number be another file's by now.
+        log = real.open(self._notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            real.write(log, line.encode("utf-8", "backslashreplace"))
+        finally:
+            real.close(log)
+
+
+def _paths_of(event, arguments):
+    """The full paths that an event writes to; True beside the last, which the others make way for."""
+    if event == "open":
+        path, mode, flags = arguments
+        if _is_writing(mode, flags) and _is_path(path):
+            yield os.path.abspath(os.fsdecode(path)), True
+    elif event == "sqlite3.connect":
+        path = _database_file(arguments[0]) if _is_path(arguments[0]) else ""
+        if path:
+            yield os.path.abspath(path), True
+    else:
+        places = _MAKING.get(event) or _TAKING[event]
+        for number, (place, start) in enumerate(places, 1):
+            if _is_path(arguments[place]):
+                folder = arguments[start] if start is not None and start < len(arguments) else None
+                yield _full(os.fsdecode(arguments[place]), folder), number == len(places)
+
+
+def _is_path(path):
+    return isinstance(path, (str, bytes, os.PathLike))
+
+
+def _full(path, folder):
+    if isinstance(folder, int) and folder >= 0:
+        path = os.path.join(real.readlink("/proc/self/fd/%d" % folder), path)
+    return os.path.abspath(path)
+
+
+def _database_file(name):
+    """The file of an SQLite database; empty for one in memory."""
+    name = os.fsdecode(name)
+    if name.startswith("file:"):
+        name, _mark, options = name[len("file:") :].partition("?")
+        if "mode=memory" in options or "mode=ro" in options:
+            return ""
+    return "" if name == ":memory:" else name
 
 
 def _is_writing(mode, flags):

@@ -173,6 +173,9 @@ MEDDLING = {
         def test_limits_file_size():
             import resource
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+        def test_limits_file_size_for_good():
+            import resource
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         def test_limits_files():
             import resource
             resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))

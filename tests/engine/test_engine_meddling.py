@@ -117,6 +117,16 @@ def test_a_test_that_returns_in_two_processes_runs_what_follows_once(sample, run
     assert counted.read_text() == "x"
 
 
+@pytest.mark.parametrize("run", ["fork", "spawn"])
+def test_results_that_cannot_be_written_are_missed(sample, run):
+    record = getattr(sample, run)(named("before"), named("limits_file_size_for_good"), named("after"))
+    following = sample.fork(named("before"), named("after"))
+
+    assert record.outcomes == (PASSED, CRASHED, Outcome.NOT_RUN)
+    assert "results could not be written" in record.failures[1].exception
+    assert following.outcomes == (PASSED, PASSED)
+
+
 def test_events_are_never_written_into_a_file_of_the_test(sample):
     record = sample.fork(named("reuses_numbers"), named("own_files_stay_clean"))
 

@@ -78,7 +78,7 @@ def _segments(events: bytes) -> tuple[Segment, dict[int, Segment]]:
     for line in lines:
         sort, _space, rest = line.partition(" ")
         # A full disk cuts lines in the middle, and some tests write to every descriptor they find.
-        with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):
+        with contextlib.suppress(ValueError, KeyError, TypeError, IndexError, AttributeError):
             if sort == "B":
                 number = int(rest)
                 current = branches[number] = Segment()

@@ -29,6 +29,9 @@ class Snapshot:
     absent: set[str] = field(default_factory=set)
     stamps: dict[str, Stamp | None] = field(default_factory=dict)
 
+    def __contains__(self, path: str) -> bool:
+        return path in self.saved or path in self.absent
+
     def put_back(self) -> None:
         """Make every path what it was."""
         for path, copy in self.saved.items():
@@ -37,7 +40,7 @@ class Snapshot:
             elif stamp_of(path) != self.stamps.get(path):
                 with contextlib.suppress(OSError):
                     os.makedirs(os.path.dirname(path), exist_ok=True)
-                    shutil.copy2(copy, path)
+                    _restore(copy, path)
         for path in sorted(self.absent, key=len, reverse=True):
             remove(path)
 
@@ -63,13 +66,14 @@ class FileGuard:
     """The lasting files of one suite: as they were at first, and as collection leaves them."""
 
     def __init__(self, root: Path, folder: Path) -> None:
-        self._root = root
+        self._root = Path(os.path.realpath(root))
         self._folder = folder
         self.active = False  # the suite writes lasting files: one run at a time, files put back before each
         self.written: list[str] = []
         self.at_collection: list[str] = []  # written while modules were imported
-        self._tree = dict(_files(root))
-        self._guards_tree = len(self._tree) <= MOST_FILES and sum(s[0] for s in self._tree.values()) <= MOST_BYTES
+        self._tree = dict(_entries(self._root))  # by path below the root; None for a folder
+        size = sum(stamp[0] for stamp in self._tree.values() if stamp is not None)
+        self._guards_tree = len(self._tree) <= MOST_FILES and size <= MOST_BYTES
         self._pristine = Snapshot()
         self._collected: Snapshot | None = None
         self._temporary: Path | None = None  # where the collected session puts its temporary files
@@ -78,7 +82,9 @@ class FileGuard:
             self._copy_tree()
 
     def _copy_tree(self) -> None:
-        for path in self._tree:
+        for path, stamp in self._tree.items():
+            if stamp is None:
+                continue
             copy = self._folder / "tree" / path
             copy.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(OSError):
@@ -87,36 +93,58 @@ class FileGuard:
     def learn(self, notes: Path) -> None:
         """Take in what the watched run wrote, in the tree and elsewhere."""
         for phase, saved, path in _read_notes(notes):
-            self.written.append(path)
-            if phase == "collection":
+            below_root = os.path.relpath(path, self._root)
+            if self._is_known(below_root):
+                if not self._is_unchanged(below_root):
+                    self._learn_from_tree(below_root)
+            elif not _is_as_saved(path, saved):
+                self._learn_from_note(path, saved)
+            if phase == "collection" and path in self._pristine:
                 self.at_collection.append(path)
-            if saved == "folder":
-                self._pristine.saved[path] = None
-            elif saved:
-                self._pristine.saved[path] = Path(saved)
-                self._pristine.stamps[path] = stamp_of(saved)
-            else:
-                self._pristine.absent.add(path)
         for path in self._changed_in_tree():
             self._learn_from_tree(path)
+        self.written = [*self._pristine.saved, *self._pristine.absent]
         self.active = bool(self.written)
+
+    def _is_known(self, path: str) -> bool:
+        """Whether our own look at the tree, taken before anything ran, tells what was there."""
+        if path in self._tree or not self._guards_tree:
+            return self._guards_tree
+        if not _is_guarded(path) or (self._root / path / "pyvenv.cfg").exists():
+            return False
+        folder = os.path.dirname(path)
+        if folder in self._tree:
+            return self._tree[folder] is None  # what lies behind a link is not of the tree
+        return not folder or self._is_known(folder)
+
+    def _is_unchanged(self, path: str) -> bool:
+        full = self._root / path
+        return path in self._tree and (full.is_dir() if self._tree[path] is None else stamp_of(full) == self._tree[path])
+
+    def _learn_from_note(self, path: str, saved: str) -> None:
+        if saved == "folder":
+            self._pristine.saved[path] = None
+        elif saved:
+            self._pristine.saved[path] = Path(saved)
+            self._pristine.stamps[path] = stamp_of(saved)
+        else:
+            self._pristine.absent.add(path)
 
     def _learn_from_tree(self, path: str) -> None:
         full = str(self._root / path)
-        if full in self.written:
-            return
-        self.written.append(full)
-        if path in self._tree:
+        if path not in self._tree:
+            self._pristine.absent.add(full)
+        elif self._tree[path] is None:
+            self._pristine.saved[full] = None
+        else:
             self._pristine.saved[full] = self._folder / "tree" / path
             self._pristine.stamps[full] = self._tree[path]
-        else:
-            self._pristine.absent.add(full)
 
     def _changed_in_tree(self) -> list[str]:
         if not self._guards_tree:
             return []
-        now = dict(_files(self._root))
-        changed = [path for path, stamp in now.items() if self._tree.get(path) != stamp]
+        now = dict(_entries(self._root))
+        changed = [path for path, stamp in now.items() if path not in self._tree or self._tree[path] != stamp]
         return changed + [path for path in self._tree if path not in now]
 
     def remember_collected(self, temporary: Path) -> None:
@@ -153,10 +181,9 @@ class FileGuard:
 
     def _remove_new_in_tree(self) -> None:
         known = set(self.written)
-        for path in self._changed_in_tree():
-            full = str(self._root / path)
-            if full not in known and path not in self._tree:
-                remove(full)
+        new = [str(self._root / path) for path in self._changed_in_tree() if path not in self._tree]
+        for path in sorted(set(new) - known, key=len, reverse=True):
+            remove(path)
 
 
 def _read_notes(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -166,6 +193,19 @@ def _read_notes(path: Path) -> Iterator[tuple[str, str, str]]:
         with contextlib.suppress(ValueError):
             phase, saved, written = json.loads(line)
             yield phase, saved, written
+
+
+def _is_as_saved(path: str, saved: str) -> bool:
+    """Whether the watched run left an existing path as it found it: opened, or made where it was already."""
+    if saved == "folder":
+        return os.path.isdir(path)
+    return bool(saved) and stamp_of(path) == stamp_of(saved)
+
+
+def _restore(copy: Path, path: str) -> None:
+    if copy.is_symlink() or os.path.islink(path):
+        remove(path)
+    shutil.copy2(copy, path, follow_symlinks=False)
 
 
 def stamp_of(path: str | Path) -> Stamp | None:
@@ -187,6 +227,16 @@ def remove(path: str) -> None:
 
 
 def _files(root: Path) -> Iterator[tuple[str, Stamp]]:
+    return ((path, stamp) for path, stamp in _entries(root) if stamp is not None)
+
+
+def _is_guarded(path: str) -> bool:
+    name = os.path.basename(path)
+    return name not in (*_PASSED_OVER, "..") and not name.endswith((".pyc", ".coverage"))
+
+
+def _entries(root: Path) -> Iterator[tuple[str, Stamp | None]]:
+    """Files with their stamps and folders with None, but for caches and environments."""
     waiting = [""]
     while waiting:
         folder = waiting.pop()
@@ -196,10 +246,13 @@ def _files(root: Path) -> Iterator[tuple[str, Stamp]]:
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
+            if not _is_guarded(path):
+                continue
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _PASSED_OVER and not os.path.exists(f"{entry.path}/pyvenv.cfg"):
+                if not os.path.exists(f"{entry.path}/pyvenv.cfg"):
                     waiting.append(path)
-            elif not entry.name.endswith((".pyc", ".coverage")):
+                    yield path, None
+            else:
                 stamp = stamp_of(entry.path)
                 if stamp is not None:
                     yield path, stamp

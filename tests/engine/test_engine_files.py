@@ -1,0 +1,211 @@
+"""Suites that write lasting files: every run finds the same ones, and the project is left as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from engine_samples import HASH_SEED, Sample
+
+from flakehound.core.outcomes import Outcome
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.engine.limits import Limits
+from flakehound.engine.opening import OpenSuite, open_suite
+
+WRITING = {
+    "counter": "0\n",
+    "kept/notes": "kept\n",
+    "removed/data": "data\n",
+    "test_tree.py": """
+        import os, pathlib, shutil, subprocess
+        home = pathlib.Path.home()
+        def test_counts():
+            count = int(pathlib.Path("counter").read_text())
+            assert count == 0
+            pathlib.Path("counter").write_text(str(count + 1))
+        def test_makes():
+            os.mkdir("made")
+            pathlib.Path("made/file").write_text("")
+        def test_removes():
+            os.remove("kept/notes")
+            shutil.rmtree("removed")
+        def test_lets_a_program_write():
+            assert not os.path.exists("by_a_program")
+            subprocess.run(["touch", "by_a_program"], check=True)
+        def test_writes_at_home():
+            assert (home / "settings").read_text() == "mine"
+            (home / "settings").write_text("theirs")
+            (home / "new").mkdir()
+            (home / "new" / "file").write_text("")
+        def test_replaces_at_home():
+            assert (home / "replaced").read_text() == "mine"
+            (home / "replaced.part").write_text("theirs")
+            os.replace(home / "replaced.part", home / "replaced")
+        def test_links_at_home():
+            assert not os.path.lexists(home / "link")
+            os.symlink("settings", home / "link")
+            os.link(home / "settings", home / "hard")
+        def test_writes_only_alone():
+            if not os.path.exists("made"):
+                pathlib.Path("late").write_text("")
+        """,
+}
+
+
+def listing(*folders: Path) -> dict[str, object]:
+    return {
+        str(path): path.read_bytes() if path.is_file() else None
+        for folder in folders
+        for path in folder.rglob("*")
+        if "__pycache__" not in path.parts and ".pytest_cache" not in path.parts
+    }
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "settings").write_text("mine")
+    (folder / "replaced").write_text("mine")
+    return folder
+
+
+@contextmanager
+def opened(sample: Sample, isolation: Isolation | None = None) -> Iterator[OpenSuite]:
+    suite = open_suite(sample.target, jobs=1, isolation=isolation, hash_seed=HASH_SEED, limits=Limits())
+    try:
+        yield suite
+    finally:
+        suite.close()
+
+
+def run(suite: OpenSuite, *order: str, isolation: Isolation = Isolation.FORK):
+    """One run as the engine's loop makes it."""
+    assert suite.guard is not None
+    (suite.guard.before_spawn if isolation is Isolation.SPAWN else suite.guard.before_fork)()
+    plan = RunPlan(order=order, why="a test", setting=Setting.PROBE, isolation=isolation)
+    (record,) = suite.pool.run_now(plan, Limits())
+    return record
+
+
+def test_every_run_finds_the_files_as_they_were_and_so_does_the_user(open_sample, home):
+    sample = open_sample(WRITING, env={"HOME": str(home)})
+    before = listing(sample.root, home)
+
+    with opened(sample) as suite:
+        order = suite.suite.order
+        records = [
+            run(suite, *order),
+            run(suite, *reversed(order)),
+            *(run(suite, test) for test in order),
+            run(suite, *order, isolation=Isolation.SPAWN),
+            run(suite, *order),
+        ]
+
+    assert suite.isolation is Isolation.FORK
+    assert suite.guard is not None
+    assert suite.guard.active
+    assert any("lasting files" in note for note in suite.notes)
+    assert [(record.order, record.failures) for record in records if set(record.outcomes) != {Outcome.PASSED}] == []
+    assert listing(sample.root, home) == before
+
+
+def test_files_written_while_modules_are_imported_are_there_for_every_run_and_gone_in_the_end(open_sample, home):
+    sample = open_sample(
+        {
+            "log": "",
+            "test_it.py": """
+                import pathlib
+                home = pathlib.Path.home()
+                with open("log", "a") as log:
+                    log.write("x")
+                (home / "generated").write_text("g")
+                def test_reads():
+                    assert pathlib.Path("log").read_text() == "x"
+                    assert (home / "generated").read_text() == "g"
+                def test_spoils():
+                    pathlib.Path("log").write_text("spoiled")
+                    (home / "generated").unlink()
+                """,
+        },
+        env={"HOME": str(home)},
+    )
+    before = listing(sample.root, home)
+
+    with opened(sample) as suite:
+        reads, spoils = suite.suite.order
+        records = [
+            run(suite, reads),
+            run(suite, reads, spoils),
+            run(suite, spoils),
+            run(suite, reads),
+            run(suite, reads, isolation=Isolation.SPAWN),
+            run(suite, reads),
+        ]
+
+    assert [record.outcomes[0] for record in records] == [Outcome.PASSED] * 6
+    assert listing(sample.root, home) == before
+
+
+def test_a_suite_that_writes_temporary_files_only_is_not_slowed_down(open_sample):
+    sample = open_sample(
+        {
+            "data": "some",
+            "test_it.py": """
+                import os, pathlib, shutil, sqlite3, tempfile
+                def test_temporary(tmp_path):
+                    with tempfile.TemporaryDirectory() as folder:
+                        os.makedirs(folder + "/a/b")
+                        pathlib.Path(folder, "a", "b", "file").write_text("")
+                        os.rename(folder + "/a/b/file", folder + "/a/file")
+                    deep = tmp_path / "a" / "b"
+                    deep.mkdir(parents=True)
+                    (deep / "file").write_text("")
+                    shutil.rmtree(tmp_path / "a")
+                    with tempfile.NamedTemporaryFile("w") as file:
+                        file.write("x")
+                def test_memory():
+                    sqlite3.connect(":memory:").execute("create table a (b)")
+                    sqlite3.connect("file:shared?mode=memory", uri=True).execute("create table a (b)")
+                def test_nothing():
+                    with open(os.devnull, "w") as file:
+                        file.write("x")
+                    with open("data") as file:
+                        assert file.read() == "some"
+                """,
+        }
+    )
+
+    with opened(sample) as suite:
+        written = suite.guard.written
+
+    assert written == []
+    assert not suite.guard.active
+
+
+def test_what_is_neither_file_nor_folder_is_left_alone(open_sample, home):
+    import os
+
+    os.mkfifo(home / "pipe")
+    (home / "dangling").symlink_to("nowhere")
+    sample = open_sample(
+        {
+            "test_it.py": """
+                import os, pathlib
+                home = pathlib.Path.home()
+                def test_opens_a_pipe():
+                    os.close(os.open(home / "pipe", os.O_RDWR | os.O_NONBLOCK))
+                def test_opens_a_dangling_link():
+                    with open(home / "dangling", "w") as file: file.write("x")
+                """
+        },
+        env={"HOME": str(home)},
+    )
+
+    with opened(sample) as suite:
+        run(suite, *suite.suite.order)
+
+    assert (home / "pipe").is_fifo()
+    assert os.readlink(home / "dangling") == "nowhere"
