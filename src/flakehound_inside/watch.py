@@ -27,6 +27,7 @@ _TAKING = {
 _PASSED_OVER = (
     "/__pycache__",
     "/.pytest_cache",
+    "/pytest-cache-files-",
     "/.hypothesis",
     "/.cache/",
     "/.mypy_cache",

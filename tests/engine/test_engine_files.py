@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -112,27 +113,25 @@ def test_every_run_finds_the_files_as_they_were_and_so_does_the_user(open_sample
     assert listing(sample.root, home) == before
 
 
-def test_files_written_while_modules_are_imported_are_there_for_every_run_and_gone_in_the_end(open_sample, home):
+def test_files_written_while_modules_are_imported_are_there_for_every_run_and_gone_in_the_end(open_sample):
     sample = open_sample(
         {
             "log": "",
             "test_it.py": """
                 import pathlib
-                home = pathlib.Path.home()
                 with open("log", "a") as log:
                     log.write("x")
-                (home / "generated").write_text("g")
+                pathlib.Path("generated").write_text("g")
                 def test_reads():
                     assert pathlib.Path("log").read_text() == "x"
-                    assert (home / "generated").read_text() == "g"
+                    assert pathlib.Path("generated").read_text() == "g"
                 def test_spoils():
                     pathlib.Path("log").write_text("spoiled")
-                    (home / "generated").unlink()
+                    pathlib.Path("generated").unlink()
                 """,
-        },
-        env={"HOME": str(home)},
+        }
     )
-    before = listing(sample.root, home)
+    before = listing(sample.root)
 
     with opened(sample) as suite:
         reads, spoils = suite.suite.order
@@ -146,15 +145,16 @@ def test_files_written_while_modules_are_imported_are_there_for_every_run_and_go
         ]
 
     assert [record.outcomes[0] for record in records] == [Outcome.PASSED] * 6
-    assert listing(sample.root, home) == before
+    assert listing(sample.root) == before
 
 
-def test_a_suite_that_writes_temporary_files_only_is_not_slowed_down(open_sample):
+def test_a_suite_that_writes_temporary_files_only_is_not_slowed_down(open_sample, home):
     sample = open_sample(
         {
             "data": "some",
+            "folder/file": "",
             "test_it.py": """
-                import os, pathlib, shutil, sqlite3, tempfile
+                import contextlib, os, pathlib, shutil, sqlite3, tempfile
                 def test_temporary(tmp_path):
                     with tempfile.TemporaryDirectory() as folder:
                         os.makedirs(folder + "/a/b")
@@ -169,14 +169,23 @@ def test_a_suite_that_writes_temporary_files_only_is_not_slowed_down(open_sample
                 def test_memory():
                     sqlite3.connect(":memory:").execute("create table a (b)")
                     sqlite3.connect("file:shared?mode=memory", uri=True).execute("create table a (b)")
+                def test_existing():
+                    (pathlib.Path.home() / "known").mkdir(exist_ok=True)
+                    os.makedirs("folder", exist_ok=True)
+                    with open("data", "r+") as file:
+                        assert file.read() == "some"
+                    with contextlib.suppress(FileNotFoundError):
+                        os.remove("never there")
                 def test_nothing():
                     with open(os.devnull, "w") as file:
                         file.write("x")
                     with open("data") as file:
                         assert file.read() == "some"
                 """,
-        }
+        },
+        env={"HOME": str(home)},
     )
+    (home / "known").mkdir()
 
     with opened(sample) as suite:
         written = suite.guard.written
@@ -186,8 +195,6 @@ def test_a_suite_that_writes_temporary_files_only_is_not_slowed_down(open_sample
 
 
 def test_what_is_neither_file_nor_folder_is_left_alone(open_sample, home):
-    import os
-
     os.mkfifo(home / "pipe")
     (home / "dangling").symlink_to("nowhere")
     sample = open_sample(
@@ -209,3 +216,33 @@ def test_what_is_neither_file_nor_folder_is_left_alone(open_sample, home):
 
     assert (home / "pipe").is_fifo()
     assert os.readlink(home / "dangling") == "nowhere"
+
+
+def test_files_behind_links_and_in_environments_are_put_back_and_not_removed(open_sample, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").write_text("mine")
+    sample = open_sample(
+        {
+            "environment/pyvenv.cfg": "",
+            "environment/installed": "mine",
+            "target": "mine",
+            "test_it.py": """
+                import os, pathlib
+                def test_writes():
+                    for name in ("linked/file", "environment/installed", "link"):
+                        pathlib.Path(name).write_text("theirs")
+                def test_replaces_the_link():
+                    os.remove("link")
+                    pathlib.Path("link").write_text("no link")
+                """,
+        }
+    )
+    (sample.root / "linked").symlink_to(tmp_path / "elsewhere")
+    (sample.root / "link").symlink_to("target")
+    before = listing(sample.root, tmp_path / "elsewhere")
+
+    with opened(sample) as suite:
+        run(suite, *suite.suite.order)
+
+    assert listing(sample.root, tmp_path / "elsewhere") == before
+    assert os.readlink(sample.root / "link") == "target"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 
 from flakehound.cli.polluter import unknown_test
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.budget import Budget
 from flakehound.engine.launch import Target
@@ -19,8 +21,18 @@ from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.judgement import judge
 from flakehound.hunt.neighbourhood import Neighbourhood
 
+LONGEST_SEARCH_S = 3600.0
 
-def blame(target: Target, test: str, *, jobs: int, isolation: Isolation | None, seed: int) -> Verdict:
+
+def blame(
+    target: Target,
+    test: str,
+    *,
+    jobs: int,
+    isolation: Isolation | None,
+    seed: int,
+    test_limit_s: float | None = None,
+) -> Verdict:
     """What other tests do to one test."""
     opened = open_suite(
         target,
@@ -35,17 +47,24 @@ def blame(target: Target, test: str, *, jobs: int, isolation: Isolation | None, 
             raise unknown_test(test, difflib.get_close_matches(test, opened.suite.order, n=3, cutoff=0.3))
         history = History(opened.suite)
         case = _Case(NodeId(test), history, opened.isolation, jobs)
-        Loop(opened, history, Budget(limit_s=3600.0), keep=lambda _records: None, seed=seed).run(case)
-        return next(v for v in judge(history, [case.finding()]) if v.id == test)
+        budget = Budget(limit_s=LONGEST_SEARCH_S)
+        keep = _forget
+        Loop(opened, history, budget, keep=keep, seed=seed, test_limit_s=test_limit_s).run(case)
+        findings = [case.finding()] if history.failures_of(case.test) else []
+        return next(v for v in judge(history, findings) if v.id == test)
     finally:
         opened.close()
+
+
+def _forget(_records: Sequence[RunRecord]) -> None:
+    """A search for one polluter keeps nothing."""
 
 
 class _Case:
     """A planner for one suspect: alone, then after all others, then whatever its inquiry wants."""
 
     def __init__(self, test: NodeId, history: History, isolation: Isolation, jobs: int) -> None:
-        self._test = test
+        self.test = test
         self._history = history
         self._isolation = isolation
         self._jobs = jobs
@@ -54,7 +73,7 @@ class _Case:
     def finding(self) -> Finding:
         """What is known by now."""
         inquiry = Inquiry(
-            self._test,
+            self.test,
             self._history,
             self._hood,
             isolation=self._isolation,
@@ -66,11 +85,11 @@ class _Case:
 
     def urgent(self) -> list[RunPlan]:
         """Alone and after all others; only if neither fails also in two more orders; then the inquiry's wishes."""
-        others = tuple(t for t in self._hood.original_order if t != self._test)
-        missing = self._missing((self._test,), (*others, self._test))
-        if not missing and not self._history.failures_of(self._test):
+        others = tuple(t for t in self._hood.original_order if t != self.test)
+        missing = self._missing((self.test,), (*others, self.test))
+        if not missing and not self._history.failures_of(self.test):
             original = self._hood.original_order
-            missing = self._missing(original, tuple(reversed(original)), (*reversed(others), self._test))
+            missing = self._missing(original, tuple(reversed(original)), (*reversed(others), self.test))
         return missing or self.finding().wanted
 
     def _missing(self, *orders: Order) -> list[RunPlan]:
@@ -81,7 +100,7 @@ class _Case:
         ]
 
     def _why(self, order: Order) -> str:
-        return f"does {self._test} fail among {len(order)} tests?"
+        return f"does {self.test} fail among {len(order)} tests?"
 
     def next_sweep(self) -> RunPlan | None:
         """Nothing is searched beyond the one test."""

@@ -26,7 +26,7 @@ def command(store_path: Path, test: str) -> int:
     from flakehound.report.explaining import explain_text
 
     stored = read_last_hunt(store_path)
-    verdict = stored.verdict_on(test)
+    verdict = stored.verdict_on(test, "explain")
     click.echo(explain_text(stored.hunted, verdict, examples(stored.history, verdict.id)))
     return ExitCode.FLAKY_FOUND if verdict.kind.is_flaky else ExitCode.NOTHING_FLAKY
 

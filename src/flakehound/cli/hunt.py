@@ -7,8 +7,15 @@ from pathlib import Path
 
 import click
 
-from flakehound.cli.target import DEFAULT_STORE, seed_from, store_option, suite_options, target_from
-from flakehound.core.errors import ExitCode, UsageError
+from flakehound.cli.target import (
+    DEFAULT_STORE,
+    check_writable,
+    seed_from,
+    store_option,
+    suite_options,
+    target_from,
+)
+from flakehound.core.errors import ExitCode
 from flakehound.core.plans import Isolation
 from flakehound.hunt.options import TECHNIQUES
 
@@ -84,7 +91,7 @@ def command(
     from flakehound.engine.budget import seconds
     from flakehound.report.text import report_text
 
-    _check_writable(json_file)
+    check_writable(json_file)
     wishes = Wishes(
         target=target_from(pytest_args, python, keep_plugins, memory_limit),
         budget_s=seconds(budget) if budget else None,
@@ -110,17 +117,3 @@ def command(
     if hunted.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FLAKY_FOUND if hunted.flaky else ExitCode.NOTHING_FLAKY
-
-
-def _check_writable(json_file: Path | None) -> None:
-    """Better before the hunt than after it."""
-    if json_file is None:
-        return
-    try:
-        with open(json_file, "a"):
-            pass
-    except OSError as problem:
-        raise UsageError(
-            f"cannot write {str(json_file)!r}: {problem.strerror}",
-            remedy="flakehound hunt --json flakehound.json",
-        ) from problem

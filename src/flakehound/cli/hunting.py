@@ -53,6 +53,8 @@ def hunt(wishes: Wishes) -> Hunted:
     budget = Budget(limit_s=wishes.budget_s)
     with Store.open(wishes.store_path) as store:
         earlier = _session_to_resume(store, wishes) if wishes.resume else None
+        if earlier is not None and not wishes.target.pytest_args:
+            wishes = replace(wishes, target=replace(wishes.target, pytest_args=_arguments_of(earlier)))
         seed = earlier.base_seed if earlier is not None else wishes.seed
         opened = open_suite(
             wishes.target,
@@ -78,6 +80,11 @@ def _session_to_resume(store: Store, wishes: Wishes) -> SessionInfo:
     if session is None:
         raise UsageError(f"there is no hunt of {str(wishes.target.cwd)!r} to resume", remedy="flakehound hunt")
     return session
+
+
+def _arguments_of(session: SessionInfo) -> tuple[str, ...]:
+    """The pytest arguments a hunt was started with: `--resume` alone goes on with the same suite."""
+    return tuple(json.loads(session.options.get("pytest_args", "[]")))
 
 
 class _Hunt:
@@ -118,6 +125,9 @@ class _Hunt:
             options={
                 "python": target.python,
                 "pytest_args": json.dumps(target.pytest_args),
+                "keep_plugins": json.dumps(target.keep_plugins),
+                "memory_bytes": json.dumps(target.memory_bytes),
+                "rootdir": told.rootdir,
                 "hash_seed": str(self._opened.hash_seed),
                 "self_seeded": json.dumps(list(self._opened.pool.self_seeded)),
             },

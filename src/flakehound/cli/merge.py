@@ -22,5 +22,6 @@ def command(store_path: Path, other: Path) -> int:
 
     with Store.open(store_path) as store:
         count = store.merge(other)
-    click.echo(f"{count.sessions} hunts added, {count.completed} completed, {count.runs} runs copied from {other}")
+    hunts = f"{count.sessions} hunt{'s' * (count.sessions != 1)}"
+    click.echo(f"{hunts} added, {count.completed} completed, {count.runs} runs copied from {other}")
     return ExitCode.NOTHING_FLAKY

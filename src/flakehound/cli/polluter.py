@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
-from flakehound.cli.target import seed_from, suite_options, target_from
+from flakehound.cli.target import check_writable, seed_from, suite_options, target_from
 from flakehound.core.errors import ExitCode, UsageError
 from flakehound.core.plans import Isolation
 from flakehound.core.verdicts import Verdict
+from flakehound.engine.launch import Target
 
 
 @click.command("polluter", context_settings={"help_option_names": ["-h", "--help"]})
@@ -48,7 +49,9 @@ def command(
         flakehound polluter tests/test_user.py::test_login tests
     """
     from flakehound.cli.blaming import blame
+    from flakehound.engine.budget import seconds
 
+    check_writable(json_file)
     target = target_from(pytest_args, python, keep_plugins, memory_limit)
     verdict = blame(
         target,
@@ -56,10 +59,11 @@ def command(
         jobs=jobs or len(os.sched_getaffinity(0)),
         isolation=Isolation(isolation) if isolation else None,
         seed=seed_from(seed),
+        test_limit_s=seconds(test_timeout) if test_timeout else None,
     )
     if json_file is not None:
         json_file.write_text(json.dumps(_as_json(verdict), indent=2))
-    _show(verdict)
+    _show(verdict, target)
     return ExitCode.FLAKY_FOUND if verdict.kind.is_flaky else ExitCode.NOTHING_FLAKY
 
 
@@ -75,14 +79,15 @@ def _as_json(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _show(verdict: Verdict) -> None:
+def _show(verdict: Verdict, target: Target) -> None:
+    from flakehound.report.commands import plain_pytest
+
     click.echo(f"{verdict.kind.value.upper()}  {verdict.id}")
     for line in verdict.evidence:
         click.echo(f"    {line}")
-    if verdict.minimal_order and (verdict.polluters or verdict.state_setters):
-        import shlex
-
-        click.echo("    " + shlex.join(["python", "-m", "pytest", *verdict.minimal_order]))
+    if verdict.replay is not None and verdict.kind.is_flaky:
+        plain = plain_pytest(verdict.replay, target.python, target.pytest_args, cwd=str(target.cwd))
+        click.echo(f"    {plain}" if plain else "    no plain pytest command does the same")
 
 
 def unknown_test(test: str, near: list[str]) -> UsageError:

@@ -34,7 +34,7 @@ def command(store_path: Path, times: int | None, test: str) -> int:
     from flakehound.report.commands import plain_pytest_command
 
     stored = read_last_hunt(store_path)
-    verdict = stored.verdict_on(test)
+    verdict = stored.verdict_on(test, "replay")
     if verdict.replay is None:
         raise UsageError(f"{verdict.id} was never seen failing", remedy="flakehound hunt --budget 10m")
     failed, made, last = _replay(stored, verdict.replay, times)
@@ -60,6 +60,10 @@ def _replay(stored: StoredHunt, replay: Replay, times: int | None) -> tuple[int,
         limits=Limits(),
         with_reference=False,
     )
+    gone = [test for test in replay.order if test not in opened.suite.order]
+    if gone:
+        opened.close()
+        raise UsageError(f"the suite no longer has {gone[0]!r}", remedy="flakehound hunt")
     opened.pool.self_seeded = json.loads(options.get("self_seeded", "[]"))
     plan = RunPlan(
         order=replay.order,

@@ -36,22 +36,27 @@ class StoredHunt:
             python=options["python"],
             cwd=Path(self.session.rootdir),
             pytest_args=tuple(json.loads(options["pytest_args"])),
+            keep_plugins=tuple(json.loads(options.get("keep_plugins", "[]"))),
+            memory_bytes=json.loads(options.get("memory_bytes", "null")),
         )
 
-    def verdict_on(self, named: str) -> Verdict:
-        """The verdict on the test the user means: its id, or a part of it that only one test has."""
+    def verdict_on(self, named: str, command: str) -> Verdict:
+        """The verdict on the test the user means: its id, or a part of it that only one test has.
+
+        `command` is the one the user gave, for the remedy when it is unclear which test is meant.
+        """
         exact = [v for v in self.hunted.verdicts if v.id == named]
         parts = exact or [v for v in self.hunted.verdicts if named in v.id]
         if len(parts) == 1:
             return parts[0]
-        raise _unclear(named, parts, self.hunted)
+        raise _unclear(named, parts, self.hunted, command)
 
 
-def _unclear(named: str, parts: list[Verdict], hunted: Hunted) -> UsageError:
+def _unclear(named: str, parts: list[Verdict], hunted: Hunted, command: str) -> UsageError:
     ids = [verdict.id for verdict in hunted.verdicts]
     near = [v.id for v in parts[:3]] or difflib.get_close_matches(named, ids, n=3, cutoff=0.0)
     what = f"{named!r} names {len(parts)} tests" if parts else f"the last hunt knows no test {named!r}"
-    remedy = shlex.join(["flakehound", "explain", near[0]]) if near else "flakehound hunt"
+    remedy = shlex.join(["flakehound", command, near[0]]) if near else "flakehound hunt"
     return UsageError(what, remedy=remedy, detail="\n".join(near))
 
 
@@ -76,7 +81,7 @@ def _hunted(session: SessionInfo, history: History, store_path: Path) -> Hunted:
             python=session.python,
             pytest=session.pytest,
             commit=session.commit,
-            rootdir=session.rootdir,
+            rootdir=session.options.get("rootdir", session.rootdir),
         ),
         spent=SpentFacts(
             wall_s=0.0,

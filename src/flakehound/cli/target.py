@@ -109,6 +109,19 @@ def size_in_bytes(text: str) -> int:
     return int(float(match[1]) * _SIZES[match[2]])
 
 
+def check_writable(json_file: Path | None) -> None:
+    """Better before the runs than after them."""
+    if json_file is None:
+        return
+    try:
+        with open(json_file, "a"):
+            pass
+    except OSError as problem:
+        raise UsageError(
+            f"cannot write {str(json_file)!r}: {problem.strerror}", remedy="flakehound hunt --json flakehound.json"
+        ) from problem
+
+
 def seed_from(named: int | None) -> int:
     """The user's seed, or a fresh one that the report prints."""
     return named if named is not None else secrets.randbelow(2**31)

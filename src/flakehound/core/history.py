@@ -218,12 +218,17 @@ def setting_at(record: RunRecord, place: int, *, again: bool) -> Setting:
 
     A second execution in one process is a repetition. Alone is a test that nothing precedes and nothing
     follows: the teardown of a class or module runs with the last test that needs it, so a test that passes
-    before others may fail by itself. A repetition that passed had that teardown too.
+    before others may fail by itself. A repetition that passed had that teardown too. A probe stays one, even
+    of a single test: it may repeat a seed that is known to fail, and must not count into a rate.
     """
     if again:
         return Setting.REPEATED
-    if place == 0 and is_whole(record, place):
-        return Setting.ORIGINAL if record.setting is Setting.ORIGINAL else Setting.ALONE
+    if (
+        place == 0
+        and record.setting in (Setting.ALONE, Setting.REPEATED, Setting.SHUFFLED)
+        and is_whole(record, place)
+    ):
+        return Setting.ALONE
     if record.setting in (Setting.ALONE, Setting.REPEATED):
         return Setting.PROBE
     return record.setting

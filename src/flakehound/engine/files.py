@@ -119,7 +119,9 @@ class FileGuard:
 
     def _is_unchanged(self, path: str) -> bool:
         full = self._root / path
-        return path in self._tree and (full.is_dir() if self._tree[path] is None else stamp_of(full) == self._tree[path])
+        return path in self._tree and (
+            full.is_dir() if self._tree[path] is None else stamp_of(full) == self._tree[path]
+        )
 
     def _learn_from_note(self, path: str, saved: str) -> None:
         if saved == "folder":
@@ -232,7 +234,8 @@ def _files(root: Path) -> Iterator[tuple[str, Stamp]]:
 
 def _is_guarded(path: str) -> bool:
     name = os.path.basename(path)
-    return name not in (*_PASSED_OVER, "..") and not name.endswith((".pyc", ".coverage"))
+    passed_over = name in (*_PASSED_OVER, "..") or name.startswith("pytest-cache-files-")
+    return not passed_over and not name.endswith((".pyc", ".coverage"))
 
 
 def _entries(root: Path) -> Iterator[tuple[str, Stamp | None]]:

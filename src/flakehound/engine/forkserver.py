@@ -35,7 +35,7 @@ class ServerLost(FlakehoundError):
 class ForkServer:
     """One collected session and its slots."""
 
-    def __init__(self, target: Target, folder: Path, *, slots: int, hash_seed: int) -> None:
+    def __init__(self, target: Target, folder: Path, *, slots: int, hash_seed: int, force: bool = False) -> None:
         self.hash_seed = hash_seed
         self._target = target
         self._folder = folder
@@ -49,6 +49,7 @@ class ForkServer:
         given = [theirs, *(their for _ours, their in pairs)]
         settings = {
             "mode": "serve",
+            "force_fork": force,
             "folder": str(folder),
             "handshake": str(self._handshake_path),
             "control": theirs.fileno(),

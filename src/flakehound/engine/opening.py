@@ -53,9 +53,12 @@ class OpenSuite:
                 self.folder / f"s{time.monotonic_ns()}",
                 slots=self.pool.jobs,
                 hash_seed=self.hash_seed,
+                force=True,
             )
             self.server.wait_until_collected()
             self.pool.use(self.server)
+            if self.guard is not None:
+                self.guard.remember_collected(self.server.temporary)
 
     def close(self) -> None:
         """End what was started, put the project's files back, remove our own."""
@@ -129,7 +132,9 @@ def _open(
     began = time.monotonic()
     server = None
     if isolation is not Isolation.SPAWN:
-        server = ForkServer(target, folder / "s", slots=jobs, hash_seed=hash_seed)
+        server = ForkServer(
+            target, folder / "s", slots=jobs, hash_seed=hash_seed, force=isolation is Isolation.FORK
+        )
     try:
         if with_reference or server is None:
             reference.start()
@@ -178,8 +183,10 @@ def _settle_isolation(
         return None, Isolation.SPAWN, []
     if not handshake.against_forking:
         return server, Isolation.FORK, []
-    server.close()
     reason = "; ".join(handshake.against_forking)
+    if asked is Isolation.FORK:
+        return server, Isolation.FORK, [f"forks as asked, although they may not be faithful: {reason}"]
+    server.close()
     return None, Isolation.SPAWN, [f"every run gets a new interpreter instead of a fork: {reason}"]
 
 

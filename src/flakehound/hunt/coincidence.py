@@ -153,7 +153,7 @@ class NodInquiry:
             RunPlan(
                 order=record.order[: sighting.place + 1] if exactly else (self._test,),
                 why=f"does {self._test} fail with nothing beside it?",
-                setting=Setting.PROBE if sighting.place and exactly else Setting.ALONE,
+                setting=Setting.PROBE if exactly else Setting.ALONE,
                 isolation=record.isolation,
                 seed=record.seed if exactly else None,
                 hash_seed=record.hash_seed,
