@@ -36,11 +36,17 @@ class PlainCheck:
     def _whole_run_s(self) -> float:
         with temporary_folder() as folder:
             tree = self.copy_into(folder)
-            return wall_s(lambda: self._pytest(tree, self._subject.pytest_args, {}))
+            return wall_s(lambda: self._pytest(tree, self._subject.pytest_args))
 
     def copy_into(self, folder: Path) -> Path:
-        """A fresh tree; some suites write into their own."""
+        """A fresh tree and, beside it, a fresh home: suites write into both."""
+        (folder / "home").mkdir()
         return Path(shutil.copytree(self._subject.tree, folder / "tree", symlinks=True))
+
+    def environment_of(self, tree: Path) -> dict[str, str]:
+        """What the subject's processes get on top of ours."""
+        # devtracker keeps its file in the home folder: with the real one, one run would spoil the next.
+        return {**self._subject.env, "HOME": str(tree.parent / "home")}
 
     def verdict_on(self, claim: Mapping[str, Any]) -> str:
         """`true`, `false` or `unverified`, and why, for one test of a report."""
@@ -92,11 +98,10 @@ class PlainCheck:
             return _letters(notes.read_text().splitlines()) if notes.exists() else []
 
     def _options(self) -> list[str]:
-        """The subject's pytest arguments without its paths."""
-        args = list(self._subject.pytest_args)
-        return args[:-1]
+        """The subject's pytest arguments without its path, which comes last in all of them."""
+        return list(self._subject.pytest_args[:-1])
 
-    def _pytest(self, tree: Path, args: Sequence[str], env: Mapping[str, str]) -> None:
+    def _pytest(self, tree: Path, args: Sequence[str], env: Mapping[str, str] | None = None) -> None:
         plugin = ["-p", "outcome_notes"] if env else []
         path = {"PYTHONPATH": str(Path(__file__).parent)} if env else {}
         inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -104,7 +109,7 @@ class PlainCheck:
         with subprocess.Popen(
             command,
             cwd=tree,
-            env={**inherited, **self._subject.env, **path, **env},
+            env={**inherited, **self.environment_of(tree), **path, **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -29,5 +29,5 @@ def _stand_guard(pid, request, peer):
         real.set_handler(number, signal.SIG_IGN)
     become_reaper()
     ended = supervise(pid, request, peer, reaper=True)
-    peer.sendall(real.dumps(ended).encode())
+    peer.sendall(real.dumps(ended).encode() + b"\n")
     real.exit(0)

@@ -152,9 +152,7 @@ def sample_at(
     project = root / "project"
     project.mkdir(parents=True)
     write_files(project, {"pytest.ini": "[pytest]\n", **files})
-    target = Target(
-        python=python, cwd=project, pytest_args=tuple(pytest_args), env=env, memory_bytes=memory_bytes
-    )
+    target = Target(python=python, cwd=project, pytest_args=tuple(pytest_args), env=env, memory_bytes=memory_bytes)
     return Sample(target, root / "ours", slots)
 
 

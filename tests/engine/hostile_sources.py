@@ -194,7 +194,7 @@ FLOOD = {
     "test_flood.py": """
         import os, sys
         def test_before(): pass
-        def test_prints(): 
+        def test_prints():
             for _ in range(200):
                 sys.stdout.write("x" * 1_000_000)
         def test_writes():

@@ -25,7 +25,9 @@ def records(a_plan, *lines, end=WELL, output=""):
 
 
 def test_a_whole_run_is_one_record():
-    (record,) = records(plan(A, B), "r 1", "s 0 1.0", "e 0 P 0.5", "s 1 1.5", f"f 1 {json.dumps(FAILURE)}", "e 1 F 0.25")
+    (record,) = records(
+        plan(A, B), "r 1", "s 0 1.0", "e 0 P 0.5", "s 1 1.5", f"f 1 {json.dumps(FAILURE)}", "e 1 F 0.25"
+    )
 
     assert record.outcomes == (Outcome.PASSED, Outcome.FAILED)
     assert list(record.durations_s) == [0.5, 0.25]
@@ -35,7 +37,21 @@ def test_a_whole_run_is_one_record():
 
 @pytest.mark.parametrize(
     "garbage",
-    ["", "e 0", "e x P 1", "e 0 Q 1", "e 99 F 1", "s", "s x", "f 0 {", 'f 0 {"a": 1}', "B x", "b 7 {}", "x {", "?"],
+    [
+        "",
+        "e 0",
+        "e x P 1",
+        "e 0 Q 1",
+        "e 99 F 1",
+        "s",
+        "s x",
+        "f 0 {",
+        'f 0 {"a": 1}',
+        "B x",
+        "b 7 {}",
+        "x {",
+        "?",
+    ],
 )
 def test_a_line_that_makes_no_sense_is_passed_over(garbage):
     (record,) = records(plan(A, B), "s 0 1.0", "e 0 P 0.5", garbage, "s 1 1.5", "e 1 P 0.25")

@@ -7,6 +7,7 @@ from engine_samples import Sample, lives_on
 from hostile_sources import DYING
 
 from flakehound.core.outcomes import Outcome
+from flakehound.engine.forkserver import ServerLost
 
 PASSED, FAILED, CRASHED, TIMED_OUT = Outcome.PASSED, Outcome.FAILED, Outcome.CRASHED, Outcome.TIMED_OUT
 
@@ -77,12 +78,15 @@ def test_a_test_that_only_fails_loudly_lets_the_next_one_run(sample, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["hangs", "segfaults", "leaves_with_0", "kills_its_group", "kills_its_parent", "exits_pytest", "interrupts"]
+    "name",
+    ["hangs", "segfaults", "leaves_with_0", "kills_its_group", "kills_its_parent", "exits_pytest", "interrupts"],
 )
 def test_a_fatal_test_in_a_new_interpreter_has_the_same_outcome(sample, name):
     outcome, exception, words = FATAL[name]
 
-    record = sample.spawn(named("before"), named(name), named("after"), test_limit_s=max(2.0, limit_for(outcome) / 10))
+    record = sample.spawn(
+        named("before"), named(name), named("after"), test_limit_s=max(2.0, limit_for(outcome) / 10)
+    )
 
     assert record.outcomes == (PASSED, outcome, Outcome.NOT_RUN)
     assert exception in record.failures[1].exception
@@ -97,8 +101,6 @@ def test_a_run_that_exceeds_its_own_limit_keeps_what_it_finished(sample):
 
 
 def test_a_session_that_dies_is_an_error_and_not_a_hang(open_sample):
-    from flakehound.engine.forkserver import ServerLost
-
     sample = open_sample(
         {
             "test_patricide.py": """
@@ -117,7 +119,7 @@ def test_a_session_that_dies_is_an_error_and_not_a_hang(open_sample):
         },
         slots=2,
     )
-    killer, calm = sample.ids
+    killer, _calm = sample.ids
 
     with pytest.raises(ServerLost):
         sample.fork(killer)

@@ -76,7 +76,11 @@ def sample(request, open_shared_sample) -> Sample:
 def test_another_python_and_another_pytest_are_what_the_session_says(sample):
     told = sample.handshake
     asked = subprocess.run(
-        [sample.target.python, "-c", "import platform, pytest; print(platform.python_version(), pytest.__version__)"],
+        [
+            sample.target.python,
+            "-c",
+            "import platform, pytest; print(platform.python_version(), pytest.__version__)",
+        ],
         capture_output=True,
         text=True,
         check=True,

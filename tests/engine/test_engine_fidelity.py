@@ -12,7 +12,12 @@ _PASSED = Outcome.PASSED
 
 
 @pytest.mark.parametrize(
-    "files", [pytest.param(ENDINGS, id="endings"), pytest.param(SUBTESTS, id="subtests"), pytest.param(DYNAMIC, id="dynamic")]
+    "files",
+    [
+        pytest.param(ENDINGS, id="endings"),
+        pytest.param(SUBTESTS, id="subtests"),
+        pytest.param(DYNAMIC, id="dynamic"),
+    ],
 )
 def test_every_outcome_is_what_plain_pytest_calls_it(open_sample, files):
     sample = open_sample(files, pytest_args=["--doctest-modules"])

@@ -109,7 +109,9 @@ def test_every_run_finds_the_files_as_they_were_and_so_does_the_user(open_sample
     assert suite.guard is not None
     assert suite.guard.active
     assert any("lasting files" in note for note in suite.notes)
-    assert [(record.order, record.failures) for record in records if set(record.outcomes) != {Outcome.PASSED}] == []
+    assert [
+        (record.order, record.failures) for record in records if set(record.outcomes) != {Outcome.PASSED}
+    ] == []
     assert listing(sample.root, home) == before
 
 

@@ -95,7 +95,11 @@ def test_no_report_of_the_user_is_written_or_overwritten(open_sample):
 
 def test_no_report_of_the_user_is_overwritten_by_a_collection_that_fails(open_sample):
     sample = open_sample(
-        {"pytest.ini": ini("--junitxml=report.xml"), "test_broken.py": "import nothing_of_this_name", "report.xml": "kept"}
+        {
+            "pytest.ini": ini("--junitxml=report.xml"),
+            "test_broken.py": "import nothing_of_this_name",
+            "report.xml": "kept",
+        }
     )
 
     with pytest.raises(SuiteUnusable) as caught:

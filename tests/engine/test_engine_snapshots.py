@@ -144,7 +144,9 @@ def test_a_failure_of_the_prefix_is_told(sample):
 
 
 def test_copies_of_no_prefix_are_alone(sample):
-    records = sample.fork_tree([], [[a("test_needs_no_scratch_file")], [a("test_needs_no_scratch_file")], [P, SAME]])
+    records = sample.fork_tree(
+        [], [[a("test_needs_no_scratch_file")], [a("test_needs_no_scratch_file")], [P, SAME]]
+    )
 
     assert [record.outcomes for record in records] == [(PASSED,), (PASSED,), (PASSED, PASSED)]
 
@@ -204,7 +206,8 @@ def test_a_copy_that_dies_or_hangs_costs_the_others_nothing(sample):
 
 
 @pytest.mark.parametrize(
-    ("name", "outcome"), [("test_dies", Outcome.CRASHED), ("test_leaves", FAILED), ("test_hangs", Outcome.TIMED_OUT)]
+    ("name", "outcome"),
+    [("test_dies", Outcome.CRASHED), ("test_leaves", FAILED), ("test_hangs", Outcome.TIMED_OUT)],
 )
 def test_a_prefix_that_dies_leaves_one_record_of_itself(sample, name, outcome):
     records = sample.fork_tree([P, a(name)], [[SAME], [OTHER]], test_limit_s=1.0)

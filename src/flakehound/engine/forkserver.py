@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,16 +104,22 @@ class ForkSlot:
         self._incoming = peer.makefile("rb")
         self._serial = 0  # of the request asked last; an answer to an earlier one is passed over
 
-    def run(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> list[RunRecord]:
+    def run(
+        self,
+        plan: RunPlan,
+        limits: Limits,
+        self_seeded: Collection[str],
+        called_off: Callable[[], bool] = lambda: False,
+    ) -> list[RunRecord]:
         """Run one plan and wait for it."""
         plan = replace(plan, hash_seed=self._server.hash_seed)
         began = time.time()
-        reply, events = self._ask(self._request(plan, limits, self_seeded))
+        reply, events = self._ask(self._request(plan, limits, self_seeded), called_off)
         facts = RunFacts(end=reply["ended"], output=reply.get("output", ""), started_s=began)
         records = records_from(plan, events, facts)
         for branch in branches_left(plan, events):
             alone = replace(plan, order=plan.order + branch, branches=())
-            records += self.run(alone, limits, self_seeded)
+            records += self.run(alone, limits, self_seeded, called_off)
         return records
 
     def _request(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> Mapping[str, Any]:
@@ -131,12 +137,14 @@ class ForkSlot:
             "memory_bytes": self._server._target.memory_bytes,
         }
 
-    def _ask(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+    def _ask(self, request: Mapping[str, Any], called_off: Callable[[], bool]) -> tuple[dict[str, Any], bytes]:
         for _attempt in range(_ATTEMPTS):
             self._serial += 1
             self._events.write_bytes(b"")
             try:
                 self._peer.sendall(json.dumps({**request, "id": self._serial}).encode() + b"\n")
+                if called_off():
+                    self.call_off()  # the word that came before the request was not about it
                 reply, events = self._reply()
             except OSError as broken:
                 raise ServerLost(f"the collected pytest session does not answer: {broken}") from broken

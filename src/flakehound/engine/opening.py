@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -20,6 +21,8 @@ from flakehound.engine.launch import Target
 from flakehound.engine.limits import Limits
 from flakehound.engine.pool import Pool
 from flakehound.engine.spawn import Spawner
+
+FOLDER = "fh-"  # short: tests put sockets below it, whose paths may be 107 characters long
 
 
 @dataclass(slots=True)
@@ -109,12 +112,33 @@ def open_suite(
     with_reference: bool = True,
 ) -> OpenSuite:
     """Start everything a hunt needs; `isolation` None means: fork where a fork is faithful."""
-    folder = Path(tempfile.mkdtemp(prefix="fh-"))
+    sweep_up_after_the_killed()
+    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
     try:
         return _open(target, jobs, isolation, hash_seed, limits, with_reference, folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def sweep_up_after_the_killed() -> None:
+    """Remove folders of hunts that could not: their process is gone."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+        owner = folder.name[len(FOLDER) :].partition("-")[0]
+        with contextlib.suppress(OSError):
+            if owner.isdigit() and folder.stat().st_uid == os.getuid() and not is_alive(int(owner)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, ours or not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _open(

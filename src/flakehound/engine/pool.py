@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import traceback
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ class Job:
     plan: RunPlan
     limits: Limits
     disturbed: bool = False
+    called_off: bool = False
     records: tuple[RunRecord, ...] = ()
     error: FlakehoundError | None = None
 
@@ -79,6 +81,8 @@ class Pool:
 
     def call_off(self) -> None:
         """End every run; what each finished comes back as usual."""
+        for job in self.running:
+            job.called_off = True
         if self._server is not None:
             for slot in self._server.slots:
                 slot.call_off()
@@ -98,9 +102,12 @@ class Pool:
                 job.records = tuple(self._run(job, number))
             except FlakehoundError as error:
                 job.error = error
+            except Exception as error:  # a worker that dies silently would leave the hunt waiting for ever
+                what = f"the engine could not run a plan ({job.plan.why}): {error!r}"
+                job.error = FlakehoundError(what, detail=traceback.format_exc())
             self._done.put(job)
 
     def _run(self, job: Job, number: int) -> list[RunRecord]:
         if job.plan.isolation is Isolation.SPAWN or self._server is None:
-            return self._spawner.run(job.plan, job.limits, self.self_seeded)
-        return self._server.slots[number].run(job.plan, job.limits, self.self_seeded)
+            return self._spawner.run(job.plan, job.limits, self.self_seeded, lambda: job.called_off)
+        return self._server.slots[number].run(job.plan, job.limits, self.self_seeded, lambda: job.called_off)

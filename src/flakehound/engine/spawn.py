@@ -12,7 +12,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,19 @@ class Spawner:
         self._serial = itertools.count()
         self._bells: dict[int, socket.socket] = {}  # thread -> rings to call its run off
 
-    def run(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> list[RunRecord]:
+    def run(
+        self,
+        plan: RunPlan,
+        limits: Limits,
+        self_seeded: Collection[str],
+        called_off: Callable[[], bool] = lambda: False,
+    ) -> list[RunRecord]:
         """Run one plan; a plan with branches becomes one interpreter per branch."""
         orders = [plan.order + branch for branch in plan.branches] or [plan.order]
         records = []
         for order in orders:
+            if called_off():
+                break
             single = replace(plan, order=order, branches=(), isolation=Isolation.SPAWN)
             records += self.run_single(single, limits, self_seeded)[0]
         return records
@@ -124,8 +132,9 @@ class Spawner:
 
 def _wait(process: subprocess.Popen[bytes], guardian: socket.socket, folder: Path) -> dict[str, Any]:
     """How the interpreter ended, told by the guardian between it and us."""
-    with guardian.makefile("rb") as incoming:
-        told = incoming.read()
+    told = b""
+    with guardian.makefile("rb") as incoming, contextlib.suppress(ConnectionResetError):
+        told = incoming.readline()
     code = process.wait()
     if told:
         end: dict[str, Any] = json.loads(told)

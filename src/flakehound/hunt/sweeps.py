@@ -24,6 +24,7 @@ HASH_SEED_RUNS = 12  # a test that a hash seed fails half of the time slips thro
 ENOUGH_ORIGINAL = 40
 ENOUGH_ALONE = 12
 ENOUGH_SHUFFLES = 20
+VAIN_ORDERS = 200  # known orders in a row that show that there are no others
 PAIR_SHARE = 0.5  # of the time left that an exact pair matrix may take
 GROUP_SIZE = 12
 
@@ -155,9 +156,7 @@ class Sweeps:
         """Reversed first, then neighbours within classes, files, and the whole suite, then plain shuffles."""
         most = self._options.shuffles
         named: set[int] = set()
-        for order in self._various_orders():
-            if chain(order) in named or order == self._hood().original_order:
-                continue
+        for order in self._new_orders():
             if most is not None and len(named) >= most:
                 return
             named.add(chain(order))
@@ -168,6 +167,20 @@ class Sweeps:
                     setting=Setting.SHUFFLED,
                     isolation=self._options.isolation,
                 )
+
+    def _new_orders(self) -> Iterator[Order]:
+        """Each order once; ends when only known ones come: a tiny suite has few."""
+        known = {chain(self._hood().original_order)}
+        in_vain = 0
+        for order in self._various_orders():
+            if chain(order) in known:
+                in_vain += 1
+                if in_vain > VAIN_ORDERS:
+                    return
+                continue
+            known.add(chain(order))
+            in_vain = 0
+            yield order
 
     def _various_orders(self) -> Iterator[Order]:
         suite, seed = self._history.suite, self._options.seed
