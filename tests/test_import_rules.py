@@ -223,22 +223,21 @@ def test_every_public_function_class_and_method_has_a_docstring():
 
 def _silent(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith(
-            "_"
-        ):
-            if not ast.get_docstring(node):
-                yield node.name
-            if isinstance(node, ast.ClassDef):
-                yield from _silent_methods(node)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and _is_silent(node):
+            yield node.name
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _silent_methods(node)
+
+
+def _is_silent(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    return not node.name.startswith("_") and not ast.get_docstring(node)
 
 
 def _silent_methods(owner: ast.ClassDef) -> Iterator[str]:
-    inherits = bool(owner.bases)
-    for node in owner.body:
-        # A method that overrides one of a library's is documented there.
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            if not ast.get_docstring(node) and not inherits:
-                yield f"{owner.name}.{node.name}"
+    # A method that overrides one of a library's is documented there.
+    for node in () if owner.bases else owner.body:
+        if isinstance(node, ast.FunctionDef) and _is_silent(node):
+            yield f"{owner.name}.{node.name}"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Ties between processes that outlive a test's attempts to cut them; Linux only, elsewhere no-ops."""
 
+import functools
 import signal
 import sys
 
@@ -18,11 +19,18 @@ def die_with_parent():
 
 
 def _control_process(what, value):
+    control = _prctl()
+    if control is not None:
+        control(what, int(value), 0, 0, 0)
+
+
+@functools.lru_cache(maxsize=None)  # looked up once, before the forks that need it
+def _prctl():
     if not sys.platform.startswith("linux"):
-        return
+        return None
     try:
         import ctypes
 
-        ctypes.CDLL(None, use_errno=True).prctl(what, int(value), 0, 0, 0)
+        return ctypes.CDLL(None, use_errno=True).prctl
     except (ImportError, OSError, AttributeError):
-        return
+        return None

@@ -77,6 +77,15 @@ def _worse(first, second):
 
 
 def _failure_of(report):
+    try:
+        return _told_by(report)
+    except Exception as error:  # of a report that cannot be printed; the test has failed all the same
+        name = type(error).__name__
+        text = "the report of the failure cannot be printed: " + name
+        return {"phase": report.when or "call", "exception": name, "message": text, "where": "", "text": text}
+
+
+def _told_by(report):
     crash = getattr(report.longrepr, "reprcrash", None)
     message = crash.message if crash is not None else str(report.longrepr)
     exception, colon, _rest = message.partition(":")

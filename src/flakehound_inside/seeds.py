@@ -40,7 +40,7 @@ def apply_seed(seed, untouched=()):
         numpy_random.seed(seed % 2**32)
     hypothesis_core = sys.modules.get("hypothesis.core")
     if hypothesis_core is not None and getattr(hypothesis_core, "global_force_seed", seed) is None:
-        hypothesis_core.global_force_seed = seed
+        setattr(hypothesis_core, "global_force_seed", seed)  # noqa: B010 (mypy: no such attribute)
 
 
 def restore(state):

@@ -6,7 +6,7 @@ import socket
 
 from flakehound_inside.real import real
 from flakehound_inside.reaper import become_reaper, die_with_parent
-from flakehound_inside.supervise import CALLED_OFF, end_children, supervise
+from flakehound_inside.supervise import CALLED_OFF, children, end_children, supervise
 
 _HANDLERS = {
     signal.SIGTERM: signal.SIG_IGN,
@@ -26,6 +26,7 @@ class Server:
         self._sockets = [socket.socket(fileno=number) for number in settings["slots"]]
         self._folder = settings["folder"]
         self._slots = {}  # process id -> slot number
+        self._helpers = set(children())  # what the suite started while it was imported lives as long as we do
         self._signals = {number: real.handler_of(number) for number in (*_HANDLERS, signal.SIGUSR2)}
 
     def serve(self):
@@ -39,7 +40,7 @@ class Server:
         poll.register(self._control.fileno(), 1)
         while not poll.poll(50):
             self._revive()
-        end_children()
+        end_children(spared=self._helpers)
 
     def _fork_slot(self, slot):
         pid = real.fork()
@@ -61,7 +62,7 @@ class Server:
                 return
             slot = self._slots.pop(pid, None)
             if slot is not None:
-                end_children(spared=self._slots)
+                end_children(spared=self._helpers.union(self._slots))
                 died = {"slot_died": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0, "pid": pid}
                 _send(self._sockets[slot], died)
                 self._fork_slot(slot)

@@ -12,6 +12,7 @@ from flakehound_inside.real import real
 from flakehound_inside.recorder import Recorder
 from flakehound_inside.seeds import generator_digests, saved_state
 from flakehound_inside.server import Server
+from flakehound_inside.supervise import end_children
 from flakehound_inside.surroundings import open_descriptors, reasons_against_forking
 
 _COLLECTION_ERROR_LIMIT = 4000
@@ -94,5 +95,6 @@ def _leave(config):
     # Not the ordinary way out: it would write empty JUnit and HTML reports over the user's.
     try:
         config._ensure_unconfigure()
+        end_children()
     finally:
         real.exit(0)

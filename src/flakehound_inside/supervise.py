@@ -78,7 +78,7 @@ def end_children(spared=()):
     """End and reap every child of this process but the spared; orphans of a test come to its reaper."""
     deadline = real.clock() + _SWEEP_S
     while real.clock() < deadline:
-        doomed = [pid for pid in _children() if pid not in spared]
+        doomed = [pid for pid in children() if pid not in spared]
         if not doomed:
             return
         for pid in doomed:
@@ -88,7 +88,8 @@ def end_children(spared=()):
         real.sleep(0.001)
 
 
-def _children():
+def children():
+    """The processes that this one started, or that came to it as orphans; empty where the system does not tell."""
     me = real.getpid()
     try:
         return [int(number) for number in _read("/proc/%d/task/%d/children" % (me, me)).split()]

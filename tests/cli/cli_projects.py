@@ -100,14 +100,17 @@ def flakehound_in(folder: Path, *arguments: str, **changes: str) -> Said:
 
 
 def paste(folder: Path, command: str, *more: str) -> Said:
-    """Run a printed command as if it were pasted into a shell, with our own package behind `flakehound`."""
+    """Run a printed command as if it were pasted into a shell, with our own package behind `flakehound`.
+
+    pytest-randomly, where it is installed, would shuffle what a plain pytest command names in order.
+    """
     ours = f"{shlex.quote(sys.executable)} -m flakehound"
     words = re.sub(r"^flakehound\b", lambda _match: ours, command)
     shown = " ".join([words, *map(shlex.quote, more)])
     done = subprocess.run(
         ["/bin/sh", "-c", shown],
         cwd=folder,
-        env=environment(),
+        env=environment(PYTEST_ADDOPTS="-p no:randomly"),
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -257,7 +257,7 @@ def _remedies():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield from commands_in(node.value) if node.value.startswith("flakehound ") else ()
-                yield from re.findall(r"`(flakehound (?:hunt|replay|explain|polluter)[^`]*)`", node.value)
+                yield from re.findall(r"`(flakehound (?:hunt|replay|explain|polluter) [^`]*)`", node.value)
 
 
 @pytest.mark.parametrize("command", sorted(set(_remedies())))

@@ -47,6 +47,14 @@ def processes_in(folder):
     return found
 
 
+def processes_left_in(folder):
+    """Processes that still work in a folder after a while."""
+    deadline = time.monotonic() + 5.0
+    while processes_in(folder) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return processes_in(folder)
+
+
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory):
     folder = write_project(tmp_path_factory.mktemp("interrupted"), {**SHOP, **OTHER})
@@ -78,11 +86,7 @@ def test_ctrl_c_prints_what_is_known(interrupted):
 
 
 def test_ctrl_c_leaves_no_process_behind(interrupted):
-    deadline = time.monotonic() + 5.0
-    while processes_in(interrupted[0]) and time.monotonic() < deadline:
-        time.sleep(0.1)
-
-    assert processes_in(interrupted[0]) == []
+    assert processes_left_in(interrupted[0]) == []
 
 
 def test_an_interrupted_hunt_can_be_explained(interrupted):
@@ -112,7 +116,7 @@ def test_ctrl_c_during_collection_ends_with_code_130_and_without_a_traceback(tmp
 
     assert process.returncode == 130
     assert "Traceback" not in err
-    assert processes_in(folder) == []
+    assert processes_left_in(folder) == []
 
 
 def test_a_killed_hunt_loses_nothing_it_had_stored_and_can_be_resumed(tmp_path):

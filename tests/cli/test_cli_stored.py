@@ -124,6 +124,15 @@ def test_the_plain_pytest_command_of_replay_fails_when_pasted(shop):
     assert paste(shop.folder, plain.removeprefix("plain pytest: ")).code == 1
 
 
+def test_the_plain_pytest_command_switches_off_what_would_shuffle_its_tests(shop):
+    pytest.importorskip("pytest_randomly")
+
+    said = flakehound_in(shop.folder, "replay", "test_victim")
+
+    plain = next(line for line in said.out.splitlines() if line.startswith("plain pytest: "))
+    assert "no:randomly" in plain
+
+
 def test_a_test_never_seen_failing_cannot_be_replayed(shop):
     said = flakehound_in(shop.folder, "replay", "test_steady")
 
@@ -175,7 +184,7 @@ def test_merge_copies_a_hunt_once_and_leaves_the_other_store_as_it_is(shop, proj
     second = flakehound_in(project, "merge", str(shop.store))
 
     assert (first.code, second.code) == (0, 0)
-    assert first.out.startswith("1 hunts added")
+    assert first.out.startswith("1 hunt added")
     assert second.out.startswith("0 hunts added")
     assert shop.store.read_bytes() == before
     assert records_in(project / ".flakehound" / "flakehound.db") == records_in(shop.store)

@@ -126,6 +126,8 @@ DYNAMIC = {
                 assert self.wanted == "pass"
             def reportinfo(self):
                 return self.path, 0, self.name
+            def repr_failure(self, excinfo):
+                return "%s wants %s" % (self.name, self.wanted)
 
         def pytest_collection_modifyitems(items):
             parent = next(item.parent for item in items if item.name.startswith("test_plain"))

@@ -94,6 +94,20 @@ def test_opening_such_a_suite_switches_to_new_interpreters_and_says_so(open_samp
     assert not suite.folder.exists()
 
 
+def test_opening_such_a_suite_forks_where_the_user_insists(open_sample):
+    files, _word = HOLDING["a thread of a test module"]
+    sample = open_sample(files)
+
+    suite = opened(sample, isolation=Isolation.FORK)
+    plan = RunPlan(order=suite.suite.order, why="a test", setting=Setting.ORIGINAL)
+    records = suite.pool.run_now(plan, Limits())
+    suite.close()
+
+    assert suite.isolation is Isolation.FORK
+    assert any("heartbeat" in note for note in suite.notes)
+    assert [record.outcomes for record in records] == [(Outcome.PASSED,)]
+
+
 def test_opening_a_plain_suite_forks_and_brings_the_reference(open_sample):
     sample = open_sample({"test_it.py": "def test_a(): pass\ndef test_b(): assert False\n"})
 

@@ -76,7 +76,8 @@ def test_a_pair_in_reverse_is_what_plain_pytest_does_with_it(open_sample):
     assert outcomes_of(sample.fork(second, first)) == sample.plain(second, first)
 
 
-def test_what_a_test_sees_of_its_process_is_what_it_sees_under_plain_pytest(open_sample):
+@pytest.mark.parametrize("env", [{}, {"PYTHONSAFEPATH": "1"}], ids=["usual", "safe path"])
+def test_what_a_test_sees_of_its_process_is_what_it_sees_under_plain_pytest(open_sample, env):
     sample = open_sample(
         {
             "test_seen.py": """
@@ -86,6 +87,7 @@ def test_what_a_test_sees_of_its_process_is_what_it_sees_under_plain_pytest(open
                     seen = {
                         "main": [main.__file__, main.__spec__.name],
                         "argv0": sys.argv[0],
+                        "path": [entry for entry in sys.path if not entry.endswith("tests/engine")],
                         "threads": threading.active_count(),
                         "signals": [str(signal.getsignal(n)) for n in (2, 13, 15, 17, 1, 10, 12)],
                         "stdin": os.readlink("/proc/self/fd/0"),
@@ -107,7 +109,8 @@ def test_what_a_test_sees_of_its_process_is_what_it_sees_under_plain_pytest(open
                     worker.join()
                     assert worker.exitcode == 0
                 """
-        }
+        },
+        env=env,
     )
     seen = sample.root / "seen.json"
 

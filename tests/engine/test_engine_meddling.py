@@ -127,6 +127,30 @@ def test_results_that_cannot_be_written_are_missed(sample, run):
     assert following.outcomes == (PASSED, PASSED)
 
 
+def test_a_program_that_the_suite_needs_lives_as_long_as_the_session(open_sample):
+    sample = open_sample(
+        {
+            "test_it.py": """
+                import os, signal, subprocess, time
+                helper = subprocess.Popen(["sleep", "600"])
+                with open("pids", "w") as file:
+                    file.write(str(helper.pid))
+                def test_needs_it(): os.kill(helper.pid, 0)
+                def test_kills_its_parent():
+                    os.kill(os.getppid(), signal.SIGKILL)
+                    time.sleep(60)
+                """
+        }
+    )
+    needs, kills = sample.ids
+
+    outcomes = [sample.fork(test).last for test in (needs, kills, needs)]
+    sample.close()
+
+    assert outcomes == [PASSED, CRASHED, PASSED]
+    assert not lives_on(int((sample.root / "pids").read_text()))
+
+
 def test_events_are_never_written_into_a_file_of_the_test(sample):
     record = sample.fork(named("reuses_numbers"), named("own_files_stay_clean"))
 

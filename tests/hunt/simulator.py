@@ -181,7 +181,7 @@ def hunt(
     hunt_seed: int = 5,
     **options: object,
 ) -> SimulatedHunt:
-    """Drive an agenda as the engine's loop does, until nothing is left, time is up or enough plans were started."""
+    """Drive an agenda as the engine's loop does, until nothing is left or the time is up."""
     wishes = HuntOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
     history = History(simulator.suite) if history is None else history
     if with_reference:

@@ -118,7 +118,7 @@ def check_pairs(found, planted):
         if decisive:
             verdict = found.verdicts[test]
             assert verdict.kind is (Kind.BRITTLE if depends.needs else Kind.VICTIM)
-            assert set(verdict.polluters or verdict.state_setters) == decisive
+            assert verdict.joint or set(verdict.polluters or verdict.state_setters) == decisive
 
 
 # Without shrinking: every example is a whole hunt, and a failing one would take minutes to shrink.

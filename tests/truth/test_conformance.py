@@ -32,7 +32,8 @@ HERE = Path(__file__).parent
 
 
 def plain_outcomes(subject: Subject, tree: Path, folder: Path) -> dict[str, str]:
-    env = {**os.environ, "PYTHONPATH": str(HERE), "PLAIN_OUTCOMES": str(folder / "plain.json"), "PYTHONHASHSEED": "7"}
+    told = str(folder / "plain.json")
+    env = {**os.environ, "PYTHONPATH": str(HERE), "PLAIN_OUTCOMES": told, "PYTHONHASHSEED": "7"}
     command = [subject.python, "-m", "pytest", "-q", "-p", "plain_outcomes", *subject.pytest_args]
     subprocess.run([str(part) for part in command], cwd=tree, env=env, capture_output=True, timeout=300)
     return json.loads((folder / "plain.json").read_text())

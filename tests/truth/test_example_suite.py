@@ -26,7 +26,9 @@ def test_hunt_finds_every_planted_test_and_accuses_no_steady_one(tmp_path):
     found = {test["id"]: test for test in json.loads(report.read_text())["tests"]}
     truth = json.loads((SHAKY / "truth.json").read_text())
     assert found.keys() == truth.keys()
-    wrong = {test: (planted, _told(found[test])) for test, planted in truth.items() if not _agrees(planted, found[test])}
+    wrong = {
+        test: (planted, _told(found[test])) for test, planted in truth.items() if not _agrees(planted, found[test])
+    }
     assert not wrong
 
 
