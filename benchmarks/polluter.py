@@ -14,14 +14,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from prepared import SUBJECTS, prepared_subject
 from running import BARE, PYTEST_ARGS, engine_on, flakehound_command, plain_pytest, run_all, temporary_folder
-from side_by_side import Row, Series, arguments, at_least, in_turns, ratio, told, wall_s
+from side_by_side import Row, arguments, at_least, in_turns, ratio, told, wall_s
 from suites import slow_collection_suite
 
 from flakehound.core.outcomes import NodeId
@@ -75,12 +75,12 @@ def by_peer(case: Case, installed: Path) -> None:
     assert f"the polluting test is: {case.polluter}" in done.stdout, done.stdout + done.stderr
 
 
-def compared(case: Case, installed: Path, repeats: int) -> dict[str, Series]:
+def sides_of(case: Case, installed: Path) -> dict[str, Callable[[], float]]:
     by_us(case)  # compiles the files
-    return in_turns(
-        repeats,
-        {"ours": lambda: wall_s(partial(by_us, case)), "peer": lambda: wall_s(partial(by_peer, case, installed))},
-    )
+    return {
+        "ours": lambda: wall_s(partial(by_us, case)),
+        "peer": lambda: wall_s(partial(by_peer, case, installed)),
+    }
 
 
 def on_six(installed: Path, repeats: int, subjects: Path) -> Row:
@@ -96,7 +96,7 @@ def on_six(installed: Path, repeats: int, subjects: Path) -> Row:
             tests="test_six.py",
             env={"PYTEST_ADDOPTS": "-p no:cacheprovider -o addopts="},
         )
-        took = compared(case, installed, repeats)
+        took = in_turns(repeats, sides_of(case, installed))
     return at_least(
         "polluter of test_lazy in six 1.16.0, 200 tests", ours=took["ours"], peer=took["peer"], times=4
     )
@@ -113,16 +113,16 @@ def on_slow_collection(installed: Path, repeats: int) -> list[Row]:
             tests=".",
             env={**BARE, "PYTEST_ADDOPTS": " ".join(PYTEST_ARGS)},
         )
-        took = compared(case, installed, repeats)
-        limit = Series(values=tuple(_limit_s(folder, planted.victim, 512) for _ in range(repeats)))
+        limit = partial(_limit_s, folder, planted.victim, 512)
+        took = in_turns(repeats, {**sides_of(case, installed), "limit": limit})
     job = "polluter among 512 tests whose collection takes 2 s"
     return [
         at_least(job, ours=took["ours"], peer=took["peer"], times=10),
         Row(
             job="the same against the limit: one collection (`pytest --collect-only`) and log2 n = 9 forks",
             ours=took["ours"].text(),
-            peer=f"limit {limit.text()}",
-            measured=f"{ratio(took['ours'], limit).text('×')} the limit",
+            peer=f"limit {took['limit'].text()}",
+            measured=f"{ratio(took['ours'], took['limit']).text('×')} the limit",
         ),
     ]
 

@@ -1,6 +1,6 @@
 """Time two ways of doing one job in turns, and say how they compare.
 
-Turns (ours, peer, ours, peer, …) because a machine's speed drifts: both sides then meet the same weather. The
+Turns (ours, peer, peer, ours, …) because a machine's speed drifts: both sides then meet the same weather. The
 ratio is taken turn by turn and its median reported with the whole range.
 """
 
@@ -47,10 +47,13 @@ class Row:
 
 
 def in_turns(repeats: int, sides: Mapping[str, Callable[[], float]]) -> dict[str, Series]:
-    """Run every side once per turn; each returns its own figure, mostly seconds."""
+    """Run every side once per turn; each returns its own figure, mostly seconds.
+
+    Every second turn goes backwards, so that no side always follows the same other.
+    """
     values: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(repeats):
-        for name, measure in sides.items():
+        for name, measure in list(sides.items())[:: -1 if turn % 2 else 1]:
             values[name].append(measure())
             print(f"  turn {turn + 1} of {repeats}: {name} {_figure(values[name][-1])}", flush=True)
     return {name: Series(values=tuple(found)) for name, found in values.items()}

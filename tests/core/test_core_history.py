@@ -19,9 +19,13 @@ def history_of(*records):
 # Settings
 
 
-def test_a_test_by_itself_ran_alone_whatever_the_run_was_made_for():
-    for setting in (Setting.ALONE, Setting.PROBE, Setting.SHUFFLED, Setting.REPEATED):
+def test_a_test_by_itself_ran_alone():
+    for setting in (Setting.ALONE, Setting.SHUFFLED, Setting.REPEATED):
         assert setting_at(a_run([A], "P", setting=setting), 0, again=False) is Setting.ALONE
+
+
+def test_a_probe_of_a_single_test_stays_a_probe_because_it_may_repeat_a_seed_known_to_fail():
+    assert setting_at(a_run([A], "F", setting=Setting.PROBE), 0, again=False) is Setting.PROBE
 
 
 def test_the_only_test_of_a_suite_in_the_original_order_counts_as_original():
@@ -155,7 +159,10 @@ def test_a_tally_can_be_asked_by_isolation_and_by_company():
 
 def test_a_tally_by_hash_seed_leaves_out_runs_whose_seed_is_unknown():
     history = history_of(
-        a_run([A], "F", hash_seed=1), a_run([A], "P", hash_seed=2), a_run([A], "P", hash_seed=2), a_run([A], "F")
+        a_run([A], "F", hash_seed=1, setting=Setting.ALONE),
+        a_run([A], "P", hash_seed=2, setting=Setting.ALONE),
+        a_run([A], "P", hash_seed=2, setting=Setting.ALONE),
+        a_run([A], "F", setting=Setting.ALONE),
     )
 
     found = history.tally_by_hash_seed(A, Setting.ALONE)

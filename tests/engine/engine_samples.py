@@ -23,6 +23,7 @@ from flakehound.engine.spawn import Spawner
 
 HASH_SEED = 7
 LONG_S = 120.0  # a limit that only a broken engine reaches
+HANGING_S = 2.0  # a limit that a test which hangs reaches, and no other even on a busy machine
 # Worst first: what plain pytest's summary says of one test in several lines.
 _CATEGORIES = {
     "failed": Outcome.FAILED,
@@ -193,7 +194,7 @@ def outcomes_in(stats: Mapping[str, Sequence[str]]) -> dict[NodeId, Outcome]:
 
 def lives_on(pid: int) -> bool:
     """Whether it is still there after the moment that the system takes to end a killed process."""
-    for _ in range(100):
+    for _ in range(500):
         if not _is_alive(pid):
             return False
         time.sleep(0.02)

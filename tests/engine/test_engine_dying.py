@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine_samples import Sample, lives_on
+from engine_samples import HANGING_S, LONG_S, Sample, lives_on
 from hostile_sources import DYING
 
 from flakehound.core.outcomes import Outcome
@@ -50,7 +50,7 @@ def named(name: str) -> str:
 
 
 def limit_for(outcome: Outcome) -> float:
-    return 1.0 if outcome is TIMED_OUT else 60.0
+    return HANGING_S if outcome is TIMED_OUT else LONG_S
 
 
 @pytest.mark.parametrize("name", FATAL)
@@ -84,9 +84,7 @@ def test_a_test_that_only_fails_loudly_lets_the_next_one_run(sample, name):
 def test_a_fatal_test_in_a_new_interpreter_has_the_same_outcome(sample, name):
     outcome, exception, words = FATAL[name]
 
-    record = sample.spawn(
-        named("before"), named(name), named("after"), test_limit_s=max(2.0, limit_for(outcome) / 10)
-    )
+    record = sample.spawn(named("before"), named(name), named("after"), test_limit_s=limit_for(outcome))
 
     assert record.outcomes == (PASSED, outcome, Outcome.NOT_RUN)
     assert exception in record.failures[1].exception
@@ -94,7 +92,7 @@ def test_a_fatal_test_in_a_new_interpreter_has_the_same_outcome(sample, name):
 
 
 def test_a_run_that_exceeds_its_own_limit_keeps_what_it_finished(sample):
-    record = sample.fork(named("before"), named("hangs"), run_limit_s=1.0)
+    record = sample.fork(named("before"), named("hangs"), run_limit_s=HANGING_S)
 
     assert record.outcomes == (PASSED, TIMED_OUT)
     assert record.ended == "stopped at the run limit"

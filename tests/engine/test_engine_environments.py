@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from engine_samples import Sample, outcomes_of
+from engine_samples import HANGING_S, Sample, outcomes_of
 from environments import python_with
 from fidelity_sources import FIXTURES
 
@@ -114,14 +114,14 @@ def test_another_python_survives_dying_and_hanging_tests(sample):
     calm = CALM[1]
 
     dies = sample.fork(calm, "test_extra.py::test_dies")
-    hangs = sample.fork(calm, "test_extra.py::test_hangs", test_limit_s=1.0)
-    spawned = sample.spawn(calm, "test_extra.py::test_hangs", test_limit_s=1.0)
+    hangs = sample.fork(calm, "test_extra.py::test_hangs", test_limit_s=HANGING_S)
+    spawned = sample.spawn(calm, "test_extra.py::test_dies")
 
     assert dies.outcomes == (PASSED, CRASHED)
     assert dies.ended == "exited with code 3"
     assert hangs.outcomes == (PASSED, TIMED_OUT)
     assert "test_hangs" in hangs.failures[1].text
-    assert spawned.outcomes == (PASSED, TIMED_OUT)
+    assert spawned.outcomes == (PASSED, CRASHED)
 
 
 def test_a_test_sees_the_path_and_the_environment_that_plain_pytest_gives_it(sample):

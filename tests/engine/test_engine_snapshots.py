@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine_samples import Sample
+from engine_samples import HANGING_S, Sample
 
 from flakehound.core.outcomes import Outcome
 
@@ -197,7 +197,7 @@ def test_an_open_file_of_the_prefix_is_read_from_the_same_place_by_each_copy(sam
 
 def test_a_copy_that_dies_or_hangs_costs_the_others_nothing(sample):
     records = sample.fork_tree(
-        [P], [[a("test_dies")], [SAME], [a("test_hangs")], [a("test_leaves")], [OTHER]], test_limit_s=1.0
+        [P], [[a("test_dies")], [SAME], [a("test_hangs")], [a("test_leaves")], [OTHER]], test_limit_s=HANGING_S
     )
 
     assert lasts(records) == [Outcome.CRASHED, PASSED, Outcome.TIMED_OUT, FAILED, PASSED]
@@ -210,7 +210,7 @@ def test_a_copy_that_dies_or_hangs_costs_the_others_nothing(sample):
     [("test_dies", Outcome.CRASHED), ("test_leaves", FAILED), ("test_hangs", Outcome.TIMED_OUT)],
 )
 def test_a_prefix_that_dies_leaves_one_record_of_itself(sample, name, outcome):
-    records = sample.fork_tree([P, a(name)], [[SAME], [OTHER]], test_limit_s=1.0)
+    records = sample.fork_tree([P, a(name)], [[SAME], [OTHER]], test_limit_s=HANGING_S)
 
     assert [record.order for record in records] == [(P, a(name))]
     assert records[0].outcomes == (PASSED, outcome)
@@ -223,6 +223,6 @@ def test_a_prefix_that_ignores_its_children_does_not_lose_them(sample):
 
 
 def test_a_time_limit_of_the_whole_run_ends_every_copy(sample):
-    records = sample.fork_tree([P], [[a("test_hangs")], [SAME]], run_limit_s=1.5)
+    records = sample.fork_tree([P], [[a("test_hangs")], [SAME]], run_limit_s=HANGING_S)
 
     assert records[0].outcomes == (PASSED, Outcome.TIMED_OUT)

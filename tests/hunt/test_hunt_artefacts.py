@@ -19,9 +19,7 @@ def hunted(names=NAMES, *, seed=0, options=None, **behaviours):
 
 
 def blamed(found):
-    return {
-        test: verdict for test, verdict in found.verdicts.items() if verdict.polluters or verdict.state_setters
-    }
+    return {test for test, verdict in found.verdicts.items() if verdict.polluters or verdict.state_setters}
 
 
 # The teardown of a class or module runs with the last test that needs it

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 
-from simulator import Simulator, fails_after, fails_by_luck, hunt, suite_of, test_id
+from simulator import Simulator, fails_after, fails_by_luck, fails_by_seed, hunt, suite_of, test_id
 
 from flakehound.core.verdicts import Cause, Kind, Verdict
 
@@ -56,6 +56,12 @@ def test_a_test_that_fails_by_luck_is_rarely_blamed_on_its_random_seed():
     ]
 
     assert len(blamed) <= 1
+
+
+def test_replaying_a_seed_that_fails_does_not_inflate_the_failure_rate():
+    rates = [_hunted(seed, fails_by_seed(0.3)).rate for seed in SEEDS]
+
+    assert sum(rate.low <= 0.3 <= rate.high for rate in rates) >= 17
 
 
 def test_most_victims_that_fail_two_times_in_five_are_blamed_on_the_right_test():

@@ -11,7 +11,7 @@ from simulator import Moment, Simulator, hunt, moment_polluted, suite_of
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.verdicts import Kind
 
-MOST_EXAMPLES = 20
+MOST_EXAMPLES = 12
 
 
 @dataclass(frozen=True)

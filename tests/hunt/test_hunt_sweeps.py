@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
+from dataclasses import replace
+from math import factorial
+
 import pytest
 from simulator import SESSION_HASH_SEED, Simulator, always, fails_by_luck, hunt, reference_plan, suite_of, test_id
 
@@ -13,6 +18,22 @@ from flakehound.hunt.options import HuntOptions
 from flakehound.hunt.sweeps import HASH_SEED_RUNS, Sweeps
 
 NAMES = tuple("abcdefghij")
+
+
+@contextmanager
+def ends_within(seconds):
+    """Turns an endless loop into a failure."""
+
+    def give_up(_number, _frame):
+        raise TimeoutError(f"still busy after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def a_simulator(names=NAMES, **behaviours):
@@ -119,8 +140,6 @@ def test_every_test_runs_alone_and_is_repeated_in_the_first_sweep():
 
 
 def test_a_test_that_cannot_be_repeated_runs_alone_only():
-    from dataclasses import replace
-
     suite = suite_of("a", "b")
     stubborn = replace(suite, tests=tuple(replace(test, repeatable=False) for test in suite.tests))
 
@@ -239,6 +258,20 @@ def test_tests_that_end_their_process_are_left_out_of_every_order():
     ]
     assert later
     assert not any(crasher in order for order in later)
+
+
+# Suites with few orders
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("options", [{}, {"shuffles": 50}, {"endless": True, "time_left_s": 5.0}])
+def test_a_suite_with_fewer_orders_than_wanted_does_not_keep_us_searching_for_more(size, options):
+    simulator = a_simulator(NAMES[:size])
+
+    with ends_within(10):
+        hunt(simulator, **options)
+
+    assert len(orders_run(simulator, Setting.SHUFFLED)) == factorial(size) - 1
 
 
 # A resumed hunt

@@ -14,6 +14,7 @@ from flakehound.cli.target import (
     store_option,
     suite_options,
     target_from,
+    test_limit_from,
 )
 from flakehound.core.errors import ExitCode
 from flakehound.core.plans import Isolation
@@ -94,7 +95,7 @@ def command(
     check_writable(json_file)
     wishes = Wishes(
         target=target_from(pytest_args, python, keep_plugins, memory_limit),
-        budget_s=seconds(budget) if budget else None,
+        budget_s=seconds(budget) if budget is not None else None,
         runs=runs,
         shuffles=shuffles,
         jobs=jobs,
@@ -102,7 +103,7 @@ def command(
         techniques=techniques or TECHNIQUES,
         pairs=pairs,
         isolation=Isolation(isolation) if isolation else None,
-        test_limit_s=seconds(test_timeout) if test_timeout else None,
+        test_limit_s=test_limit_from(test_timeout, "hunt"),
         store_path=store_path,
         shown_store=str(store_path) if store_path != DEFAULT_STORE else None,
         resume=resume,

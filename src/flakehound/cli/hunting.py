@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flakehound.cli.progress import Progress
-from flakehound.cli.target import commit_of
+from flakehound.cli.target import commit_of, plain_arguments
 from flakehound.core.errors import FlakehoundError, UsageError
 from flakehound.core.history import History
 from flakehound.core.plans import Isolation, Setting
@@ -128,6 +128,7 @@ class _Hunt:
                 "keep_plugins": json.dumps(target.keep_plugins),
                 "memory_bytes": json.dumps(target.memory_bytes),
                 "rootdir": told.rootdir,
+                "switched_off": json.dumps(sorted(told.switched_off)),
                 "hash_seed": str(self._opened.hash_seed),
                 "self_seeded": json.dumps(list(self._opened.pool.self_seeded)),
             },
@@ -230,7 +231,7 @@ class _Hunt:
             interrupted=self._interrupted,
             cwd=str(target.cwd),
             python_path=target.python,
-            pytest_args=target.pytest_args,
+            pytest_args=plain_arguments(target.pytest_args, told.switched_off),
             store=self._wishes.shown_store,
         )
 

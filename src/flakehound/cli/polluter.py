@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from flakehound.cli.target import check_writable, seed_from, suite_options, target_from
+from flakehound.cli.target import check_writable, seed_from, suite_options, target_from, test_limit_from
 from flakehound.core.errors import ExitCode, UsageError
 from flakehound.core.plans import Isolation
 from flakehound.core.verdicts import Verdict
@@ -49,7 +49,6 @@ def command(
         flakehound polluter tests/test_user.py::test_login tests
     """
     from flakehound.cli.blaming import blame
-    from flakehound.engine.budget import seconds
 
     check_writable(json_file)
     target = target_from(pytest_args, python, keep_plugins, memory_limit)
@@ -59,7 +58,7 @@ def command(
         jobs=jobs or len(os.sched_getaffinity(0)),
         isolation=Isolation(isolation) if isolation else None,
         seed=seed_from(seed),
-        test_limit_s=seconds(test_timeout) if test_timeout else None,
+        test_limit_s=test_limit_from(test_timeout, "polluter"),
     )
     if json_file is not None:
         json_file.write_text(json.dumps(_as_json(verdict), indent=2))

@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from flakehound.cli.target import DEFAULT_STORE
+from flakehound.cli.target import DEFAULT_STORE, plain_arguments
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
 from flakehound.core.verdicts import Verdict
@@ -56,7 +56,8 @@ def _unclear(named: str, parts: list[Verdict], hunted: Hunted, command: str) -> 
     ids = [verdict.id for verdict in hunted.verdicts]
     near = [v.id for v in parts[:3]] or difflib.get_close_matches(named, ids, n=3, cutoff=0.0)
     what = f"{named!r} names {len(parts)} tests" if parts else f"the last hunt knows no test {named!r}"
-    remedy = shlex.join(["flakehound", command, near[0]]) if near else "flakehound hunt"
+    store = ["--store", hunted.store] if hunted.store else []
+    remedy = shlex.join(["flakehound", command, *store, near[0]]) if near else "flakehound hunt"
     return UsageError(what, remedy=remedy, detail="\n".join(near))
 
 
@@ -92,6 +93,9 @@ def _hunted(session: SessionInfo, history: History, store_path: Path) -> Hunted:
         seed=session.base_seed,
         cwd=session.rootdir,
         python_path=session.options.get("python", "python"),
-        pytest_args=tuple(json.loads(session.options.get("pytest_args", "[]"))),
+        pytest_args=plain_arguments(
+            json.loads(session.options.get("pytest_args", "[]")),
+            json.loads(session.options.get("switched_off", "[]")),
+        ),
         store=str(store_path) if store_path != DEFAULT_STORE else None,
     )

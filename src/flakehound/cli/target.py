@@ -9,7 +9,7 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,7 @@ def target_from(
         cwd=Path.cwd(),
         pytest_args=pytest_args,
         keep_plugins=keep_plugins,
-        memory_bytes=size_in_bytes(memory_limit) if memory_limit else None,
+        memory_bytes=size_in_bytes(memory_limit) if memory_limit is not None else None,
     )
 
 
@@ -99,6 +99,15 @@ def python_path(named: str | None) -> str:
         if os.access(theirs, os.X_OK):
             return theirs
     return sys.executable
+
+
+def test_limit_from(named: str | None, command: str) -> float | None:
+    """The user's limit for one test, None when none is named."""
+    if named is None:
+        return None
+    from flakehound.engine.budget import seconds
+
+    return seconds(named, remedy=f"flakehound {command} --test-timeout 30s")
 
 
 def size_in_bytes(text: str) -> int:
@@ -125,6 +134,12 @@ def check_writable(json_file: Path | None) -> None:
 def seed_from(named: int | None) -> int:
     """The user's seed, or a fresh one that the report prints."""
     return named if named is not None else secrets.randbelow(2**31)
+
+
+def plain_arguments(pytest_args: Iterable[str], switched_off: Iterable[str]) -> tuple[str, ...]:
+    """The user's pytest arguments, and what keeps an order as it is given where we switched a shuffler off."""
+    shuffled = ("-p", "no:randomly") if "pytest-randomly" in switched_off else ()
+    return (*pytest_args, *shuffled)
 
 
 def commit_of(folder: Path) -> str | None:

@@ -38,12 +38,12 @@ class Budget:
         return max(0.0, limit - self.spent_s)
 
 
-def seconds(text: str) -> float:
-    """`90`, `90s`, `10m`, `1h30m` as seconds."""
+def seconds(text: str, remedy: str = "flakehound hunt --budget 10m") -> float:
+    """`90`, `90s`, `10m`, `1h30m` as seconds; `remedy` is what the error suggests."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
-        raise UsageError(f"{text!r} is not a time", remedy="flakehound hunt --budget 10m")
+        raise UsageError(f"{text!r} is not a time", remedy=remedy)
     total = sum(float(number) * _UNITS[unit] for number, unit in parts)
     if total <= 0:
-        raise UsageError(f"a budget of {text!r} leaves no time at all", remedy="flakehound hunt --budget 10m")
+        raise UsageError(f"{text!r} leaves no time at all", remedy=remedy)
     return total

@@ -93,6 +93,8 @@ class FileGuard:
     def learn(self, notes: Path) -> None:
         """Take in what the watched run wrote, in the tree and elsewhere."""
         for phase, saved, path in _read_notes(notes):
+            if saved == "folder" and os.path.isdir(path):
+                continue  # made where it was already
             below_root = os.path.relpath(path, self._root)
             if self._is_known(below_root):
                 if not self._is_unchanged(below_root):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -189,7 +190,7 @@ def no_session(target: Target, output: Path, code: int | None) -> SuiteUnusable:
     if "No module named pytest" in words or "No module named 'pytest'" in words:
         return SuiteUnusable(
             f"{target.python} has no pytest",
-            remedy=f"{target.python} -m pip install pytest",
+            remedy=shlex.join([target.python, "-m", "pip", "install", "pytest"]),
         )
     return SuiteUnusable(
         f"pytest ended with code {code} before it had collected the suite",

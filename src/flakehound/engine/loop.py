@@ -65,6 +65,7 @@ class Loop:
         self._tell = tell
         self._retried: set[object] = set()
         self._waiting: deque[RunPlan] = deque()
+        self._parts: deque[RunPlan] = deque()  # of a plan that had to be taken apart
         self._known_records = -1
         self.spent = Spent()
 
@@ -96,10 +97,11 @@ class Loop:
         if len(self._history.records) != self._known_records:
             self._known_records = len(self._history.records)
             self._waiting = deque(self._without_running(planner.urgent()))
-        while self._waiting:
-            plan = self._waiting.popleft()
-            if self._fits(plan):
-                return plan
+        for due in (self._waiting, self._parts):
+            while due:
+                plan = due.popleft()
+                if self._fits(plan):
+                    return plan
         for _attempt in range(_ATTEMPTS):
             sweep = planner.next_sweep()
             if sweep is None or self._fits(sweep):
@@ -132,7 +134,7 @@ class Loop:
         if plan.branches and guard is not None and guard.active:
             # Copies of one process would see each other's files.
             apart = [replace(plan, order=plan.order + branch, branches=()) for branch in plan.branches]
-            self._waiting.extendleft(reversed(apart[1:]))
+            self._parts.extend(apart[1:])
             plan = apart[0]
         if plan.seed is None:
             plan = replace(plan, seed=self._rng.randrange(2**32))
