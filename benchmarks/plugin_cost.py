@@ -103,8 +103,11 @@ def measured(repeats: int) -> list[Row]:
         ours, peer = Side(python, suite, with_it), Side(python, suite, without)
         took = in_turns(repeats, {"with": ours.run_s, "without": peer.run_s})
     job = f"a plain run of 50 tests with flakehound installed, not asked for ({repeats} pairs of runs)"
-    cpu = [Series(values=tuple(side.cpu_s)) for side in (ours, peer)]
-    return [_row(job, took["with"], took["without"], LIMIT_MS), _row("the same, processor time", *cpu, None)]
+    cpu, peer_cpu = (Series(values=tuple(side.cpu_s)) for side in (ours, peer))
+    return [
+        _row(job, took["with"], took["without"], LIMIT_MS),
+        _row("the same, processor time", cpu, peer_cpu, None),
+    ]
 
 
 def _row(job: str, ours: Series, peer: Series, limit_ms: float | None) -> Row:

@@ -16,13 +16,17 @@ from suites import small_suite
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import RunPlan, Setting
 
+BATCH = 50  # isolated runs asked for at once, each a process of its own with a seed of its own
+
+
+def rerun(test: str, times: int, seed: int) -> RunPlan:
+    branches = ((NodeId(test),),) * times
+    return RunPlan(order=(), branches=branches, why="rerun", setting=Setting.ALONE, seed=seed)
+
 
 def forked_runs(folder: Path, test: str, runs: int) -> None:
     with engine_on(folder, jobs=1) as opened:
-        plans = (
-            RunPlan(order=(NodeId(test),), why="rerun", setting=Setting.ALONE, seed=number)
-            for number in range(runs)
-        )
+        plans = [rerun(test, min(BATCH, runs - first), seed=first) for first in range(0, runs, BATCH)]
         outcomes = [record.last for record in run_all(opened, plans)]
     assert outcomes == [Outcome.PASSED] * runs, outcomes
 

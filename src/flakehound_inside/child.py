@@ -63,6 +63,9 @@ class Child:
     def _start(self, request):
         self._log = self._recorder._log = EventLog(request["events"])
         limit_memory(request)
+        self._seed(request)
+
+    def _seed(self, request):
         untouched = request.get("self_seeded", ())
         if "random" in untouched:
             seeds.restore(self._random_state)
@@ -96,7 +99,9 @@ class Child:
             for number, twig in enumerate(twigs):
                 own = "%s/%d" % (request["tmp"], number)
                 real.mkdir(own, 0o700)
-                self._run_branch(number, twig, dict(request, tmp=own))
+                # Nothing ran before it: a run of its own, with a seed of its own.
+                seed = None if request.get("seed") is None else (request["seed"] + number) % 2**32
+                self._run_branch(number, twig, dict(request, tmp=own, seed=seed))
             return
         try:
             against = reasons_against_forking(descriptors)
@@ -131,13 +136,14 @@ class Child:
             real.setsid()
             die_with_parent()
             self._log.adopt()
-            # Python seeds `random` anew in a copy; what ran so far decides instead, as in one process.
-            seeds.restore(random_state)
             present = [item for item in twig if item is not None]
             if request["order"]:
+                # Python seeds `random` anew in a copy; what ran so far decides instead, as in one process.
+                seeds.restore(random_state)
                 _without_reporting(tear_down_for, self._session, present[0] if present else None)
             else:
                 self._move_temporary_files(request["tmp"])
+                self._seed(request)
             self._run(twig)
 
     def _run(self, items, after=None):

@@ -39,16 +39,12 @@ def test_a_value_that_cannot_be_is_shown_with_a_remedy_that_parses_and_ends_with
     assert "Traceback" not in said.err
 
 
-OTHER_OPTION = pytest.mark.xfail(strict=True, reason="engine/budget.py seconds: the remedy is always --budget")
-IGNORED = pytest.mark.xfail(strict=True, reason="cli/hunt.py, cli/target.py: an empty value counts as not given")
-
-
 @pytest.mark.parametrize(
     "option",
     [
-        pytest.param("--budget", marks=IGNORED),
-        pytest.param("--test-timeout", marks=IGNORED),
-        pytest.param("--memory-limit", marks=IGNORED),
+        "--budget",
+        "--test-timeout",
+        "--memory-limit",
         "--python",
     ],
 )
@@ -61,8 +57,8 @@ def test_an_empty_value_is_refused_and_not_quietly_ignored(project, option):
 @pytest.mark.parametrize(
     ("command", "option", "value"),
     [
-        pytest.param("hunt", "--test-timeout", "ages", marks=OTHER_OPTION),
-        pytest.param("polluter", "--test-timeout", "ages", marks=OTHER_OPTION),
+        ("hunt", "--test-timeout", "ages"),
+        ("polluter", "--test-timeout", "ages"),
         ("polluter", "--memory-limit", "much"),
         ("polluter", "--python", "no-such-python"),
     ],
@@ -197,7 +193,6 @@ def test_an_interpreter_without_pytest_ends_with_code_3_and_the_pip_command(proj
     assert "-m pip install pytest" in remedy_in(said)
 
 
-@pytest.mark.xfail(strict=True, reason="engine/forkserver.py no_session: the interpreter's path is not quoted")
 def test_the_pip_command_names_the_interpreter_as_a_shell_needs_it(project, bare_python):
     said = flakehound_in(project, "hunt", "--python", str(bare_python))
 

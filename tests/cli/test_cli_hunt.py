@@ -172,7 +172,6 @@ def test_a_fresh_project_is_not_said_to_write_lasting_files_because_of_pytests_o
     assert "lasting files" not in said.out
 
 
-@pytest.mark.xfail(strict=True, reason="engine/loop.py: branches split apart for the file guard are dropped")
 def test_a_suite_that_writes_lasting_files_is_hunted_as_thoroughly_as_any_other(tmp_path):
     tests = [
         f"def test_{name}():\n    assert '{name}' not in seen\n    seen.add('{name}')\n"

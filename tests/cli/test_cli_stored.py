@@ -75,7 +75,6 @@ def test_a_name_that_no_test_has_is_refused_with_the_nearest(shop, command):
     assert "test_shop.py::test_victim" in remedy_in(said)
 
 
-@pytest.mark.xfail(strict=True, reason="cli/stored.py _unclear: the remedy leaves --store out")
 def test_the_remedy_for_an_unknown_name_works_with_a_store_of_another_place(shop, tmp_path):
     elsewhere = tmp_path / "elsewhere.db"
     shutil.copy(shop.store, elsewhere)
@@ -125,7 +124,6 @@ def test_the_plain_pytest_command_of_replay_fails_when_pasted(shop):
     assert paste(shop.folder, plain.removeprefix("plain pytest: ")).code == 1
 
 
-@pytest.mark.xfail(strict=True, reason="report/commands.py plain_pytest: pytest-randomly shuffles the named tests")
 def test_the_plain_pytest_command_switches_off_what_would_shuffle_its_tests(shop):
     pytest.importorskip("pytest_randomly")
 

@@ -47,6 +47,12 @@ class RunPlan:
         """What makes two plans ask the same question; seeds differ between equal plans."""
         return (self.order, self.branches, self.isolation, self.undisturbed)
 
+    def seed_of(self, branch: int) -> int | None:
+        """The seed of one branch: branches of an empty order are runs of their own, each with its own seed."""
+        if self.seed is None or self.order:
+            return self.seed
+        return (self.seed + branch) % 2**32
+
     @property
     def test_runs(self) -> int:
         """How many tests it executes."""

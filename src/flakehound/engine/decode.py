@@ -7,7 +7,7 @@ import json
 import signal
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flakehound.core.outcomes import Outcome
@@ -51,7 +51,8 @@ def records_from(plan: RunPlan, events: bytes, facts: RunFacts) -> list[RunRecor
         # The order that all branches share ran once, so it counts once.
         shared = trunk if not records else Segment()
         segment = _joined(shared, segment, len(plan.order))
-        records.append(_record(plan, plan.order + plan.branches[number], segment, facts))
+        own = replace(plan, seed=plan.seed_of(number))
+        records.append(_record(own, plan.order + plan.branches[number], segment, facts))
     if not records and plan.order and not _refusal(events):
         records.append(_record(plan, plan.order, trunk, facts))
     return records

@@ -47,10 +47,11 @@ class Spawner:
         """Run one plan; a plan with branches becomes one interpreter per branch."""
         orders = [plan.order + branch for branch in plan.branches] or [plan.order]
         records = []
-        for order in orders:
+        for number, order in enumerate(orders):
             if called_off():
                 break
-            single = replace(plan, order=order, branches=(), isolation=Isolation.SPAWN)
+            seed = plan.seed_of(number)
+            single = replace(plan, order=order, branches=(), isolation=Isolation.SPAWN, seed=seed)
             records += self.run_single(single, limits, self_seeded)[0]
         return records
 
