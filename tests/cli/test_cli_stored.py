@@ -165,6 +165,49 @@ def test_replay_of_a_test_that_was_removed_is_an_error_and_not_a_traceback(tmp_p
     assert said.code in (2, 3)
 
 
+# Hunted from a folder below the project's root
+
+BELOW = {
+    "tests/api/test_u.py": "seen = []\n\ndef test_v():\n    assert not seen\n\ndef test_p():\n    seen.append(1)\n"
+}
+
+
+@pytest.fixture(scope="module")
+def below(tmp_path_factory):
+    folder = write_project(tmp_path_factory.mktemp("root"), BELOW) / "tests"
+    assert flakehound_in(folder, "hunt", *QUICK, "-q", "api").code == 1
+    return folder
+
+
+def test_a_hunt_below_the_root_can_be_replayed_by_its_full_name(below):
+    assert flakehound_in(below, "replay", "tests/api/test_u.py::test_v").code == 1
+
+
+def test_the_plain_pytest_command_works_below_the_root(below):
+    said = flakehound_in(below, "replay", "test_v")
+    plain = next(line for line in said.out.splitlines() if line.startswith("plain pytest: "))
+
+    assert paste(below, plain.removeprefix("plain pytest: ")).code == 1
+
+
+@pytest.mark.xfail(
+    strict=True, reason="cli/polluter.py _show: node ids begin at the root, the command runs below it"
+)
+def test_the_plain_pytest_command_of_polluter_works_below_the_root(below):
+    said = flakehound_in(below, "polluter", "tests/api/test_u.py::test_v")
+
+    assert said.code == 1, said.err
+    assert paste(below, said.out.splitlines()[-1].strip()).code == 1
+
+
+@pytest.mark.xfail(strict=True, reason="cli/replay.py: the plain command is meant for the folder of the hunt")
+def test_the_plain_pytest_command_works_in_the_folder_it_was_asked_for_in(below):
+    said = flakehound_in(below.parent, "replay", "--store", str(below / ".flakehound" / "flakehound.db"), "test_v")
+    plain = next(line for line in said.out.splitlines() if line.startswith("plain pytest: "))
+
+    assert paste(below.parent, plain.removeprefix("plain pytest: ")).code == 1
+
+
 # history and merge
 
 

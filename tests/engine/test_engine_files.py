@@ -12,6 +12,7 @@ from engine_samples import HASH_SEED, Sample
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.engine.files import FileGuard
 from flakehound.engine.limits import Limits
 from flakehound.engine.opening import OpenSuite, open_suite
 
@@ -20,7 +21,7 @@ WRITING = {
     "kept/notes": "kept\n",
     "removed/data": "data\n",
     "test_tree.py": """
-        import os, pathlib, shutil, subprocess
+        import os, pathlib, shutil
         home = pathlib.Path.home()
         def test_counts():
             count = int(pathlib.Path("counter").read_text())
@@ -32,9 +33,6 @@ WRITING = {
         def test_removes():
             os.remove("kept/notes")
             shutil.rmtree("removed")
-        def test_lets_a_program_write():
-            assert not os.path.exists("by_a_program")
-            subprocess.run(["touch", "by_a_program"], check=True)
         def test_writes_at_home():
             assert (home / "settings").read_text() == "mine"
             (home / "settings").write_text("theirs")
@@ -48,9 +46,6 @@ WRITING = {
             assert not os.path.lexists(home / "link")
             os.symlink("settings", home / "link")
             os.link(home / "settings", home / "hard")
-        def test_writes_only_alone():
-            if not os.path.exists("made"):
-                pathlib.Path("late").write_text("")
         """,
 }
 
@@ -248,3 +243,20 @@ def test_files_behind_links_and_in_environments_are_put_back_and_not_removed(ope
 
     assert listing(sample.root, tmp_path / "elsewhere") == before
     assert os.readlink(sample.root / "link") == "target"
+
+
+def test_a_file_that_somebody_else_makes_meanwhile_is_never_touched(tmp_path):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "mine").write_text("old")
+    guard = FileGuard(tree, tmp_path / "kept")
+    (tree / "mine").write_text("edited while the suite ran")
+    (tree / "new").write_text("saved while the suite ran")
+
+    guard.learn(tmp_path / "no-notes")
+    guard.before_fork()
+    guard.before_spawn()
+
+    assert guard.active
+    assert (tree / "mine").read_text() == "edited while the suite ran"
+    assert (tree / "new").read_text() == "saved while the suite ran"

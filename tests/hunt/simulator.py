@@ -53,12 +53,9 @@ def _collected(name: str) -> CollectedTest:
     return CollectedTest(id=NodeId(full), module=full.partition("::")[0], parent=full.rpartition("::")[0])
 
 
-def test_id(name: str) -> NodeId:
+def id_of(name: str) -> NodeId:
     """The node id of a test by its name in `suite_of`."""
     return _collected(name).id
-
-
-test_id.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it wherever it is imported
 
 
 @dataclass(slots=True)
@@ -163,7 +160,7 @@ class SimulatedHunt:
 
     def verdict(self, name: str) -> Verdict:
         """The verdict on a test by its name in `suite_of`."""
-        return self.verdicts[test_id(name)]
+        return self.verdicts[id_of(name)]
 
     @property
     def processes(self) -> int:

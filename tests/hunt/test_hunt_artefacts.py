@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from simulator import Simulator, always, fails_after, fails_by_luck, fails_if, hunt, suite_of, test_id
+from simulator import Simulator, always, fails_after, fails_by_luck, fails_if, hunt, id_of, suite_of
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation
 from flakehound.core.verdicts import Kind
 
 NAMES = tuple("abcdefghkj")
-A, B, C, D, E, F, G, H, K, J = (test_id(name) for name in NAMES)
+A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
 
 
 def hunted(names=NAMES, *, seed=0, options=None, **behaviours):
-    simulator = Simulator(suite_of(*names), {test_id(n): acts for n, acts in behaviours.items()}, seed=seed)
+    simulator = Simulator(suite_of(*names), {id_of(n): acts for n, acts in behaviours.items()}, seed=seed)
     return hunt(simulator, hunt_seed=seed + 5, **(options or {}))
 
 
@@ -48,11 +48,9 @@ def test_a_test_that_passes_unless_it_is_the_last_of_its_class_is_not_brittle():
 
 
 def test_other_tests_of_a_class_whose_teardown_fails_are_still_judged():
-    found = hunted(
-        CLASSES, **{CLASSES[2]: errs_as_last_of_its_class, CLASSES[3]: fails_after(test_id(CLASSES[5]))}
-    )
+    found = hunted(CLASSES, **{CLASSES[2]: errs_as_last_of_its_class, CLASSES[3]: fails_after(id_of(CLASSES[5]))})
 
-    assert found.verdict(CLASSES[3]).polluters == (test_id(CLASSES[5]),)
+    assert found.verdict(CLASSES[3]).polluters == (id_of(CLASSES[5]),)
 
 
 # Failures only while other processes of ours run
@@ -143,7 +141,7 @@ def test_a_test_that_crashes_now_and_then_is_nod_and_the_rest_is_judged():
 def test_tests_after_a_crash_are_seen_in_later_runs():
     found = hunted(a=always(Outcome.CRASHED))
 
-    assert all(found.verdict(name).tallies and found.history.tally(test_id(name)).n > 20 for name in "bcdefghkj")
+    assert all(found.verdict(name).tallies and found.history.tally(id_of(name)).n > 20 for name in "bcdefghkj")
 
 
 def test_several_crashing_tests_are_all_told():

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 
-from simulator import Simulator, fails_after, fails_by_luck, fails_by_seed, hunt, suite_of, test_id
+from simulator import Simulator, fails_after, fails_by_luck, fails_by_seed, hunt, id_of, suite_of
 
 from flakehound.core.verdicts import Cause, Kind, Verdict
 
 NAMES = tuple("abcdef")
-POLLUTER = test_id("e")
+POLLUTER = id_of("e")
 SEEDS = range(20)
 
 
@@ -30,7 +30,7 @@ def polluted(rate: float, seed: int) -> Verdict:
 
 
 def _hunted(seed, behaviour):
-    simulator = Simulator(suite_of(*NAMES), {test_id("b"): behaviour}, seed=seed)
+    simulator = Simulator(suite_of(*NAMES), {id_of("b"): behaviour}, seed=seed)
     return hunt(simulator, hunt_seed=seed + 5).verdict("b")
 
 

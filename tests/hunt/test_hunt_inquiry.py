@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 
 import pytest
-from simulator import TEST_S, Simulator, fails_after, fails_after_all, suite_of, test_id
+from simulator import TEST_S, Simulator, fails_after, fails_after_all, id_of, suite_of
 
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import Outcome
@@ -20,7 +20,7 @@ from flakehound.hunt.judgement import judge
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
 
-A, B, C, D = (test_id(name) for name in "abcd")
+A, B, C, D = (id_of(name) for name in "abcd")
 SUITE = suite_of("a", "b", "c", "d")
 
 
@@ -237,10 +237,10 @@ def test_what_was_found_survives_a_killed_hunt():
 def searched(size, *, test_s=TEST_S, behaviour=fails_after, culprits=1, eager=True):
     """The finding about one victim after an eager search, and the plans it started."""
     names = [f"n{number}" for number in range(size)]
-    victim = test_id(names[size // 3])
-    guilty = [test_id(names[(size * 5) // 7 + step]) for step in range(culprits)]
+    victim = id_of(names[size // 3])
+    guilty = [id_of(names[(size * 5) // 7 + step]) for step in range(culprits)]
     simulator = Simulator(
-        suite_of(*names), {victim: behaviour(*guilty)}, test_s=dict.fromkeys(map(test_id, names), test_s)
+        suite_of(*names), {victim: behaviour(*guilty)}, test_s=dict.fromkeys(map(id_of, names), test_s)
     )
     history = History(simulator.suite)
     others = tuple(test for test in simulator.suite.order if test != victim)

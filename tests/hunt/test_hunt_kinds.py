@@ -14,10 +14,10 @@ from simulator import (
     fails_if,
     fails_when_repeated,
     hunt,
+    id_of,
     passes_only_after,
     passes_only_after_all,
     suite_of,
-    test_id,
 )
 
 from flakehound.core.outcomes import Outcome
@@ -25,7 +25,7 @@ from flakehound.core.plans import Isolation, Setting
 from flakehound.core.verdicts import Cause, Kind
 
 NAMES = tuple("abcdefghkj")
-A, B, C, D, E, F, G, H, K, J = (test_id(name) for name in NAMES)
+A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
 
 
 ORIGINAL_IS_CLEAN = pytest.mark.xfail(
@@ -34,7 +34,7 @@ ORIGINAL_IS_CLEAN = pytest.mark.xfail(
 
 
 def hunted(names=NAMES, *, seed=0, options=None, **behaviours):
-    simulator = Simulator(suite_of(*names), {test_id(n): acts for n, acts in behaviours.items()}, seed=seed)
+    simulator = Simulator(suite_of(*names), {id_of(n): acts for n, acts in behaviours.items()}, seed=seed)
     return hunt(simulator, hunt_seed=seed + 5, **(options or {}))
 
 
@@ -167,7 +167,8 @@ def test_a_victim_in_the_original_order_is_proven_by_as_few_runs_as_any_other():
 
 
 @pytest.mark.xfail(
-    strict=True, reason="hunt/coincidence.py: only two undisturbed runs repeat the failing order, the rest runs alone"
+    strict=True,
+    reason="hunt/coincidence.py: only two undisturbed runs repeat the failing order, the rest runs alone",
 )
 def test_a_victim_that_fails_sometimes_in_the_original_order_is_no_matter_of_load():
     found = [hunted(seed=seed, g=fails_after(A, rate=0.2), options={"jobs": 2}) for seed in range(8)]
@@ -269,7 +270,7 @@ def test_a_victim_in_new_interpreters_only_is_found_too():
 
 
 def test_a_victim_of_dear_tests_is_proven_although_each_is_run_less_often():
-    simulator = Simulator(suite_of(*NAMES), {C: fails_after(G)}, test_s=dict.fromkeys(map(test_id, NAMES), 0.4))
+    simulator = Simulator(suite_of(*NAMES), {C: fails_after(G)}, test_s=dict.fromkeys(map(id_of, NAMES), 0.4))
 
     found = hunt(simulator, runs=3, shuffles=3, pairs="none", hash_seeds=False, techniques=("idflakies",))
 
@@ -324,7 +325,7 @@ def test_a_first_test_that_is_brittle_is_no_failing_test():
 
 def test_a_brittle_test_in_another_file_than_its_setter_is_found():
     names = [f"{module}.py::{name}" for module in "xyz" for name in "abc"]
-    needs = test_id("z.py::c")
+    needs = id_of("z.py::c")
 
     found = hunted(names, **{"x.py::b": passes_only_after(needs)})
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from simulator import Simulator, always, fails_after, fails_if, suite_of, test_id
+from simulator import Simulator, always, fails_after, fails_if, id_of, suite_of
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
 
-A, B, C = (test_id(name) for name in "abc")
+A, B, C = (id_of(name) for name in "abc")
 
 
 def a_plan(*order, **changes):
@@ -15,7 +15,7 @@ def a_plan(*order, **changes):
 
 
 def a_simulator(**behaviours):
-    return Simulator(suite_of("a", "b", "c"), {test_id(name): acts for name, acts in behaviours.items()})
+    return Simulator(suite_of("a", "b", "c"), {id_of(name): acts for name, acts in behaviours.items()})
 
 
 def letters(record):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import factorial
 
 import pytest
-from simulator import SESSION_HASH_SEED, Simulator, always, fails_by_luck, hunt, reference_plan, suite_of, test_id
+from simulator import SESSION_HASH_SEED, Simulator, always, fails_by_luck, hunt, id_of, reference_plan, suite_of
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import Outcome
@@ -37,7 +37,7 @@ def ends_within(seconds):
 
 
 def a_simulator(names=NAMES, **behaviours):
-    return Simulator(suite_of(*names), {test_id(name): acts for name, acts in behaviours.items()})
+    return Simulator(suite_of(*names), {id_of(name): acts for name, acts in behaviours.items()})
 
 
 def orders_run(simulator, setting, isolation=None):
@@ -145,8 +145,8 @@ def test_a_test_that_cannot_be_repeated_runs_alone_only():
 
     found = hunt(Simulator(stubborn))
 
-    assert found.history.tally(test_id("a"), Setting.REPEATED).n == 0
-    assert found.history.tally(test_id("a"), Setting.ALONE).n > 0
+    assert found.history.tally(id_of("a"), Setting.REPEATED).n == 0
+    assert found.history.tally(id_of("a"), Setting.ALONE).n > 0
 
 
 def test_exact_pairs_run_every_test_before_every_other():
@@ -193,10 +193,10 @@ def test_no_pairs_are_run_when_none_are_wanted():
 def test_a_test_known_to_be_nod_is_no_candidate_for_pairs():
     history_of_nod = hunt(a_simulator(c=fails_by_luck(0.5)), pairs="none").history
 
-    plans = [p for p in sweeps_of(history_of_nod, pairs="exact")._pairs(1e6) if p.order != (test_id("c"),)]
+    plans = [p for p in sweeps_of(history_of_nod, pairs="exact")._pairs(1e6) if p.order != (id_of("c"),)]
 
     assert plans
-    assert not any((test_id("c"),) in plan.branches for plan in plans)
+    assert not any((id_of("c"),) in plan.branches for plan in plans)
 
 
 def test_only_the_wanted_techniques_run():
@@ -252,7 +252,7 @@ def test_tests_that_end_their_process_are_left_out_of_every_order():
 
     hunt(simulator)
 
-    crasher = test_id("d")
+    crasher = id_of("d")
     later = [
         plan.order for plan, _ in simulator.started[3:] if plan.setting in (Setting.ORIGINAL, Setting.SHUFFLED)
     ]

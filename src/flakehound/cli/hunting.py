@@ -189,6 +189,10 @@ class _Hunt:
 
     def _keep(self, records: Sequence[RunRecord]) -> None:
         self._store.append(self._session_id, records)
+        for record in records:
+            whole = len(record.order) == len(self._opened.suite.tests) and not record.ended
+            if whole and record.setting is Setting.ORIGINAL and record.isolation is Isolation.FORK:
+                self._budget.shorten(self._opened.start_s + record.usage.wall_s)
 
     def _found(self) -> str:
         kinds = Counter(finding.kind.value for finding in self._agenda.findings())

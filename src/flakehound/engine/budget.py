@@ -20,11 +20,18 @@ class Budget:
 
     limit_s: float | None = None  # None: not decided before the suite's own time is known
     started: float = field(default_factory=time.monotonic)
+    by_default: bool = False  # the user named no time
 
     def settle(self, suite_s: float) -> None:
         """Without a wish of the user: 10 minutes or 30 suite times, whichever is shorter."""
         if self.limit_s is None:
+            self.by_default = True
             self.limit_s = min(DEFAULT_LIMIT_S, DEFAULT_SUITE_TIMES * suite_s) * _HEADROOM
+
+    def shorten(self, suite_s: float) -> None:
+        """A plain run proved quicker than the watched one that the default was taken from."""
+        if self.by_default and self.limit_s is not None:
+            self.limit_s = min(self.limit_s, DEFAULT_SUITE_TIMES * suite_s * _HEADROOM)
 
     @property
     def spent_s(self) -> float:

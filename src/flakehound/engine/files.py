@@ -69,7 +69,8 @@ class FileGuard:
         self._root = Path(os.path.realpath(root))
         self._folder = folder
         self.active = False  # the suite writes lasting files: one run at a time, files put back before each
-        self.written: list[str] = []
+        self.written: list[str] = []  # by the suite itself: what we put back
+        self.unclear: list[str] = []  # changed meanwhile, by whom we cannot tell: never touched
         self.at_collection: list[str] = []  # written while modules were imported
         self._tree = dict(_entries(self._root))  # by path below the root; None for a folder
         size = sum(stamp[0] for stamp in self._tree.values() if stamp is not None)
@@ -103,10 +104,11 @@ class FileGuard:
                 self._learn_from_note(path, saved)
             if phase == "collection" and path in self._pristine:
                 self.at_collection.append(path)
-        for path in self._changed_in_tree():
-            self._learn_from_tree(path)
         self.written = [*self._pristine.saved, *self._pristine.absent]
-        self.active = bool(self.written)
+        # Written by a child process of the suite, or by the user: we cannot tell, so we leave it as it is.
+        own = set(self.written)
+        self.unclear = [path for path in self._changed_in_tree() if str(self._root / path) not in own]
+        self.active = bool(self.written or self.unclear)
 
     def _is_known(self, path: str) -> bool:
         """Whether our own look at the tree, taken before anything ran, tells what was there."""
@@ -167,7 +169,6 @@ class FileGuard:
     def before_fork(self) -> None:
         """Put the files to where collection left them."""
         if self.active:
-            self._remove_new_in_tree()
             self._remove_new_temporary()
             (self._collected or self._pristine).put_back()
 
@@ -180,14 +181,7 @@ class FileGuard:
     def before_spawn(self) -> None:
         """Put the files to where they were before anything ran."""
         if self.active:
-            self._remove_new_in_tree()
             self._pristine.put_back()
-
-    def _remove_new_in_tree(self) -> None:
-        known = set(self.written)
-        new = [str(self._root / path) for path in self._changed_in_tree() if path not in self._tree]
-        for path in sorted(set(new) - known, key=len, reverse=True):
-            remove(path)
 
 
 def _read_notes(path: Path) -> Iterator[tuple[str, str, str]]:

@@ -36,6 +36,7 @@ class OpenSuite:
     isolation: Isolation
     hash_seed: int
     suite_s: float  # one whole plain run: interpreter, collection, tests
+    start_s: float  # interpreter and collection
     reference: tuple[RunRecord, ...] = ()
     notes: list[str] = field(default_factory=list)  # what the user should know about how we run
     guard: FileGuard | None = None
@@ -99,6 +100,8 @@ class _Reference(threading.Thread):
             self.records, self.handshake = self._spawner.run_single(plan, self._limits, (), watch=self.notes)
         except FlakehoundError as error:
             self.error = error
+        except Exception as error:  # told to the user by the thread that waits, not lost with this one
+            self.error = FlakehoundError(f"the reference run failed: {error!r}", remedy="flakehound hunt --jobs 1")
         self.wall_s = time.monotonic() - began
 
 
@@ -163,7 +166,7 @@ def _open(
         if with_reference or server is None:
             reference.start()
         handshake = server.wait_until_collected() if server is not None else None
-        suite_s = time.monotonic() - began
+        suite_s = start_s = time.monotonic() - began
         if reference.ident is not None:
             reference.join()
             suite_s = reference.wall_s
@@ -173,6 +176,9 @@ def _open(
     except BaseException:
         if server is not None:
             server.close()
+        if reference.ident is not None:
+            spawner.call_off()
+            reference.join(timeout=5.0)
         raise
     told = handshake or reference.handshake
     assert told is not None
@@ -189,6 +195,7 @@ def _open(
         isolation=chosen,
         hash_seed=hash_seed,
         suite_s=suite_s,
+        start_s=start_s,
         reference=tuple(reference.records),
         notes=notes,
         guard=guard,
@@ -243,6 +250,10 @@ def _protect_files(opened: OpenSuite, guard: FileGuard, notes: Path) -> None:
             opened.replace_server()
         guard.remember_collected(opened.server.temporary)
     if not guard.active:
+        return
+    if not guard.written and guard.unclear:
+        names = ", ".join(guard.unclear[:3])
+        opened.notes.append(f"files changed while the suite ran ({names}): runs go one at a time")
         return
     if not guard.written:
         opened.notes.append("modules make temporary files when imported: runs go one at a time, files put back")
