@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
+import venv
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,10 +55,15 @@ def prepared_subject(key: str, folder: Path) -> Subject:
 
 
 def _prepare(key: str, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, str(INDEX_FOLDER / "prepare.py"), key, str(folder)]
-    subprocess.run([sys.executable, "-m", "pip", "install", "-qq", "unearth"], check=True)
-    subprocess.run(command, check=True)
+    """Fetch the sdist and make its environment; the tool for that gets one too, so that ours stays as it is."""
+    tool = folder / "tool"
+    python = tool / "bin" / "python"
+    if not python.exists():
+        venv.create(tool, with_pip=True)
+    subprocess.run([str(python), "-m", "pip", "install", "-qq", "unearth"], check=True)
+    # A path of ours would make pip believe that the subject's own packages are there already.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([str(python), str(INDEX_FOLDER / "prepare.py"), key, str(folder)], env=env, check=True)
 
 
 def _entries() -> list[dict[str, Any]]:

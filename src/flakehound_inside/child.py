@@ -11,7 +11,7 @@ import pytest
 from flakehound_inside import seeds
 from flakehound_inside.events import EventLog, ResultsLost
 from flakehound_inside.folders import FolderKeeper, TooMuch
-from flakehound_inside.items import items_for, tear_down_for
+from flakehound_inside.items import items_for, prepare_tear_down, tear_down_for
 from flakehound_inside.process import dump_on_crash, last_words, leave, limit_memory, redirect_output
 from flakehound_inside.real import real
 from flakehound_inside.reaper import die_with_parent
@@ -33,6 +33,7 @@ class Child:
         self._files_read = files_read(descriptors)
         self._log = None
         self._config.pluginmanager.register(recorder, "flakehound-recorder")
+        prepare_tear_down(session)
 
     def run_in_this_process(self, request):
         """Run a request here and end the process; for a new interpreter."""

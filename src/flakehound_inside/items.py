@@ -1,6 +1,7 @@
 """Run collected items in any order, any number of times, as plain pytest would."""
 
 import copy
+import functools
 import inspect
 
 from _pytest.doctest import DoctestItem
@@ -83,8 +84,18 @@ def items_for(order, items):
 def tear_down_for(session, item):
     """Tear down what `item` does not share with the test that ran before it."""
     state = session._setupstate
-    # pytest 6.2 passes the finished item as well.
-    if "item" in inspect.signature(state.teardown_exact).parameters:
+    if _takes_finished_item(type(state)):
         state.teardown_exact(None, item)
     else:
         state.teardown_exact(item)
+
+
+@functools.lru_cache(maxsize=None)  # asked in every branch, and a signature touches many pages
+def _takes_finished_item(setup_state):
+    # pytest 6.2 passes the finished item as well.
+    return "item" in inspect.signature(setup_state.teardown_exact).parameters
+
+
+def prepare_tear_down(session):
+    """Look up once, before any fork, how this pytest tears down."""
+    _takes_finished_item(type(session._setupstate))

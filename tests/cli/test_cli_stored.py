@@ -167,14 +167,20 @@ def test_replay_of_a_test_that_was_removed_is_an_error_and_not_a_traceback(tmp_p
 
 # Hunted from a folder below the project's root
 
-BELOW = {
-    "tests/api/test_u.py": "seen = []\n\ndef test_v():\n    assert not seen\n\ndef test_p():\n    seen.append(1)\n"
-}
+BELOW = """
+    seen = []
+
+    def test_v():
+        assert not seen
+
+    def test_p():
+        seen.append(1)
+"""
 
 
 @pytest.fixture(scope="module")
 def below(tmp_path_factory):
-    folder = write_project(tmp_path_factory.mktemp("root"), BELOW) / "tests"
+    folder = write_project(tmp_path_factory.mktemp("root"), {"tests/api/test_u.py": BELOW}) / "tests"
     assert flakehound_in(folder, "hunt", *QUICK, "-q", "api").code == 1
     return folder
 
@@ -190,9 +196,6 @@ def test_the_plain_pytest_command_works_below_the_root(below):
     assert paste(below, plain.removeprefix("plain pytest: ")).code == 1
 
 
-@pytest.mark.xfail(
-    strict=True, reason="cli/polluter.py _show: node ids begin at the root, the command runs below it"
-)
 def test_the_plain_pytest_command_of_polluter_works_below_the_root(below):
     said = flakehound_in(below, "polluter", "tests/api/test_u.py::test_v")
 
@@ -200,7 +203,6 @@ def test_the_plain_pytest_command_of_polluter_works_below_the_root(below):
     assert paste(below, said.out.splitlines()[-1].strip()).code == 1
 
 
-@pytest.mark.xfail(strict=True, reason="cli/replay.py: the plain command is meant for the folder of the hunt")
 def test_the_plain_pytest_command_works_in_the_folder_it_was_asked_for_in(below):
     said = flakehound_in(below.parent, "replay", "--store", str(below / ".flakehound" / "flakehound.db"), "test_v")
     plain = next(line for line in said.out.splitlines() if line.startswith("plain pytest: "))

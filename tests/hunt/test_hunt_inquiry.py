@@ -185,9 +185,6 @@ def test_it_concludes_when_the_shortest_order_is_confirmed():
     assert (finding.replay.failed, finding.replay.runs) == (5, 5)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="hunt/inquiry.py _gap_is_luck: failures in the original order count as clean runs"
-)
 def test_it_concludes_about_a_victim_in_the_original_order_with_the_same_evidence():
     history = history_of(*[an_original("PFPP")] * 3, *[a_run([B], "P")] * 5, *[a_run([A, B], "PF")] * 5)
 

@@ -28,11 +28,6 @@ NAMES = tuple("abcdefghkj")
 A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
 
 
-ORIGINAL_IS_CLEAN = pytest.mark.xfail(
-    strict=True, reason="hunt/inquiry.py _gap_is_luck: failures in the original order count as clean runs"
-)
-
-
 def hunted(names=NAMES, *, seed=0, options=None, **behaviours):
     simulator = Simulator(suite_of(*names), {id_of(n): acts for n, acts in behaviours.items()}, seed=seed)
     return hunt(simulator, hunt_seed=seed + 5, **(options or {}))
@@ -143,7 +138,6 @@ def test_a_victim_that_fails_already_in_the_original_order_is_a_victim():
     assert found.verdict("g").polluters == (C,)
 
 
-@ORIGINAL_IS_CLEAN
 def test_a_victim_in_the_original_order_is_found_in_new_interpreters_too():
     found = hunted(g=fails_after(C), options={"isolation": Isolation.SPAWN})
 
@@ -151,14 +145,12 @@ def test_a_victim_in_the_original_order_is_found_in_new_interpreters_too():
     assert found.verdict("g").polluters == (C,)
 
 
-@ORIGINAL_IS_CLEAN
 def test_a_victim_in_the_original_order_is_no_matter_of_load():
     found = hunted(d=always(Outcome.CRASHED), g=fails_after(A, B), options={"jobs": 2})
 
     assert kinds(found) == {"d": Kind.FAILING, "g": Kind.VICTIM}
 
 
-@ORIGINAL_IS_CLEAN
 def test_a_victim_in_the_original_order_is_proven_by_as_few_runs_as_any_other():
     found = hunted(g=fails_after(C))
 
@@ -168,7 +160,7 @@ def test_a_victim_in_the_original_order_is_proven_by_as_few_runs_as_any_other():
 
 @pytest.mark.xfail(
     strict=True,
-    reason="hunt/coincidence.py: only two undisturbed runs repeat the failing order, the rest runs alone",
+    reason="hunt/coincidence.py: only two undisturbed runs repeat the failing order",
 )
 def test_a_victim_that_fails_sometimes_in_the_original_order_is_no_matter_of_load():
     found = [hunted(seed=seed, g=fails_after(A, rate=0.2), options={"jobs": 2}) for seed in range(8)]

@@ -32,8 +32,8 @@ def blame(
     isolation: Isolation | None,
     seed: int,
     test_limit_s: float | None = None,
-) -> Verdict:
-    """What other tests do to one test."""
+) -> tuple[Verdict, str]:
+    """What other tests do to one test, and the suite's rootdir."""
     opened = open_suite(
         target,
         jobs=jobs,
@@ -51,7 +51,8 @@ def blame(
         keep = _forget
         Loop(opened, history, budget, keep=keep, seed=seed, test_limit_s=test_limit_s).run(case)
         findings = [case.finding()] if history.failures_of(case.test) else []
-        return next(v for v in judge(history, findings) if v.id == test)
+        verdict = next(v for v in judge(history, findings) if v.id == test)
+        return verdict, opened.handshake.rootdir
     finally:
         opened.close()
 

@@ -52,7 +52,7 @@ def command(
 
     check_writable(json_file)
     target = target_from(pytest_args, python, keep_plugins, memory_limit)
-    verdict = blame(
+    verdict, rootdir = blame(
         target,
         test,
         jobs=jobs or len(os.sched_getaffinity(0)),
@@ -62,7 +62,7 @@ def command(
     )
     if json_file is not None:
         json_file.write_text(json.dumps(_as_json(verdict), indent=2))
-    _show(verdict, target)
+    _show(verdict, target, rootdir)
     return ExitCode.FLAKY_FOUND if verdict.kind.is_flaky else ExitCode.NOTHING_FLAKY
 
 
@@ -78,14 +78,16 @@ def _as_json(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _show(verdict: Verdict, target: Target) -> None:
+def _show(verdict: Verdict, target: Target, rootdir: str) -> None:
     from flakehound.report.commands import plain_pytest
 
     click.echo(f"{verdict.kind.value.upper()}  {verdict.id}")
     for line in verdict.evidence:
         click.echo(f"    {line}")
     if verdict.replay is not None and verdict.kind.is_flaky:
-        plain = plain_pytest(verdict.replay, target.python, target.pytest_args, cwd=str(target.cwd))
+        plain = plain_pytest(
+            verdict.replay, target.python, target.pytest_args, cwd=str(target.cwd), rootdir=rootdir
+        )
         click.echo(f"    {plain}" if plain else "    no plain pytest command does the same")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,9 @@ def command(store_path: Path, times: int | None, test: str) -> int:
     _show(verdict.replay, failed, made, last)
     plain = plain_pytest_command(stored.hunted, verdict)
     if plain is not None:
-        click.echo(f"plain pytest: {plain}")
+        elsewhere = Path.cwd() != Path(stored.hunted.cwd)
+        move = f"cd {shlex.quote(stored.hunted.cwd)} && " if elsewhere else ""
+        click.echo(f"plain pytest: {move}{plain}")
     return ExitCode.FLAKY_FOUND if failed else ExitCode.NOTHING_FLAKY
 
 

@@ -12,7 +12,7 @@ _VOLATILE = (
     (re.compile(r"(?:/[\w.@+~-]+){2,}"), "<path>"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
-    (re.compile(r"\b[0-9a-f]{16,}\b"), "<digest>"),
+    (re.compile(r"\b(?=[0-9a-f]*[a-f])[0-9a-f]{16,}\b"), "<digest>"),
     (re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"), "<n>"),
 )
 
@@ -31,5 +31,7 @@ def signature_of(failure: Failure) -> str:
     explanation of an assertion prints values that differ from run to run.
     """
     first_line = failure.message.partition("\n")[0]
+    if failure.where and first_line.startswith("AssertionError: assert "):
+        first_line = ""  # it holds the values compared; the place tells which assertion it is
     parts = (failure.phase, failure.exception, failure.where, without_volatile_parts(first_line))
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:8]

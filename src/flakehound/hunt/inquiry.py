@@ -153,8 +153,13 @@ class Inquiry:
             self._victim(prefix, f"after {_count(prefix)}, sometimes", trials=_trials_for(after))
 
     def _gap_is_luck(self, after: Tally, clean: Tally) -> bool:
-        clean = clean + self._hood.original_tally(self._test)
+        clean = clean + self._passes_in_original()
         return chance_of_such_a_gap(after.failed, after.n, clean.failed, clean.n) > LUCK
+
+    def _passes_in_original(self) -> Tally:
+        """The original order as further clean runs; nothing where the test fails in it."""
+        original = self._hood.original_tally(self._test)
+        return Tally() if original.failed else original
 
     def _victim(self, prefix: Order, where: str, trials: int = 1) -> None:
         finding = self.finding
@@ -231,7 +236,7 @@ class Inquiry:
 
     def _clean_runs_that_rule_out_luck(self, after: Tally) -> int:
         """Passes alone that, beside so many failures after other tests, leave no room for luck."""
-        others = self._hood.original_tally(self._test).passed
+        others = self._passes_in_original().n
         needed = next(n for n in range(1, 200) if comb(after.n + n, after.n) >= 1 / LUCK)
         return max(1, needed - others)
 
