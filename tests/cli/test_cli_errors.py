@@ -8,11 +8,26 @@ import subprocess
 import sys
 
 import pytest
-from cli_projects import SRC, commands_in, flakehound_in, parsed, paste, remedy_in, write_project
+from cli_projects import SRC, Said, commands_in, flakehound_in, parsed, paste, remedy_in, write_project
 from click.testing import CliRunner
 
-from flakehound.cli.main import COMMANDS, main
+from flakehound.cli.main import COMMANDS, main, run, tell
 from flakehound.core.errors import UsageError
+
+
+@pytest.fixture
+def say(project, monkeypatch, capsys):
+    """Our entry point in this very process: enough, and quick, where no suite is started."""
+
+    def call(*arguments):
+        monkeypatch.chdir(project)
+        monkeypatch.setattr(sys, "argv", ["flakehound", *arguments])
+        with pytest.raises(SystemExit) as left:
+            run()
+        told = capsys.readouterr()
+        return Said(code=int(left.value.code), out=told.out, err=told.err)
+
+    return call
 
 
 @pytest.mark.parametrize(
@@ -29,8 +44,8 @@ from flakehound.core.errors import UsageError
         (["polluter", "--python", "no-such-python", "test_calm.py::test_one"], "no-such-python"),
     ],
 )
-def test_a_value_that_cannot_be_is_shown_with_a_remedy_that_parses_and_ends_with_code_2(project, arguments, shown):
-    said = flakehound_in(project, *arguments)
+def test_a_value_that_cannot_be_is_shown_with_a_remedy_that_parses_and_ends_with_code_2(say, arguments, shown):
+    said = say(*arguments)
 
     assert said.code == 2
     assert f"{shown!r}" in said.err
@@ -48,8 +63,8 @@ def test_a_value_that_cannot_be_is_shown_with_a_remedy_that_parses_and_ends_with
         "--python",
     ],
 )
-def test_an_empty_value_is_refused_and_not_quietly_ignored(project, option):
-    said = flakehound_in(project, "hunt", option, "", "--runs", "1", "--shuffles", "0")
+def test_an_empty_value_is_refused_and_not_quietly_ignored(say, option):
+    said = say("hunt", option, "", "--runs", "1", "--shuffles", "0")
 
     assert said.code == 2
 
@@ -63,10 +78,10 @@ def test_an_empty_value_is_refused_and_not_quietly_ignored(project, option):
         ("polluter", "--python", "no-such-python"),
     ],
 )
-def test_a_remedy_is_about_the_command_and_the_option_that_was_wrong(project, command, option, value):
+def test_a_remedy_is_about_the_command_and_the_option_that_was_wrong(say, command, option, value):
     test = ["test_calm.py::test_one"] if command == "polluter" else []
 
-    said = flakehound_in(project, command, option, value, *test)
+    said = say(command, option, value, *test)
 
     assert said.code == 2
     assert option in remedy_in(said)
@@ -93,16 +108,16 @@ def test_a_remedy_is_about_the_command_and_the_option_that_was_wrong(project, co
         ["--no-such-option"],
     ],
 )
-def test_a_command_line_that_cannot_be_ends_with_code_2_and_shows_the_usage(project, arguments):
-    said = flakehound_in(project, *arguments)
+def test_a_command_line_that_cannot_be_ends_with_code_2_and_shows_the_usage(say, arguments):
+    said = say(*arguments)
 
     assert said.code == 2
     assert "Usage:" in said.err
     assert "Traceback" not in said.err
 
 
-def test_an_unknown_option_is_named(project):
-    said = flakehound_in(project, "hunt", "--no-such-option")
+def test_an_unknown_option_is_named(say):
+    said = say("hunt", "--no-such-option")
 
     assert "--no-such-option" in said.err
 
@@ -240,16 +255,16 @@ def test_the_remedy_for_a_corrupt_store_works_when_pasted(with_corrupt_store):
 
 
 @pytest.mark.parametrize("arguments", [["history"], ["explain", "x"], ["replay", "x"]])
-def test_a_missing_store_says_that_nothing_was_hunted_yet(project, arguments):
-    said = flakehound_in(project, *arguments)
+def test_a_missing_store_says_that_nothing_was_hunted_yet(say, arguments):
+    said = say(*arguments)
 
     assert said.code == 3
     assert "nothing was hunted yet" in said.err
     assert parsed(remedy_in(said)).command.name == "hunt"
 
 
-def test_there_is_nothing_to_resume_in_a_project_never_hunted(project):
-    said = flakehound_in(project, "hunt", "--resume")
+def test_there_is_nothing_to_resume_in_a_project_never_hunted(say, project):
+    said = say("hunt", "--resume")
 
     assert said.code == 2
     assert str(project) in said.err
@@ -313,8 +328,6 @@ def test_the_version_is_told():
 
 
 def test_an_error_of_ours_is_told_in_three_parts(capsys):
-    from flakehound.cli.main import tell
-
     tell(UsageError("it cannot be", remedy="flakehound hunt", detail="one\ntwo"))
 
     assert capsys.readouterr().err == "flakehound: it cannot be\n    one\n    two\ntry: flakehound hunt\n"

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from cli_projects import SHOP, commands_in, environment, flakehound_in, parsed, paste, write_project
 
+from flakehound.store import Store
+
 OTHER = {"other/test_other.py": "def test_other():\n    pass\n"}
 
 
@@ -26,12 +28,26 @@ def start(folder, *arguments):
     )
 
 
-def wait_until_hunting(process):
-    """Until the hunt has begun, and a little longer so that it has seen something."""
+def wait_until(condition, patience_s=30.0):
+    """Poll: how long a step takes depends on what else the machine does."""
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def wait_until_hunting(process, folder):
+    """Until the hunt has begun and stored enough to tell something."""
     for line in process.stderr:
         if "hunting for" in line:
             break
-    time.sleep(1.5)
+    wait_until(lambda: runs_stored(folder) > 60)
+
+
+def runs_stored(folder):
+    """How many runs the store holds by now."""
+    with Store.open(folder / ".flakehound" / "flakehound.db", create=False) as store:
+        return sum(1 for session in store.sessions() for _record in store.records(session.id))
 
 
 def processes_in(folder):
@@ -49,7 +65,7 @@ def processes_in(folder):
 
 def processes_left_in(folder):
     """Processes that still work in a folder after a while."""
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 10.0
     while processes_in(folder) and time.monotonic() < deadline:
         time.sleep(0.1)
     return processes_in(folder)
@@ -59,7 +75,7 @@ def processes_left_in(folder):
 def interrupted(tmp_path_factory):
     folder = write_project(tmp_path_factory.mktemp("interrupted"), {**SHOP, **OTHER})
     process = start(folder, "hunt", "--budget", "60s", "--seed", "3", "test_shop.py")
-    wait_until_hunting(process)
+    wait_until_hunting(process, folder)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
     out, err = process.communicate(timeout=30)
@@ -109,7 +125,7 @@ def test_ctrl_c_during_collection_ends_with_code_130_and_without_a_traceback(tmp
     slow = "import time\ntime.sleep(30)\n\n\ndef test_a():\n    pass\n"
     folder = write_project(tmp_path / "slow", {"test_a.py": slow})
     process = start(folder, "hunt")
-    time.sleep(2.0)
+    wait_until(lambda: len(processes_in(folder)) > 1)  # ours, and at least one that collects
 
     process.send_signal(signal.SIGINT)
     _out, err = process.communicate(timeout=30)
@@ -122,7 +138,7 @@ def test_ctrl_c_during_collection_ends_with_code_130_and_without_a_traceback(tmp
 def test_a_killed_hunt_loses_nothing_it_had_stored_and_can_be_resumed(tmp_path):
     folder = write_project(tmp_path / "killed", SHOP)
     process = start(folder, "hunt", "--budget", "60s", "--seed", "3")
-    wait_until_hunting(process)
+    wait_until_hunting(process, folder)
     process.kill()
     process.communicate(timeout=30)
 

@@ -180,13 +180,8 @@ def _open(
             spawner.call_off()
             reference.join(timeout=5.0)
         raise
-    told = handshake or reference.handshake
-    assert told is not None
     pool = Pool(jobs=jobs, spawner=spawner, server=server)
-    if handshake is not None and reference.handshake is not None:
-        pool.self_seeded = _self_seeded(handshake, reference.handshake)
-        told = _stable_part(handshake, reference.handshake, notes)
-    notes += _notes_on_plugins(told)
+    told = _agreed(handshake, reference.handshake, pool, notes)
     opened = OpenSuite(
         target=target,
         handshake=told,
@@ -205,6 +200,17 @@ def _open(
     if guard is not None:
         _protect_files(opened, guard, reference.notes / "writes")
     return opened
+
+
+def _agreed(first: Handshake | None, second: Handshake | None, pool: Pool, notes: list[str]) -> Handshake:
+    """What two collections agree on, or what the only one says."""
+    told = first or second
+    assert told is not None
+    if first is not None and second is not None:
+        pool.self_seeded = _self_seeded(first, second)
+        told = _stable_part(first, second, notes)
+    notes += _notes_on_plugins(told)
+    return told
 
 
 def _settle_isolation(
