@@ -271,6 +271,24 @@ def test_there_is_nothing_to_resume_in_a_project_never_hunted(say, project):
     assert parsed(remedy_in(said)).command.name == "hunt"
 
 
+CREATES = pytest.mark.xfail(strict=True, reason="cli/hunting.py hunt: --resume opens the store with create=True")
+FORGETS = pytest.mark.xfail(strict=True, reason="cli/hunting.py _session_to_resume: the remedy leaves --store out")
+
+
+@CREATES
+def test_a_hunt_that_cannot_be_resumed_leaves_no_empty_store_behind(say, project):
+    say("hunt", "--resume", "--store", "elsewhere.db")
+
+    assert not (project / "elsewhere.db").exists()
+
+
+@FORGETS
+def test_the_remedy_for_a_hunt_that_cannot_be_resumed_names_the_same_store(say):
+    said = say("hunt", "--resume", "--store", "elsewhere.db")
+
+    assert str(parsed(remedy_in(said)).params["store_path"]) == "elsewhere.db"
+
+
 # Printed commands
 
 
