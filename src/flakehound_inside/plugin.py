@@ -1,4 +1,4 @@
-"""The pytest plugin that installing flakehound registers: two options, and nothing else unless asked."""
+"""The pytest plugin that installing flakehound registers: one option, and nothing else unless asked."""
 
 
 def pytest_addoption(parser):
