@@ -12,9 +12,8 @@ from flakehound_inside import seeds
 from flakehound_inside.events import EventLog, ResultsLost
 from flakehound_inside.folders import FolderKeeper, TooMuch
 from flakehound_inside.items import items_for, prepare_tear_down, tear_down_for
-from flakehound_inside.process import dump_on_crash, last_words, leave, limit_memory, redirect_output
+from flakehound_inside.process import Output, dump_on_crash, last_words, leave, limit_memory
 from flakehound_inside.real import real
-from flakehound_inside.reaper import die_with_parent
 from flakehound_inside.supervise import supervise
 from flakehound_inside.surroundings import files_read, open_descriptors, read_apart, reasons_against_forking
 
@@ -32,6 +31,7 @@ class Child:
         self._random_state = random_state
         self._files_read = files_read(descriptors)
         self._log = None
+        self._output = Output(self._config)
         self._config.pluginmanager.register(recorder, "flakehound-recorder")
         prepare_tear_down(session)
 
@@ -44,6 +44,10 @@ class Child:
             self._run(items_for(request["order"], self._session.items))
             _without_reporting(self._config._ensure_unconfigure)
 
+    def settle(self, output):
+        """Prepare the process from which children are forked: where they print."""
+        self._output.settle(output)
+
     def run_forked(self, request, signals):
         """Run a request in the process that was just forked for it, and end that process."""
         with _Ending(request):
@@ -54,10 +58,9 @@ class Child:
         real.setsid()
         gc.unfreeze()
         for number, handler in signals.items():
-            real.set_handler(number, handler)
+            if handler is not None:  # set by C code, and not ours to put back
+                real.set_handler(number, handler)
         read_apart(self._files_read)
-        redirect_output(self._config, request["output"])
-        dump_on_crash(request["output"])
         self._move_temporary_files(request["tmp"])
         self._start(request)
 
@@ -106,23 +109,23 @@ class Child:
             return
         try:
             against = reasons_against_forking(descriptors)
+            apart, random_state = files_read(descriptors), seeds.saved_state()
             keeper = FolderKeeper(request["tmp"])
             for number, twig in enumerate(twigs):
                 if against:
                     break
-                self._run_branch(number, twig, request, files_read(descriptors))
+                self._run_branch(number, twig, request, apart, random_state)
                 keeper.put_back()
         except (OSError, TooMuch) as obstacle:
             against = [str(obstacle)]
         if against:
             self._log.write("u " + real.dumps("; ".join(against)))
 
-    def _run_branch(self, number, twig, request, files_to_read_apart=()):
+    def _run_branch(self, number, twig, request, files_to_read_apart=(), random_state=None):
         self._log.write("B %d" % number)
-        random_state = seeds.saved_state()
         on_child = real.handler_of(signal.SIGCHLD)
         if on_child == signal.SIG_IGN:
-            real.set_handler(signal.SIGCHLD, signal.SIG_DFL)
+            real.set_handler(signal.SIGCHLD, int(signal.SIG_DFL))
         pid = real.fork()
         if pid == 0:
             if on_child == signal.SIG_IGN:
@@ -135,7 +138,6 @@ class Child:
     def _be_a_branch(self, request, twig, random_state):
         with _Ending(request):
             real.setsid()
-            die_with_parent()
             self._log.adopt()
             present = [item for item in twig if item is not None]
             if request["order"]:

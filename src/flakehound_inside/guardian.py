@@ -26,7 +26,7 @@ def guard(request, peer_number):
 
 def _stand_guard(pid, request, peer):
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        real.set_handler(number, signal.SIG_IGN)
+        real.set_handler(number, int(signal.SIG_IGN))
     become_reaper()
     ended = supervise(pid, request, peer, reaper=True)
     peer.sendall(real.dumps(ended).encode() + b"\n")

@@ -10,21 +10,53 @@ from flakehound_inside.real import real, resource
 _OUTPUT_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
-def redirect_output(config, path):
-    """Let the process print into a file of its own."""
-    capture = config.pluginmanager.getplugin("capturemanager")
-    if capture is not None:
-        capture.stop_global_capturing()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    output = real.open(path, _OUTPUT_FLAGS, 0o600)
-    real.dup2(output, 1)
-    real.dup2(output, 2)
-    real.close(output)
-    if capture is not None:
-        # Its own capture files: a forked copy would share the read position with its siblings.
-        capture.start_global_capturing()
-        capture.suspend_global_capture(in_=True)
+class Output:
+    """Where the processes of one slot print: one file for all of them, emptied for each."""
+
+    def __init__(self, config):
+        self._capture = config.pluginmanager.getplugin("capturemanager")
+        self._identity = None
+
+    def settle(self, path):
+        """Print into the file at `path` from now on; costs next to nothing when we do already."""
+        if self._identity is None or self._identity != _identity_of(path) or not self._captured_files_are_empty():
+            self._redirect(path)
+            self._identity = _identity_of(path)
+
+    def _redirect(self, path):
+        capture = self._capture
+        if capture is not None:
+            capture.stop_global_capturing()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        output = real.open(path, _OUTPUT_FLAGS, 0o600)
+        real.dup2(output, 1)
+        real.dup2(output, 2)
+        real.close(output)
+        if capture is not None:
+            # Its own capture files: slots that share them would read what the tests of others print.
+            capture.start_global_capturing()
+            capture.suspend_global_capture(in_=True)
+        dump_on_crash(path)
+
+    def _captured_files_are_empty(self):
+        # A test that died left there what it had printed; the next one must not be told it is its own.
+        captures = getattr(self._capture, "_global_capturing", None)
+        for stream in (getattr(captures, "out", None), getattr(captures, "err", None)):
+            try:
+                if real.fstat(stream.tmpfile.fileno()).st_size:
+                    return False
+            except (AttributeError, ValueError, OSError):  # captured in memory, or not at all
+                continue
+        return True
+
+
+def _identity_of(path):
+    try:
+        status = real.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 _crash_files = []
@@ -34,7 +66,7 @@ def dump_on_crash(path):
     """Let Python say where it is when it dies, or when SIGUSR2 asks."""
     # Kept open for good: faulthandler needs the descriptor when the process is already dying.
     file = open(path, "ab", buffering=0)  # noqa: SIM115
-    _crash_files.append(file)
+    _crash_files[:] = [file]
     faulthandler.enable(file)
     if hasattr(faulthandler, "register"):
         faulthandler.register(signal.SIGUSR2, file, all_threads=True)

@@ -107,3 +107,19 @@ class Quiet:
         package = name.partition(".")[0].replace("_", "-").replace("pytest-", "")
         self.switched_off.setdefault("pytest-" + package, DISTURBING[name])
         return True
+
+
+_TERMINAL_HOOKS = ("pytest_runtest_logstart", "pytest_runtest_logreport", "pytest_runtest_logfinish")
+
+
+def silence_terminal(config):
+    """Let the terminal reporter sleep through the tests: nobody reads it, and every child pays for its pages.
+
+    It stays registered; conftest files ask for it by name.
+    """
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    for name in _TERMINAL_HOOKS:
+        try:
+            getattr(config.hook, name)._remove_plugin(reporter)
+        except (AttributeError, ValueError, AssertionError):  # not there, or replaced by another reporter
+            continue

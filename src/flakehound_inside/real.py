@@ -4,10 +4,10 @@ Tests patch `open`, `time.time`, `json.dumps` or `os.fork`; freezegun rewrites m
 are clocks. A class attribute of ours is neither the module attribute they patch nor one they scan.
 """
 
+import _signal  # the functions of `signal` without its enums, which every child would pay for
 import json
 import os
 import select
-import signal
 import time
 
 try:
@@ -47,13 +47,14 @@ class real:  # noqa: N801 (read as an adjective: real.open, real.clock)
     listdir = staticmethod(os.listdir)
     unlink = staticmethod(os.unlink)
     lstat = staticmethod(os.lstat)
+    stat = staticmethod(os.stat)
     lseek = staticmethod(os.lseek)
     chmod = staticmethod(os.chmod)
     utime = staticmethod(os.utime)
     symlink = staticmethod(os.symlink)
     readlink = staticmethod(os.readlink)
-    set_handler = staticmethod(signal.signal)
-    handler_of = staticmethod(signal.getsignal)
+    set_handler = staticmethod(_signal.signal)
+    handler_of = staticmethod(_signal.getsignal)
     limit_of = staticmethod(getattr(resource, "getrlimit", None))
     set_limit = staticmethod(getattr(resource, "setrlimit", None))
     control = staticmethod(getattr(fcntl, "fcntl", None))

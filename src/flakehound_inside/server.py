@@ -9,10 +9,10 @@ from flakehound_inside.reaper import become_reaper, die_with_parent
 from flakehound_inside.supervise import CALLED_OFF, children, end_children, supervise
 
 _HANDLERS = {
-    signal.SIGTERM: signal.SIG_IGN,
-    signal.SIGINT: signal.SIG_IGN,
-    signal.SIGHUP: signal.SIG_IGN,
-    signal.SIGCHLD: signal.SIG_DFL,  # a suite that ignores it would hide how our children end
+    int(signal.SIGTERM): int(signal.SIG_IGN),
+    int(signal.SIGINT): int(signal.SIG_IGN),
+    int(signal.SIGHUP): int(signal.SIG_IGN),
+    int(signal.SIGCHLD): int(signal.SIG_DFL),  # a suite that ignores it would hide how our children end
 }
 _TAIL = 16384  # bytes of output worth keeping of a process that died
 
@@ -27,7 +27,7 @@ class Server:
         self._folder = settings["folder"]
         self._slots = {}  # process id -> slot number
         self._helpers = set(children())  # what the suite started while it was imported lives as long as we do
-        self._signals = {number: real.handler_of(number) for number in (*_HANDLERS, signal.SIGUSR2)}
+        self._signals = {number: real.handler_of(number) for number in _HANDLERS}
 
     def serve(self):
         """Keep every slot alive until the controller hangs up."""
@@ -104,6 +104,7 @@ class Slot:
         request["tmp"] = "%s/%d" % (self._folder, self._runs)
         _empty(request["events"], b"r %d\n" % real.getpid())
         _empty(request["output"])
+        self._child.settle(request["output"])
         os.makedirs(request["tmp"], 0o700)
         # A word right behind the request can only take it back.
         ended = CALLED_OFF if self._unread else self._run(request)

@@ -8,6 +8,7 @@ import pytest
 
 from flakehound_inside.child import Child
 from flakehound_inside.items import is_repeatable
+from flakehound_inside.quiet import silence_terminal
 from flakehound_inside.real import real
 from flakehound_inside.recorder import Recorder
 from flakehound_inside.seeds import generator_digests, saved_state
@@ -49,6 +50,7 @@ class HuntSession:
         if self._settings["mode"] == "once":
             child.run_in_this_process(_with_numbers(self._settings["request"], session.items))
         if not against or self._settings.get("force_fork"):
+            silence_terminal(session.config)
             gc.collect()
             gc.freeze()
             Server(self._settings, child).serve()

@@ -179,6 +179,18 @@ MEDDLING = {
         def test_limits_files():
             import resource
             resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+        def test_prints_and_leaves():
+            print("left behind", flush=True)
+            os._exit(0)
+        def test_removes_the_output():
+            for number in range(64):
+                try: path = os.readlink("/proc/self/fd/%d" % number)
+                except OSError: continue
+                if path.endswith(".output"): os.unlink(path)
+        def test_cries_and_dies(capfd):
+            with capfd.disabled():
+                os.write(2, b"last words")
+                os._exit(3)
         def test_clears_the_environment():
             os.environ.clear()
         def test_breaks_the_encoder():

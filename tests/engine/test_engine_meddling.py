@@ -36,6 +36,7 @@ HARMLESS = [
     "replaces_stdout",
     "removes_its_folder",
     "limits_files",
+    "limits_file_size",
     "writes_to_every_descriptor",
 ]  # fmt: skip
 # Plain pytest itself breaks on these; what matters is that it is told and that nothing else breaks.
@@ -43,7 +44,6 @@ SPOILING = {
     "closes_files": "OSError",
     "closes_everything": "OSError",
     "closes_stdout": "ValueError",
-    "limits_file_size": "OSError",
 }
 LEAVING = [
     "leaves_a_child",
@@ -90,6 +90,22 @@ def test_spoiling_is_told_and_the_next_run_works(sample, name):
     assert record.outcomes[1].is_failure
     assert record.failures[1].exception == SPOILING[name]
     assert following.outcomes == (PASSED, FAILED)
+
+
+def test_what_a_dead_test_printed_is_not_told_of_the_next(sample):
+    dead = sample.fork(named("prints_and_leaves"))
+    following = sample.fork(named("fails"))
+
+    assert dead.outcomes == (CRASHED,)
+    assert "left behind" not in following.failures[0].text
+
+
+def test_a_removed_output_file_is_made_anew(sample):
+    sample.fork(named("removes_the_output"))
+    following = sample.fork(named("cries_and_dies"))
+
+    assert following.outcomes == (CRASHED,)
+    assert "last words" in following.failures[0].text
 
 
 @pytest.mark.parametrize("name", LEAVING)
