@@ -1,18 +1,17 @@
-"""PAIRWISE, 300 tiny tests by 10 victims: flakehound's snapshots against a loop that forks once per pair.
+"""PAIRWISE, 300 tiny tests by 10 victims: flakehound against loops that fork once per pair.
 
-The peer (`peer_forking_loop.py`) uses one core by its nature; we run the same pairs on one core and on two.
-The grouped form puts 12 tests before each victim and splits the groups that matter: far fewer processes, but
-a cleaner within the group hides its polluter, and pairs within one group are not asked. How many it misses is
-counted on a second suite.
+Both peers use one core by their nature. `peer_published_loop.py` works as the published plugin does.
+`peer_forking_loop.py` is a harder one that nobody publishes: one session for all victims, no hooks, no output.
+We run the same pairs on one core and on two, exactly and chained. What chains can miss is counted on further
+suites: with cleaners among the other tests, and with victims that undo pollution themselves.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -20,13 +19,13 @@ from running import BARE, engine_on, plain_pytest, processor_s, run_all, tempora
 from side_by_side import Row, Series, arguments, at_least, in_turns, on_cores, told, wall_s
 from suites import PlantedPair, victims_suite
 
+from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, RunPlan
 from flakehound.engine.opening import OpenSuite
-from flakehound.hunt.shrink import shrink
-from flakehound.hunt.sweeps import GROUP_SIZE
+from flakehound.hunt.pairs import Case, Pairs
 
-Pairs = set[tuple[str, str]]
+Found = set[tuple[str, str]]
 # A cleaner so many places behind the polluter; 0 is none. Half of the pairs have one.
 CLEANER_PLACES = (0, 1, 0, 2, 0, 4, 0, 8, 0, 16)
 
@@ -35,67 +34,59 @@ CLEANER_PLACES = (0, 1, 0, 2, 0, 4, 0, 8, 0, 16)
 class Searched:
     """What one search found, and what it cost."""
 
-    pairs: Pairs
+    pairs: Found
     cpu_s: float
 
 
-def probe(before: Order, victims: Sequence[NodeId]) -> RunPlan:
-    """The earlier tests once, then every victim in a copy of that process."""
-    return RunPlan(
-        order=before,
-        branches=tuple((victim,) for victim in victims if victim not in before),
-        why="does one test change the outcome of another?",
-        setting=Setting.PROBE,
-        seed=0,
-    )
-
-
-def failing_after(opened: OpenSuite, plans: Iterator[RunPlan]) -> list[Order]:
-    """The orders, earlier tests and victim, in which the victim failed."""
-    return [record.order for record in run_all(opened, plans) if record.last.is_failure]
-
-
-def exact_pairs(folder: Path, victims: list[NodeId], jobs: int) -> Searched:
+def searched(
+    folder: Path, victims: list[NodeId], jobs: int, form: Callable[[Pairs], Iterator[RunPlan]]
+) -> Searched:
+    """One form of PAIRWISE, planned by the hunt's own room."""
     began = processor_s()
     with engine_on(folder, jobs=jobs) as opened:
-        plans = (probe((polluter,), victims) for polluter in opened.suite.order)
-        pairs: Pairs = {(order[0], order[1]) for order in failing_after(opened, plans)}
-        return Searched(pairs=pairs, cpu_s=processor_s() - began)
+        history = History(opened.suite)
+        cases = [Case(test=victim, fails=True) for victim in victims]
+        pairs = Pairs(history, cases, opened.suite.order, Isolation.FORK)
+        run_into(history, opened, form(pairs))
+        while doubtful := pairs.doubtful():
+            run_into(history, opened, iter(doubtful))
+        found = {
+            (other, victim)
+            for victim in victims
+            for other in opened.suite.order
+            if history.tally_after((other,), victim).failed
+        }
+        return Searched(pairs=found, cpu_s=processor_s() - began)
 
 
-def grouped_pairs(folder: Path, victims: list[NodeId], jobs: int) -> Searched:
+def run_into(history: History, opened: OpenSuite, plans: Iterator[RunPlan]) -> None:
+    for record in run_all(opened, (replace(plan, seed=0) for plan in plans)):
+        history.add(record)
+
+
+def loop_of_the_published_plugin(folder: Path, victims: list[NodeId]) -> Searched:
+    """The peer: a session per victim, a fork per pair."""
     began = processor_s()
-    with engine_on(folder, jobs=jobs) as opened:
-        tests = opened.suite.order
-        groups = [tests[start : start + GROUP_SIZE] for start in range(0, len(tests), GROUP_SIZE)]
-        guilty = failing_after(opened, (probe(group, victims) for group in groups))
-        pairs: Pairs = {(polluter_in(opened, before, victim), victim) for *before, victim in guilty}
-        return Searched(pairs=pairs, cpu_s=processor_s() - began)
+    answer = folder / "answer.txt"
+    answer.write_text("")
+    for victim in victims:
+        _run_peer(folder, "peer_published_loop", {"PEER_VICTIM": victim, "PEER_RESULT": str(answer)})
+    pairs = [json.loads(line) for line in answer.read_text().splitlines()]
+    return Searched(pairs={(polluter, victim) for polluter, victim in pairs}, cpu_s=processor_s() - began)
 
 
-def polluter_in(opened: OpenSuite, group: Sequence[NodeId], victim: NodeId) -> NodeId:
-    """The test of the group that makes the victim fail, found as the hunt finds it."""
-
-    def decides(candidates: Sequence[Order]) -> list[bool]:
-        plans = (
-            RunPlan(order=(*before, victim), why="split", setting=Setting.PROBE, seed=0) for before in candidates
-        )
-        failing = set(failing_after(opened, plans))
-        return [(*before, victim) in failing for before in candidates]
-
-    return shrink(tuple(group), decides)[-1]
-
-
-def looped_pairs(folder: Path, victims: list[NodeId]) -> Searched:
-    """The peer."""
+def lean_loop(folder: Path, victims: list[NodeId]) -> Searched:
+    """The harder peer: one session for all victims."""
     began = processor_s()
     asked, answer = folder / "victims.json", folder / "answer.json"
     asked.write_text(json.dumps(victims))
-    here = str(Path(__file__).parent)
-    env = {**BARE, "PYTHONPATH": here, "PEER_VICTIMS": str(asked), "PEER_RESULT": str(answer)}
-    assert plain_pytest(folder, "-p", "peer_forking_loop", env=env) == 0
+    _run_peer(folder, "peer_forking_loop", {"PEER_VICTIMS": str(asked), "PEER_RESULT": str(answer)})
     pairs = {(polluter, victim) for polluter, victim in json.loads(answer.read_text())}
     return Searched(pairs=pairs, cpu_s=processor_s() - began)
+
+
+def _run_peer(folder: Path, plugin: str, env: Mapping[str, str]) -> None:
+    assert plain_pytest(folder, "-p", plugin, env={**BARE, "PYTHONPATH": str(Path(__file__).parent), **env}) == 0
 
 
 class Bench:
@@ -103,28 +94,32 @@ class Bench:
 
     def __init__(self, folder: Path, planted: Sequence[PlantedPair]) -> None:
         self._folder = folder
-        self.planted: Pairs = {(pair.polluter, pair.victim) for pair in planted}
+        self.planted: Found = {(pair.polluter, pair.victim) for pair in planted}
         self._victims = [NodeId(victim) for victim in sorted({pair.victim for pair in planted})]
-        self.found: dict[str, Pairs] = {}
+        self.found: dict[str, Found] = {}
         self._cpu_s: dict[str, list[float]] = {}
 
     def exact(self, name: str, jobs: int) -> float:
         """Every pair in its own process, on as many cores as jobs."""
-        return self._timed(name, jobs, partial(exact_pairs, self._folder, self._victims, jobs))
+        return self._timed(name, jobs, partial(searched, self._folder, self._victims, jobs, Pairs.exact))
 
-    def grouped(self, name: str, jobs: int) -> float:
-        """Groups, then splitting."""
-        return self._timed(name, jobs, partial(grouped_pairs, self._folder, self._victims, jobs))
+    def chained(self, name: str, jobs: int) -> float:
+        """Chains of victims, then exactly what they leave in doubt."""
+        return self._timed(name, jobs, partial(searched, self._folder, self._victims, jobs, Pairs.chained))
 
-    def loop(self, name: str) -> float:
+    def published(self, name: str) -> float:
         """The peer, on one core."""
-        return self._timed(name, 1, partial(looped_pairs, self._folder, self._victims))
+        return self._timed(name, 1, partial(loop_of_the_published_plugin, self._folder, self._victims))
+
+    def lean(self, name: str) -> float:
+        """The harder peer, on one core."""
+        return self._timed(name, 1, partial(lean_loop, self._folder, self._victims))
 
     def _timed(self, name: str, cores: int, work: partial[Searched]) -> float:
         def keep() -> None:
-            searched = work()
-            self.found[name] = searched.pairs
-            self._cpu_s.setdefault(name, []).append(searched.cpu_s)
+            outcome = work()
+            self.found[name] = outcome.pairs
+            self._cpu_s.setdefault(name, []).append(outcome.cpu_s)
 
         with on_cores(cores):
             return wall_s(keep)
@@ -147,60 +142,64 @@ def speed(repeats: int) -> list[Row]:
         took = in_turns(
             repeats,
             {
-                "two": lambda: bench.exact("two", 2),
-                "peer": lambda: bench.loop("peer"),
+                "chained": lambda: bench.chained("chained", 2),
+                "peer": lambda: bench.published("peer"),
+                "exact": lambda: bench.exact("exact", 2),
+                "lean": lambda: bench.lean("lean"),
                 "one": lambda: bench.exact("one", 1),
-                "grouped": lambda: bench.grouped("grouped", 2),
+                "chained one": lambda: bench.chained("chained one", 1),
             },
         )
-    assert bench.found["peer"] == bench.found["two"] == bench.found["one"] == bench.planted, bench.found
-    pairs = "2,990 pairs ⟨p, v⟩"
+    assert all(found == bench.planted for found in bench.found.values()), bench.found
+    pairs = "2,990 pairs ⟨p, v⟩, the same found"
+    peer, lean = took["peer"], took["lean"]
     return [
-        at_least(f"{pairs}, exact, two cores against the loop", ours=took["two"], peer=took["peer"], times=5),
-        at_least(f"{pairs}, exact, one core each", ours=took["one"], peer=took["peer"], times=1),
+        at_least(f"{pairs}: chained, two cores, against the published scheme", ours=took["chained"], peer=peer, times=5),
+        at_least(f"{pairs}: exact, one core each", ours=took["one"], peer=peer, times=1),
         at_least(
-            f"{pairs}, exact, one core each, processor time",
-            ours=bench.cpu("one"), peer=bench.cpu("peer"), times=1,
+            f"{pairs}: exact, one core each, processor time", ours=bench.cpu("one"), peer=bench.cpu("peer"), times=1
         ),
-        at_least(
-            f"the same question, grouped by {GROUP_SIZE}, two cores (found {bench.share_found('grouped')})",
-            ours=took["grouped"], peer=took["peer"], times=None,
-        ),
+        at_least(f"{pairs}: exact, two cores", ours=took["exact"], peer=peer, times=None),
+        at_least(f"{pairs}: chained, one core each", ours=took["chained one"], peer=peer, times=None),
+        at_least("the same: chained, two cores, against the lean loop", ours=took["chained"], peer=lean, times=None),
+        at_least("the same: exact, two cores, against the lean loop", ours=took["exact"], peer=lean, times=None),
+        at_least("the same: exact, one core, against the lean loop", ours=took["one"], peer=lean, times=None),
     ]  # fmt: skip
 
 
 def misses() -> list[Row]:
-    """What the grouped form overlooks where cleaners stand near polluters."""
-    with temporary_folder() as folder:
-        planted = victims_suite(folder, tests=300, victims=10, polluters_each=4, cleaner_places=CLEANER_PLACES)
-        bench = Bench(folder, planted)
-        jobs = min(2, os.cpu_count() or 1)
-        bench.exact("exact", jobs)
-        bench.grouped("grouped", jobs)
-        bench.loop("peer")
-    cleaned = sum(pair.cleaner_after is not None for pair in planted)
-    missed = [pair for pair in planted if (pair.polluter, pair.victim) not in bench.found["grouped"]]
-    reasons = Counter(why_missed(pair) for pair in missed)
+    """What chains overlook, by what undoes pollution."""
     return [
-        Row(
-            job=f"planted pairs found: {len(planted)}, {cleaned} with a cleaner 1–16 places behind the polluter",
-            ours=f"exact {bench.share_found('exact')}; grouped {bench.share_found('grouped')}",
-            peer=bench.share_found("peer"),
-            measured=f"grouped misses {len(missed)}: " + ", ".join(f"{n} {why}" for why, n in reasons.items()),
-            goal="exact misses none",
-            met=bench.found["exact"] == bench.planted,
-        )
+        _missed("with a cleaner 1–16 places behind each second polluter", cleaner_places=CLEANER_PLACES),
+        _missed("and 2 of the 10 victims undo all pollution", cleaner_places=CLEANER_PLACES, cleaning_victims=2),
+        _missed("and every victim undoes all pollution", cleaner_places=CLEANER_PLACES, cleaning_victims=10),
     ]
 
 
-def why_missed(pair: PlantedPair) -> str:
-    """What about the groups hides a pair."""
-    group = pair.polluter_place // GROUP_SIZE
-    if pair.victim_place // GROUP_SIZE == group:
-        return "in one group with the victim"
-    if pair.cleaner_after is not None and (pair.polluter_place + pair.cleaner_after) // GROUP_SIZE == group:
-        return "with the cleaner in the group"
-    return "with another polluter in the group"
+def _missed(job: str, cleaner_places: Sequence[int], cleaning_victims: int = 0) -> Row:
+    with temporary_folder() as folder:
+        planted = victims_suite(
+            folder,
+            tests=300,
+            victims=10,
+            polluters_each=4,
+            cleaner_places=cleaner_places,
+            cleaning_victims=cleaning_victims,
+        )
+        bench = Bench(folder, planted)
+        jobs = min(2, os.cpu_count() or 1)
+        bench.exact("exact", jobs)
+        bench.chained("chained", jobs)
+        bench.lean("peer")
+    missed = len(bench.planted - bench.found["chained"])
+    return Row(
+        job=f"{len(planted)} planted pairs, {job}",
+        ours=f"exact {bench.share_found('exact')}; chained {bench.share_found('chained')}",
+        peer=bench.share_found("peer"),
+        measured=f"chains miss {missed}",
+        goal="exact misses none",
+        met=bench.found["exact"] == bench.planted,
+    )
 
 
 def main() -> None:

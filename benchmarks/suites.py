@@ -82,12 +82,16 @@ def victims_suite(
     victims: int = 10,
     polluters_each: int = 1,
     cleaner_places: Sequence[int] = (),
+    cleaning_victims: int = 0,
 ) -> list[PlantedPair]:
     """Tiny tests in 10 files, the victims spread among them, each with planted polluters.
 
     With `cleaner_places`, the pairs in turn have a cleaner that many places behind the polluter (0: none).
+    So many victims as `cleaning_victims` says undo, once they have passed, all pollution there is.
     """
     roles = _planted_roles(tests, victims, polluters_each, cleaner_places)
+    for victim in list(dict.fromkeys(victim for _polluter, victim, _after in roles.pairs))[:cleaning_victims]:
+        roles.bodies[victim].append("    state.dirty.clear()")
     _write(folder / "state.py", "dirty = set()\n")
     for file in range(10):
         numbers = range(file * tests // 10, (file + 1) * tests // 10)

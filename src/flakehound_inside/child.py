@@ -89,29 +89,39 @@ class Child:
         branches = request.get("branches", ())
         before, items = request["order"], self._session.items
         trunk = items_for(before, items)
-        twigs = [items_for(list(before) + branch, items)[len(before) :] for branch in branches]
-        if not twigs:
+        if not branches:
             self._run(trunk)
             return
+        at = request.get("at") or [len(before)] * len(branches)
+        twigs = [items_for(before[:place] + branch, items)[place:] for place, branch in zip(at, branches)]  # noqa: B905
         descriptors = open_descriptors()
-        keep_standing = items_for([before[-1], before[-1]], items)[1] if before else None
-        if self._run(trunk, after=keep_standing):
-            self._branch_out(request, twigs, descriptors)
+        # Whatever comes next, what a class or module has set up stays until the branches are made.
+        trunk.append(items_for([before[-1], before[-1]], items)[1] if before else None)
+        begun = 0
+        for place in sorted(set(at)):
+            follower = next((item for item in trunk[place:] if item is not None), None)
+            if not self._run(trunk[begun:place], after=follower, first=begun):
+                return
+            begun = place
+            due = [(number, twig) for number, twig in enumerate(twigs) if at[number] == place]
+            if not self._branch_out(request, due, descriptors):
+                return
 
     def _branch_out(self, request, twigs, descriptors):
+        """Run each branch in a copy of this process; False where it cannot be copied."""
         if not request["order"]:
-            for number, twig in enumerate(twigs):
+            for number, twig in twigs:
                 own = "%s/%d" % (request["tmp"], number)
                 real.mkdir(own, 0o700)
                 # Nothing ran before it: a run of its own, with a seed of its own.
                 seed = None if request.get("seed") is None else (request["seed"] + number) % 2**32
                 self._run_branch(number, twig, dict(request, tmp=own, seed=seed))
-            return
+            return True
         try:
             against = reasons_against_forking(descriptors)
             apart, random_state = files_read(descriptors), seeds.saved_state()
             keeper = FolderKeeper(request["tmp"])
-            for number, twig in enumerate(twigs):
+            for number, twig in twigs:
                 if against:
                     break
                 self._run_branch(number, twig, request, apart, random_state)
@@ -120,6 +130,7 @@ class Child:
             against = [str(obstacle)]
         if against:
             self._log.write("u " + real.dumps("; ".join(against)))
+        return not against
 
     def _run_branch(self, number, twig, request, files_to_read_apart=(), random_state=None):
         self._log.write("B %d" % number)
@@ -149,10 +160,10 @@ class Child:
                 self._seed(request)
             self._run(twig)
 
-    def _run(self, items, after=None):
-        """Run the items in order; False when one of them ended the session."""
+    def _run(self, items, after=None, first=0):
+        """Run the items in order, numbered from `first`; False when one of them ended the session."""
         hook, recorder = self._config.hook, self._recorder
-        present = [(place, item) for place, item in enumerate(items) if item is not None]
+        present = [(place, item) for place, item in enumerate(items, first) if item is not None]
         followers = [item for _place, item in present[1:]] + [after]
         for (place, item), follower in zip(present, followers):  # noqa: B905 (Python 3.8)
             recorder.start(place)

@@ -46,7 +46,7 @@ class Output:
             try:
                 if real.fstat(stream.tmpfile.fileno()).st_size:
                     return False
-            except (AttributeError, ValueError, OSError):  # captured in memory, or not at all
+            except (AttributeError, ValueError, OSError):  # noqa: PERF203 (captured in memory, or not at all)
                 continue
         return True
 

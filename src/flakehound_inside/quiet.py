@@ -121,5 +121,5 @@ def silence_terminal(config):
     for name in _TERMINAL_HOOKS:
         try:
             getattr(config.hook, name)._remove_plugin(reporter)
-        except (AttributeError, ValueError, AssertionError):  # not there, or replaced by another reporter
+        except (AttributeError, ValueError, AssertionError):  # noqa: PERF203 (another reporter, or none)
             continue

@@ -4,7 +4,7 @@ Tests patch `open`, `time.time`, `json.dumps` or `os.fork`; freezegun rewrites m
 are clocks. A class attribute of ours is neither the module attribute they patch nor one they scan.
 """
 
-import _signal  # the functions of `signal` without its enums, which every child would pay for
+import _signal  # type: ignore[import-not-found]  # `signal` without its enums, which every child would pay for
 import json
 import os
 import select

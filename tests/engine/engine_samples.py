@@ -166,10 +166,12 @@ def _asked(
     self_seeded: Sequence[str] = (),
     test_limit_s: float = LONG_S,
     run_limit_s: float | None = None,
+    at: tuple[int, ...] = (),
 ) -> tuple[RunPlan, Limits, Sequence[str]]:
     plan = RunPlan(
         order=tuple(NodeId(test) for test in order),
         branches=tuple(tuple(NodeId(test) for test in branch) for branch in branches),
+        at=at,
         why="a test of the engine",
         setting=Setting.PROBE,
         isolation=isolation,

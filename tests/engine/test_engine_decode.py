@@ -8,7 +8,7 @@ import pytest
 
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import RunPlan, Setting
-from flakehound.engine.decode import RunFacts, branches_left, describe_end, records_from
+from flakehound.engine.decode import RunFacts, describe_end, orders_left, records_from
 
 A, B, C = NodeId("t.py::a"), NodeId("t.py::b"), NodeId("t.py::c")
 WELL = {"code": 0, "signal": None, "cut": "", "wall_s": 1.0, "cpu_s": 0.5, "max_rss_bytes": 10}
@@ -117,7 +117,7 @@ def test_branches_that_a_process_refused_are_left_to_be_run():
     found = records(a_plan, *lines)
 
     assert [record.order for record in found] == [(A, B)]
-    assert branches_left(a_plan, "\n".join([*lines, ""]).encode()) == [(C,)]
+    assert orders_left(a_plan, "\n".join([*lines, ""]).encode()) == [(A, C)]
     assert records(a_plan, *lines[:2], lines[-1]) == []
 
 

@@ -226,3 +226,52 @@ def test_a_time_limit_of_the_whole_run_ends_every_copy(sample):
     records = sample.fork_tree([P], [[a("test_hangs")], [SAME]], run_limit_s=HANGING_S)
 
     assert records[0].outcomes == (PASSED, Outcome.TIMED_OUT)
+
+
+def test_copies_made_along_the_way_see_what_ran_before_them(sample):
+    records = sample.fork_tree([a("test_draws"), P, SAME], [[OTHER]] * 4, at=(0, 1, 2, 3))
+
+    assert [record.order[:-1] for record in records] == [
+        (),
+        (a("test_draws"),),
+        (a("test_draws"), P),
+        (a("test_draws"), P, SAME),
+    ]
+    assert lasts(records) == [FAILED, FAILED, PASSED, FAILED]
+
+
+def test_what_runs_between_copies_counts_once(sample):
+    records = sample.fork_tree([a("test_draws"), P, SAME], [[OTHER]] * 3, at=(1, 2, 3))
+
+    assert [record.outcomes[:-1] for record in records] == [
+        (PASSED,), (NOT_RUN, PASSED), (NOT_RUN, NOT_RUN, PASSED)
+    ]  # fmt: skip
+    assert log_of(sample).count("p") == 1
+
+
+def test_copies_made_along_the_way_leave_module_fixtures_standing(sample):
+    sample.fork_tree([P, SAME], [[OTHER], [OTHER]], at=(1, 2))
+
+    assert log_of(sample) == ["+lasting", "p", "-lasting", "other", "same", "-lasting", "other"]
+
+
+def test_copies_along_the_way_do_not_find_each_others_temporary_files(sample):
+    test = a("test_needs_no_scratch_file")
+
+    records = sample.fork_tree([P, a("test_draws")], [[test], [test]], at=(1, 2))
+
+    assert lasts(records) == [PASSED, PASSED]
+
+
+def test_a_prefix_that_dies_between_copies_is_told(sample):
+    first, rest = sample.fork_tree([P, a("test_dies"), SAME], [[OTHER], [OTHER]], at=(1, 3))
+
+    assert (first.order, first.outcomes) == ((P, OTHER), (PASSED, PASSED))
+    assert (rest.order, rest.outcomes) == ((P, a("test_dies"), SAME), (NOT_RUN, Outcome.CRASHED, NOT_RUN))
+
+
+def test_a_thread_ends_the_copying_along_the_way(sample):
+    first, rest = sample.fork_tree([P, a("test_starts_a_thread"), SAME], [[OTHER]] * 2, at=(1, 2))
+
+    assert (first.order, first.outcomes) == ((P, OTHER), (PASSED, PASSED))
+    assert (rest.order, rest.outcomes) == ((P, a("test_starts_a_thread"), SAME), (NOT_RUN, PASSED, NOT_RUN))

@@ -36,6 +36,9 @@ class RunPlan:
     why: str  # shown to the user beside the outcome
     setting: Setting
     branches: tuple[Order, ...] = ()  # each runs in a copy of the process made after `order`
+    at: tuple[
+        int, ...
+    ] = ()  # ascending: after how many tests of `order` each branch is copied off; empty: after all
     isolation: Isolation = Isolation.FORK
     seed: int | None = None  # None: the engine names one when it starts the run
     hash_seed: int | None = None  # for a new interpreter only; None: as the environment says
@@ -43,9 +46,17 @@ class RunPlan:
     timeout_s: float | None = None  # the whole process, not one test
 
     @property
-    def key(self) -> tuple[Order, tuple[Order, ...], Isolation, bool]:
+    def key(self) -> tuple[Order, tuple[Order, ...], tuple[int, ...], Isolation, bool]:
         """What makes two plans ask the same question; seeds differ between equal plans."""
-        return (self.order, self.branches, self.isolation, self.undisturbed)
+        return (self.order, self.branches, self.at, self.isolation, self.undisturbed)
+
+    def before(self, branch: int) -> int:
+        """How many tests of `order` run ahead of a branch."""
+        return self.at[branch] if self.at else len(self.order)
+
+    def order_of(self, branch: int) -> Order:
+        """Everything that runs in the process of one branch."""
+        return self.order[: self.before(branch)] + self.branches[branch]
 
     def seed_of(self, branch: int) -> int | None:
         """The seed of one branch: branches of an empty order are runs of their own, each with its own seed."""

@@ -45,25 +45,32 @@ def records_from(plan: RunPlan, events: bytes, facts: RunFacts) -> list[RunRecor
     if not plan.branches:
         return [_record(plan, plan.order, trunk, facts)]
     records: list[RunRecord] = []
+    counted = 0
     for number in sorted(set(branches) & set(range(len(plan.branches)))):
         segment = branches[number]
         segment.end = segment.end or facts.end
-        # The order that all branches share ran once, so it counts once.
-        shared = trunk if not records else Segment()
-        segment = _joined(shared, segment, len(plan.order))
+        # What several branches share ran once, so it counts once.
+        before = plan.before(number)
+        segment = _joined(_between(trunk, counted, before), segment, before)
+        counted = max(counted, before)
         own = replace(plan, seed=plan.seed_of(number))
-        records.append(_record(own, plan.order + plan.branches[number], segment, facts))
-    if not records and plan.order and not _refusal(events):
-        records.append(_record(plan, plan.order, trunk, facts))
+        records.append(_record(own, plan.order_of(number), segment, facts))
+    rest = _between(trunk, counted, len(plan.order))
+    if rest.started and (plan.at or not _refusal(events)):
+        rest.stopped, rest.end = trunk.stopped, facts.end
+        records.append(_record(plan, plan.order, rest, facts))
     return records
 
 
-def branches_left(plan: RunPlan, events: bytes) -> list[Order]:
-    """The branches that a process did not run because it could not be copied faithfully."""
-    if not _refusal(events):
+def orders_left(plan: RunPlan, events: bytes) -> list[Order]:
+    """What still has to run because the process could not be copied faithfully.
+
+    Not the branches along the way: each would need a process that runs all that precedes it.
+    """
+    if plan.at or not _refusal(events):
         return []
     _trunk, ran = _segments(events)
-    return [branch for number, branch in enumerate(plan.branches) if number not in ran]
+    return [plan.order_of(number) for number in range(len(plan.branches)) if number not in ran]
 
 
 def _refusal(events: bytes) -> bool:
@@ -108,6 +115,15 @@ def _take(segment: Segment, sort: str, rest: str) -> None:
 def _printable(told: Mapping[str, str]) -> dict[str, str]:
     # Half a surrogate pair, fine in a Python string, can be neither stored nor printed.
     return {name: text.encode("utf-8", "backslashreplace").decode() for name, text in told.items()}
+
+
+def _between(trunk: Segment, begin: int, end: int) -> Segment:
+    """The part of a process's events that belongs to some of its places."""
+    return Segment(
+        started=[place for place in trunk.started if begin <= place < end],
+        ended={place: ended for place, ended in trunk.ended.items() if begin <= place < end},
+        failures={place: failure for place, failure in trunk.failures.items() if begin <= place < end},
+    )
 
 
 def _joined(first: Segment, second: Segment, gap: int) -> Segment:

@@ -19,7 +19,7 @@ from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import RunPlan
 from flakehound.core.records import RunRecord
-from flakehound.engine.decode import RunFacts, branches_left, records_from
+from flakehound.engine.decode import RunFacts, orders_left, records_from
 from flakehound.engine.handshake import Handshake, SuiteUnusable, numbers_of, pytest_command, read_handshake
 from flakehound.engine.launch import Target, start
 from flakehound.engine.limits import Limits
@@ -118,9 +118,8 @@ class ForkSlot:
         reply, events = self._ask(self._request(plan, limits, self_seeded), called_off)
         facts = RunFacts(end=reply["ended"], output=reply.get("output", ""), started_s=began)
         records = records_from(plan, events, facts)
-        for branch in branches_left(plan, events):
-            alone = replace(plan, order=plan.order + branch, branches=())
-            records += self.run(alone, limits, self_seeded, called_off)
+        for order in orders_left(plan, events):
+            records += self.run(replace(plan, order=order, branches=()), limits, self_seeded, called_off)
         return records
 
     def _request(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> Mapping[str, Any]:
@@ -129,6 +128,7 @@ class ForkSlot:
         return {
             "order": [numbers.get(test) for test in plan.order],
             "branches": [[numbers.get(test) for test in branch] for branch in plan.branches],
+            "at": list(plan.at),
             "seed": plan.seed,
             "self_seeded": list(self_seeded),
             "events": str(self._events),

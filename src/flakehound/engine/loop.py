@@ -133,7 +133,8 @@ class Loop:
         guard = self._opened.guard
         if plan.branches and guard is not None and guard.active:
             # Copies of one process would see each other's files.
-            apart = [replace(plan, order=plan.order + branch, branches=()) for branch in plan.branches]
+            orders = [plan.order] if plan.at else [plan.order_of(number) for number in range(len(plan.branches))]
+            apart = [replace(plan, order=order, branches=(), at=()) for order in orders]
             self._parts.extend(apart[1:])
             plan = apart[0]
         if plan.seed is None:

@@ -45,7 +45,7 @@ class Spawner:
         called_off: Callable[[], bool] = lambda: False,
     ) -> list[RunRecord]:
         """Run one plan; a plan with branches becomes one interpreter per branch."""
-        orders = [plan.order + branch for branch in plan.branches] or [plan.order]
+        orders = [plan.order_of(number) for number in range(len(plan.branches))] or [plan.order]
         records = []
         for number, order in enumerate(orders):
             if called_off():
