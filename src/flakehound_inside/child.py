@@ -109,14 +109,6 @@ class Child:
 
     def _branch_out(self, request, twigs, descriptors):
         """Run each branch in a copy of this process; False where it cannot be copied."""
-        if not request["order"]:
-            for number, twig in twigs:
-                own = "%s/%d" % (request["tmp"], number)
-                real.mkdir(own, 0o700)
-                # Nothing ran before it: a run of its own, with a seed of its own.
-                seed = None if request.get("seed") is None else (request["seed"] + number) % 2**32
-                self._run_branch(number, twig, dict(request, tmp=own, seed=seed))
-            return True
         try:
             against = reasons_against_forking(descriptors)
             apart, random_state = files_read(descriptors), seeds.saved_state()
@@ -132,7 +124,7 @@ class Child:
             self._log.write("u " + real.dumps("; ".join(against)))
         return not against
 
-    def _run_branch(self, number, twig, request, files_to_read_apart=(), random_state=None):
+    def _run_branch(self, number, twig, request, files_to_read_apart, random_state):
         self._log.write("B %d" % number)
         on_child = real.handler_of(signal.SIGCHLD)
         if on_child == signal.SIG_IGN:
@@ -142,21 +134,23 @@ class Child:
             if on_child == signal.SIG_IGN:
                 real.set_handler(signal.SIGCHLD, on_child)
             read_apart(files_to_read_apart)
-            self._be_a_branch(request, twig, random_state)
+            self._be_a_branch(number, twig, request, random_state)
         ended = supervise(pid, request, peer=None)
         self._log.write("b %d %s" % (number, real.dumps(ended)))
 
-    def _be_a_branch(self, request, twig, random_state):
+    def _be_a_branch(self, number, twig, request, random_state):
         with _Ending(request):
             real.setsid()
             self._log.adopt()
-            present = [item for item in twig if item is not None]
             if request["order"]:
                 # Python seeds `random` anew in a copy; what ran so far decides instead, as in one process.
                 seeds.restore(random_state)
-                _without_reporting(tear_down_for, self._session, present[0] if present else None)
+                first = next((item for item in twig if item is not None), None)
+                _without_reporting(tear_down_for, self._session, first)
+            elif request.get("seed") is not None:
+                # Nothing ran before it: a run of its own, with a seed of its own.
+                self._seed(dict(request, seed=(request["seed"] + number) % 2**32))
             else:
-                self._move_temporary_files(request["tmp"])
                 self._seed(request)
             self._run(twig)
 

@@ -78,19 +78,24 @@ class Simulator:
         """What the engine would hand back for this plan."""
         self.started.append((plan, disturbed))
         if plan.isolation is Isolation.SPAWN:
-            orders = [plan.order + branch for branch in plan.branches] or [plan.order]
+            orders = [plan.order_of(number) for number in range(len(plan.branches))] or [plan.order]
             return [
                 self._record(plan, order, self._process(plan, order, (), disturbed), disturbed) for order in orders
             ]
         trunk = self._process(plan, plan.order, (), disturbed, stands=bool(plan.branches))
-        died = len(trunk) < len(plan.order) or _ends_process(trunk)
-        if not plan.branches or (died and plan.order):
-            return [self._record(plan, plan.order, trunk, disturbed)]
-        records = []
-        for branch in plan.branches:
-            outcomes = self._process(plan, branch, plan.order, disturbed)
-            before = trunk if not records else [Outcome.NOT_RUN] * len(plan.order)
-            records.append(self._record(plan, plan.order + branch, before + outcomes, disturbed))
+        records, counted = [], 0
+        for number, branch in enumerate(plan.branches):
+            place = plan.before(number)
+            before = trunk[:place]
+            if plan.order and (len(before) < place or _ends_process(before)):
+                break
+            outcomes = self._process(plan, branch, plan.order[:place], disturbed)
+            before = [Outcome.NOT_RUN] * counted + before[counted:]
+            records.append(self._record(plan, plan.order_of(number), before + outcomes, disturbed))
+            counted = place
+        if not records or len(trunk) > counted:
+            rest = [Outcome.NOT_RUN] * counted + trunk[counted:]
+            records.append(self._record(plan, plan.order, rest, disturbed))
         return records
 
     def outcome_of_last(self, order: Sequence[NodeId], *, seed: int = 0) -> Outcome:

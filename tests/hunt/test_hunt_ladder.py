@@ -1,0 +1,101 @@
+"""One walk with rungs narrows a list of earlier tests down."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from simulator import Simulator, fails_after, fails_after_all, id_of, passes_only_after, suite_of
+
+from flakehound.core.history import History
+from flakehound.core.plans import RunPlan, Setting
+from flakehound.hunt.asking import Need
+from flakehound.hunt.ladder import SHORTEST, Ladder, climb, rungs_between
+
+NAMES = [f"t{number:03}" for number in range(100)]
+IDS = tuple(id_of(name) for name in NAMES)
+VICTIM = id_of("victim")
+
+
+class Walked:
+    """A ladder climbed until it says where to look."""
+
+    def __init__(self, behaviour, effect=lambda seen: seen.failed > 0, earlier=IDS):
+        self.simulator = Simulator(suite_of(*NAMES, "victim"), {VICTIM: behaviour})
+        self.history = History(self.simulator.suite)
+        ladder = Ladder(history=self.history, test=VICTIM, earlier=earlier, effect=effect)
+        self.walks = 0
+        while True:
+            try:
+                self.low, self.high = ladder.window("a test")
+                return
+            except Need as need:  # noqa: PERF203 (few rounds)
+                self.walks += 1
+                for plan in need.plans:
+                    for record in self.simulator.run(plan):
+                        self.history.add(record)
+
+
+@given(st.integers(0, 99))
+def test_the_polluter_stands_in_a_small_window_after_at_most_two_walks(place):
+    walked = Walked(fails_after(IDS[place]))
+
+    assert walked.low <= place < walked.high
+    assert walked.high - walked.low < SHORTEST
+    assert walked.walks <= 2
+
+
+def test_a_polluter_that_is_undone_and_renewed_is_looked_for_where_it_last_acted():
+    walked = Walked(fails_after(IDS[10], IDS[80], cleaners=[IDS[50]]))
+
+    assert walked.low <= 80 < walked.high
+
+
+def test_of_joint_polluters_the_later_one_is_in_the_window():
+    walked = Walked(fails_after_all(IDS[10], IDS[60]))
+
+    assert walked.low <= 60 < walked.high
+
+
+def test_a_state_setter_is_found_by_the_opposite_effect():
+    walked = Walked(passes_only_after(IDS[33]), effect=lambda seen: seen.n > 0 and not seen.failed)
+
+    assert walked.low <= 33 < walked.high
+
+
+def test_a_short_list_needs_no_walk():
+    assert Walked(fails_after(IDS[2]), earlier=IDS[:5]).walks == 0
+
+
+def test_a_walk_that_gave_no_answers_is_not_repeated():
+    simulator = Simulator(suite_of(*NAMES, "victim"), {VICTIM: fails_after(IDS[3])})
+    history = History(simulator.suite)
+    ladder = Ladder(history=history, test=VICTIM, earlier=IDS, effect=lambda seen: seen.failed > 0)
+    with pytest.raises(Need) as needed:
+        ladder.window("a test")
+    (plan,) = needed.value.plans
+    # What the engine hands back for a process that could not be copied: the walk itself.
+    for record in simulator.run(RunPlan(order=plan.order, why="", setting=Setting.PROBE)):
+        history.add(record)
+
+    assert ladder.window("a test") == (0, len(IDS))
+
+
+def test_rungs_cost_no_more_than_the_walk():
+    simulator = Simulator(suite_of(*NAMES, "victim"), test_s={VICTIM: 1.0})
+    history = History(simulator.suite)
+    for record in simulator.run(RunPlan(order=(*IDS, VICTIM), why="", setting=Setting.PROBE)):
+        history.add(record)
+
+    assert len(rungs_between(history, VICTIM, IDS, 0, 100)) == 3
+
+
+def test_rungs_lie_between_the_ends_and_ascend():
+    history = History(suite_of(*NAMES, "victim"))
+
+    rungs = rungs_between(history, VICTIM, IDS, 10, 90)
+
+    assert list(rungs) == sorted(set(rungs))
+    assert rungs[0] > 10
+    assert rungs[-1] < 90
+    assert climb(VICTIM, IDS, rungs, "a test").order == IDS[: rungs[-1]]
