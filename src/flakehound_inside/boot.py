@@ -1,17 +1,23 @@
 """Start a pytest session that belongs to a hunt, as `python -m pytest` would start it."""
 
+from __future__ import annotations
+
 import importlib.util
 import os
 import sys
 import types
+from typing import TYPE_CHECKING
 
 from flakehound_inside.real import real
 
+if TYPE_CHECKING:
+    from flakehound_inside.shapes import Settings
 
-def main(settings_path, pytest_args):
+
+def main(settings_path: str, pytest_args: list[str]) -> int:
     """Run pytest with our plugins; never returns normally when the session gets as far as its tests."""
     with open(settings_path, encoding="utf-8") as file:
-        settings = real.loads(file.read())
+        settings: Settings = real.loads(file.read())
     if settings["mode"] == "once" and real.fork is not None:
         from flakehound_inside.guardian import guard
 
@@ -24,22 +30,23 @@ def main(settings_path, pytest_args):
     from flakehound_inside.session import HuntSession
 
     watch = None
-    if settings.get("watch"):
+    notes = settings.get("watch")
+    if notes:
         from flakehound_inside.watch import WriteWatch
 
-        watch = WriteWatch(settings["watch"], settings["ours"])
+        watch = WriteWatch(notes, settings["ours"])
         watch.start()
     quiet = Quiet(settings.get("keep_plugins", ()))
     return pytest.main(pytest_args, plugins=[quiet, HuntSession(settings, quiet, watch)])
 
 
-def _put_the_project_on_the_path():
+def _put_the_project_on_the_path() -> None:
     # `python -c` starts the path with an empty entry, `python -m` with the folder; -P with neither.
     if sys.path and sys.path[0] == "":
         sys.path[0] = os.getcwd()
 
 
-def _look_like_python_m_pytest(pytest_args):
+def _look_like_python_m_pytest(pytest_args: list[str]) -> None:
     # multiprocessing's spawn method imports the main module again by the name in its spec.
     spec = importlib.util.find_spec("pytest.__main__")
     module = types.ModuleType("__main__")

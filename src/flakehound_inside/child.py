@@ -1,10 +1,13 @@
 """What happens in the process that runs tests, from the fork to its end."""
 
+from __future__ import annotations
+
 import gc
 import os
 import signal
 import tempfile
 import traceback
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +20,13 @@ from flakehound_inside.real import real
 from flakehound_inside.supervise import supervise
 from flakehound_inside.surroundings import files_read, open_descriptors, read_apart, reasons_against_forking
 
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, Callable, Iterable, Mapping, Sequence
+
+    from flakehound_inside.recorder import Recorder
+    from flakehound_inside.shapes import Handler, Request
+
 _DEADLY = (pytest.exit.Exception, KeyboardInterrupt)
 RESULTS_LOST = 74  # the exit code that sysexits.h calls EX_IOERR
 
@@ -24,18 +34,24 @@ RESULTS_LOST = 74  # the exit code that sysexits.h calls EX_IOERR
 class Child:
     """Runs requests inside a pytest session that has collected."""
 
-    def __init__(self, session, recorder, random_state, descriptors):
+    def __init__(
+        self,
+        session: pytest.Session,
+        recorder: Recorder,
+        random_state: tuple[Any, ...],
+        descriptors: Mapping[int, str],
+    ) -> None:
         self._session = session
         self._config = session.config
         self._recorder = recorder
         self._random_state = random_state
         self._files_read = files_read(descriptors)
-        self._log = None
+        self._log: EventLog = None  # type: ignore[assignment]  # opened when a request starts
         self._output = Output(self._config)
         self._config.pluginmanager.register(recorder, "flakehound-recorder")
         prepare_tear_down(session)
 
-    def run_in_this_process(self, request):
+    def run_in_this_process(self, request: Request) -> None:
         """Run a request here and end the process; for a new interpreter."""
         with _Ending(request):
             self._move_temporary_files(request["tmp"])
@@ -44,17 +60,17 @@ class Child:
             self._run(items_for(request["order"], self._session.items))
             _without_reporting(self._config._ensure_unconfigure)
 
-    def settle(self, output):
+    def settle(self, output: str) -> None:
         """Prepare the process from which children are forked: where they print."""
         self._output.settle(output)
 
-    def run_forked(self, request, signals):
+    def run_forked(self, request: Request, signals: Mapping[int, Handler]) -> None:
         """Run a request in the process that was just forked for it, and end that process."""
         with _Ending(request):
             self._enter(request, signals)
             self._run_tree(request)
 
-    def _enter(self, request, signals):
+    def _enter(self, request: Request, signals: Mapping[int, Handler]) -> None:
         real.setsid()
         gc.unfreeze()
         for number, handler in signals.items():
@@ -64,19 +80,20 @@ class Child:
         self._move_temporary_files(request["tmp"])
         self._start(request)
 
-    def _start(self, request):
+    def _start(self, request: Request) -> None:
         self._log = self._recorder._log = EventLog(request["events"])
         limit_memory(request)
         self._seed(request)
 
-    def _seed(self, request):
+    def _seed(self, request: Request) -> None:
         untouched = request.get("self_seeded", ())
         if "random" in untouched:
             seeds.restore(self._random_state)
-        if request.get("seed") is not None:
-            seeds.apply_seed(request["seed"], untouched)
+        seed = request.get("seed")
+        if seed is not None:
+            seeds.apply_seed(seed, untouched)
 
-    def _move_temporary_files(self, folder):
+    def _move_temporary_files(self, folder: str) -> None:
         os.environ["TMPDIR"] = folder
         tempfile.tempdir = None
         factory = getattr(self._config, "_tmp_path_factory", None)
@@ -85,7 +102,7 @@ class Child:
             factory._given_basetemp = type(self._config.rootpath)(folder, "pytest")
             factory._basetemp = None
 
-    def _run_tree(self, request):
+    def _run_tree(self, request: Request) -> None:
         branches = request.get("branches", ())
         before, items = request["order"], self._session.items
         trunk = items_for(before, items)
@@ -107,7 +124,12 @@ class Child:
             if not self._branch_out(request, due, descriptors):
                 return
 
-    def _branch_out(self, request, twigs, descriptors):
+    def _branch_out(
+        self,
+        request: Request,
+        twigs: Iterable[tuple[int, Sequence[pytest.Item | None]]],
+        descriptors: Mapping[int, str],
+    ) -> bool:
         """Run each branch in a copy of this process; False where it cannot be copied."""
         try:
             against = reasons_against_forking(descriptors)
@@ -124,7 +146,14 @@ class Child:
             self._log.write("u " + real.dumps("; ".join(against)))
         return not against
 
-    def _run_branch(self, number, twig, request, files_to_read_apart, random_state):
+    def _run_branch(
+        self,
+        number: int,
+        twig: Sequence[pytest.Item | None],
+        request: Request,
+        files_to_read_apart: Iterable[int],
+        random_state: tuple[Any, ...],
+    ) -> None:
         self._log.write("B %d" % number)
         on_child = real.handler_of(signal.SIGCHLD)
         if on_child == signal.SIG_IGN:
@@ -138,23 +167,26 @@ class Child:
         ended = supervise(pid, request, peer=None)
         self._log.write("b %d %s" % (number, real.dumps(ended)))
 
-    def _be_a_branch(self, number, twig, request, random_state):
+    def _be_a_branch(
+        self, number: int, twig: Sequence[pytest.Item | None], request: Request, random_state: tuple[Any, ...]
+    ) -> None:
         with _Ending(request):
             real.setsid()
             self._log.adopt()
+            seed = request.get("seed")
             if request["order"]:
                 # Python seeds `random` anew in a copy; what ran so far decides instead, as in one process.
                 seeds.restore(random_state)
                 first = next((item for item in twig if item is not None), None)
                 _without_reporting(tear_down_for, self._session, first)
-            elif request.get("seed") is not None:
+            elif seed is not None:
                 # Nothing ran before it: a run of its own, with a seed of its own.
-                self._seed(dict(request, seed=(request["seed"] + number) % 2**32))
+                self._seed({**request, "seed": (seed + number) % 2**32})
             else:
                 self._seed(request)
             self._run(twig)
 
-    def _run(self, items, after=None, first=0):
+    def _run(self, items: Sequence[pytest.Item | None], after: pytest.Item | None = None, first: int = 0) -> bool:
         """Run the items in order, numbered from `first`; False when one of them ended the session."""
         hook, recorder = self._config.hook, self._recorder
         present = [(place, item) for place, item in enumerate(items, first) if item is not None]
@@ -174,7 +206,7 @@ class Child:
             recorder.end()
         return True
 
-    def _leave_if_forked_by_a_test(self):
+    def _leave_if_forked_by_a_test(self) -> None:
         if not self._log.is_of_this_process():
             real.exit(0)
 
@@ -182,13 +214,15 @@ class Child:
 class _Ending:
     """However the block inside ends, the process ends with it."""
 
-    def __init__(self, request):
+    def __init__(self, request: Request) -> None:
         self._request = request
 
-    def __enter__(self):
+    def __enter__(self) -> _Ending:
         return self
 
-    def __exit__(self, sort, error, trace):
+    def __exit__(
+        self, sort: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         code = 0
         if sort is not None:
             code = RESULTS_LOST if issubclass(sort, ResultsLost) else 1
@@ -199,7 +233,7 @@ class _Ending:
         leave(code)
 
 
-def _without_reporting(step, *arguments):
+def _without_reporting(step: Callable[..., object], *arguments: object) -> None:
     # An error in the teardown of the earlier test is that test's; the one that follows still runs.
     try:
         step(*arguments)

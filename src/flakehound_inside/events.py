@@ -11,6 +11,8 @@
 A started test without an end is one that took its process with it.
 """
 
+from __future__ import annotations
+
 import os
 
 from flakehound_inside.real import fcntl, real, resource
@@ -26,12 +28,12 @@ class ResultsLost(OSError):
 class EventLog:
     """Append-only log that outlives a test closing every descriptor."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self._path = path
         self._open()
         self._owner = real.getpid()
 
-    def _open(self):
+    def _open(self) -> None:
         self._fd = real.open(self._path, _FLAGS, 0o600)
         if self._fd < _FIRST_FREE and fcntl is not None:
             # A test closed the standard streams; what it prints must not end up here.
@@ -43,15 +45,15 @@ class EventLog:
         status = real.fstat(self._fd)
         self._identity = (status.st_dev, status.st_ino)
 
-    def is_of_this_process(self):
+    def is_of_this_process(self) -> bool:
         """False in processes that a test forked off."""
         return real.getpid() == self._owner
 
-    def adopt(self):
+    def adopt(self) -> None:
         """Let a copy of the process write too; without this a test's own fork stays silent."""
         self._owner = real.getpid()
 
-    def write(self, line):
+    def write(self, line: str) -> None:
         """Append one line; silent in processes that a test forked off."""
         if not self.is_of_this_process():
             return
@@ -61,20 +63,20 @@ class EventLog:
         except OSError:
             self._append_against_limits(b"\n" + payload)  # the failed attempt may have left half a line
 
-    def _append_against_limits(self, payload):
+    def _append_against_limits(self, payload: bytes) -> None:
         try:
             with _LiftedLimits():
                 self._append(payload)
         except OSError as error:
             raise ResultsLost(*error.args)
 
-    def _append(self, payload):
+    def _append(self, payload: bytes) -> None:
         if not self._is_ours():
             self._open()
         while payload:
             payload = payload[real.write(self._fd, payload) :]
 
-    def _is_ours(self):
+    def _is_ours(self) -> bool:
         # After os.closerange the number may already belong to a file of the test.
         try:
             status = real.fstat(self._fd)
@@ -86,13 +88,13 @@ class EventLog:
 class _LiftedLimits:
     """For a moment, the limits that a test set on its process's files do not hold for ours."""
 
-    def __enter__(self):
-        self._kept = []
+    def __enter__(self) -> None:
+        self._kept: list[tuple[int, tuple[int, int]]] = []
         for kind in () if resource is None else (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):
             soft, hard = real.limit_of(kind)
             self._kept.append((kind, (soft, hard)))
             real.set_limit(kind, (hard, hard))
 
-    def __exit__(self, *_error):
+    def __exit__(self, *_error: object) -> None:
         for kind, limits in self._kept:
             real.set_limit(kind, limits)

@@ -1,9 +1,15 @@
 """A folder of temporary files as it is now, to be made so again; by functions that no test can mock."""
 
+from __future__ import annotations
+
 import os
 import stat
+from typing import TYPE_CHECKING
 
 from flakehound_inside.real import real
+
+if TYPE_CHECKING:
+    from typing import Any, Iterator
 
 MOST_BYTES = 50000000
 
@@ -15,7 +21,7 @@ class TooMuch(Exception):
 class FolderKeeper:
     """Puts a folder back to what it held when the keeper was made."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str) -> None:
         self._folder = folder
         self._entries = list(_entries(folder))
         self._stamps = [_stamp(path, status) for path, status in self._entries]
@@ -23,7 +29,7 @@ class FolderKeeper:
             raise TooMuch("temporary files of more than %d bytes" % MOST_BYTES)
         self._contents = {path: _content(path, status) for path, status in self._entries}
 
-    def put_back(self):
+    def put_back(self) -> None:
         """Undo every change since; nothing is touched when there was none."""
         now = list(_entries(self._folder))
         if [_stamp(path, status) for path, status in now] == self._stamps:
@@ -36,7 +42,7 @@ class FolderKeeper:
         self._stamps = [_stamp(path, status) for path, status in _entries(self._folder)]
 
 
-def _entries(folder):
+def _entries(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     """Every path below the folder with its status, a folder before what it holds."""
     for name in sorted(real.listdir(folder)):
         path = folder + "/" + name
@@ -47,11 +53,11 @@ def _entries(folder):
                 yield entry
 
 
-def _stamp(path, status):
+def _stamp(path: str, status: os.stat_result) -> tuple[str, int, int, int, int]:
     return path, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _content(path, status):
+def _content(path: str, status: os.stat_result) -> str | bytes | None:
     if stat.S_ISLNK(status.st_mode):
         return real.readlink(path)
     if not stat.S_ISREG(status.st_mode):
@@ -63,7 +69,7 @@ def _content(path, status):
         real.close(file)
 
 
-def _make(path, status, content):
+def _make(path: str, status: os.stat_result, content: Any) -> None:  # what _content told
     if stat.S_ISLNK(status.st_mode):
         real.symlink(content, path)
     elif stat.S_ISDIR(status.st_mode):

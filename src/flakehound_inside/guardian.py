@@ -3,15 +3,23 @@
 Signals that a test sends to the process above it end here, and so do the processes it leaves behind.
 """
 
+from __future__ import annotations
+
 import signal
 import socket
+from typing import TYPE_CHECKING
 
 from flakehound_inside.real import real
 from flakehound_inside.reaper import become_reaper
 from flakehound_inside.supervise import supervise
 
+if TYPE_CHECKING:
+    from typing import NoReturn
 
-def guard(request, peer_number):
+    from flakehound_inside.shapes import Watched
+
+
+def guard(request: Watched, peer_number: int) -> None:
     """Return in a new process; this one waits for it, tells the peer how it ended, and is never back."""
     pid = real.fork()
     if pid == 0:
@@ -24,7 +32,7 @@ def guard(request, peer_number):
         real.exit(1)
 
 
-def _stand_guard(pid, request, peer):
+def _stand_guard(pid: int, request: Watched, peer: socket.socket) -> NoReturn:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         real.set_handler(number, int(signal.SIG_IGN))
     become_reaper()

@@ -1,7 +1,14 @@
 """The pytest plugin that installing flakehound registers: one option, and nothing else unless asked."""
 
+from __future__ import annotations
 
-def pytest_addoption(parser):
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
     """Add our options; nothing is imported or registered until one of them is used."""
     group = parser.getgroup("flakehound", "flaky tests")
     group.addoption(
@@ -13,7 +20,7 @@ def pytest_addoption(parser):
     )
 
 
-def pytest_collection_finish(session):
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Seed where a hunted run is seeded: after collection, before the first test."""
     seed = session.config.getoption("--flakehound-seed", None)
     if seed is not None:

@@ -4,9 +4,15 @@ Done after the options are parsed: `-p no:NAME` would turn the user's own `--rer
 unknown option. Markers stay registered for the same reason (`--strict-markers`).
 """
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from typing import Iterable, Iterator
 
 # Entry-point name -> why it must not act inside a hunted run.
 DISTURBING = {
@@ -27,7 +33,7 @@ DISTURBING = {
 }
 
 # Option -> the value under which it does nothing. Most come from the user's addopts.
-_HARMLESS = {
+_HARMLESS: dict[str, object] = {
     "maxfail": 0,
     "lf": False,
     "failedfirst": False,
@@ -46,7 +52,7 @@ _HARMLESS = {
 }
 
 # Option -> the value under which its plugin writes no report; ours would replace the user's own.
-_NO_REPORT = {
+_NO_REPORT: dict[str, object] = {
     "xmlpath": None,
     "htmlpath": None,
     "report_log": None,
@@ -62,12 +68,12 @@ _GOES_FIRST = ("xdist", "xdist_group: specify group for tests should run in same
 class Quiet:
     """A pytest plugin that neutralises others, each exactly once, and remembers which."""
 
-    def __init__(self, keep=()):
+    def __init__(self, keep: Iterable[str] = ()) -> None:
         self._keep = frozenset(keep)
-        self.switched_off = {}
+        self.switched_off: dict[str, str] = {}
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config):
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
         """Coverage starts this early; under it everything is slower and nothing is reported."""
         options = early_config.known_args_namespace
         if "cov" not in self._keep and getattr(options, "cov_source", None):
@@ -76,7 +82,7 @@ class Quiet:
         yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_cmdline_main(self, config):
+    def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
         """Options first: xdist decides to spread tests in this very hook."""
         for name, harmless in _HARMLESS.items():
             value = getattr(config.option, name, harmless)
@@ -93,13 +99,13 @@ class Quiet:
         yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_sessionstart(self, session):
+    def pytest_sessionstart(self, session: pytest.Session) -> Iterator[None]:
         """Plugins next, after each has registered its markers."""
         for name in DISTURBING:
             self._switch_off(session.config.pluginmanager, name)
         yield
 
-    def _switch_off(self, manager, name):
+    def _switch_off(self, manager: pytest.PytestPluginManager, name: str) -> bool:
         plugin = manager.get_plugin(name)
         if plugin is None or name in self._keep:
             return False
@@ -112,7 +118,7 @@ class Quiet:
 _TERMINAL_HOOKS = ("pytest_runtest_logstart", "pytest_runtest_logreport", "pytest_runtest_logfinish")
 
 
-def silence_terminal(config):
+def silence_terminal(config: pytest.Config) -> None:
     """Let the terminal reporter sleep through the tests: nobody reads it, and every child pays for its pages.
 
     It stays registered; conftest files ask for it by name.

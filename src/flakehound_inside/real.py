@@ -4,17 +4,29 @@ Tests patch `open`, `time.time`, `json.dumps` or `os.fork`; freezegun rewrites m
 are clocks. A class attribute of ours is neither the module attribute they patch nor one they scan.
 """
 
+from __future__ import annotations
+
 import _signal  # type: ignore[import-not-found]  # `signal` without its enums, which every child would pay for
 import json
 import os
 import select
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from flakehound_inside.shapes import Handler
 
 try:
-    import fcntl
-    import resource
+    import fcntl as fcntl
+    import resource as resource
 except ImportError:  # no such system calls on this platform
-    fcntl = resource = None
+    fcntl = resource = None  # type: ignore[assignment]  # whoever uses them asks first
+
+# In place of a function that the platform lacks. Typed as if none did: nothing here that some platform lacks is
+# called before `fork`, `fcntl` or `resource` was found to be there, except `pidfd_open`, newer than the rest.
+_ABSENT: Any = None
 
 
 class real:  # noqa: N801 (read as an adjective: real.open, real.clock)
@@ -29,18 +41,20 @@ class real:  # noqa: N801 (read as an adjective: real.open, real.clock)
     read = staticmethod(os.read)
     write = staticmethod(os.write)
     fstat = staticmethod(os.fstat)
-    pread = staticmethod(getattr(os, "pread", None))
-    ftruncate = staticmethod(getattr(os, "ftruncate", None))
+    pread: Callable[[int, int, int], bytes] = staticmethod(getattr(os, "pread", _ABSENT))
+    ftruncate: Callable[[int, int], None] = staticmethod(getattr(os, "ftruncate", _ABSENT))
     dup2 = staticmethod(os.dup2)
-    fork = staticmethod(getattr(os, "fork", None))
-    wait4 = staticmethod(getattr(os, "wait4", None))
-    pidfd_open = staticmethod(getattr(os, "pidfd_open", None))
-    poll = staticmethod(getattr(select, "poll", None))
+    fork: Callable[[], int] = staticmethod(getattr(os, "fork", _ABSENT))
+    wait4: Callable[[int, int], tuple[int, int, resource.struct_rusage]] = staticmethod(
+        getattr(os, "wait4", _ABSENT)
+    )
+    pidfd_open: Callable[[int], int] | None = staticmethod(getattr(os, "pidfd_open", _ABSENT))
+    poll: Callable[[], select.poll] = staticmethod(getattr(select, "poll", _ABSENT))
     kill = staticmethod(os.kill)
-    killpg = staticmethod(getattr(os, "killpg", None))
+    killpg: Callable[[int, int], None] = staticmethod(getattr(os, "killpg", _ABSENT))
     getpid = staticmethod(os.getpid)
     getppid = staticmethod(os.getppid)
-    setsid = staticmethod(getattr(os, "setsid", None))
+    setsid: Callable[[], None] = staticmethod(getattr(os, "setsid", _ABSENT))
     exit = staticmethod(os._exit)
     mkdir = staticmethod(os.mkdir)
     rmdir = staticmethod(os.rmdir)
@@ -53,8 +67,8 @@ class real:  # noqa: N801 (read as an adjective: real.open, real.clock)
     utime = staticmethod(os.utime)
     symlink = staticmethod(os.symlink)
     readlink = staticmethod(os.readlink)
-    set_handler = staticmethod(_signal.signal)
-    handler_of = staticmethod(_signal.getsignal)
-    limit_of = staticmethod(getattr(resource, "getrlimit", None))
-    set_limit = staticmethod(getattr(resource, "setrlimit", None))
-    control = staticmethod(getattr(fcntl, "fcntl", None))
+    set_handler: Callable[[int, Handler], Handler] = staticmethod(_signal.signal)
+    handler_of: Callable[[int], Handler] = staticmethod(_signal.getsignal)
+    limit_of: Callable[[int], tuple[int, int]] = staticmethod(getattr(resource, "getrlimit", _ABSENT))
+    set_limit: Callable[[int, tuple[int, int]], None] = staticmethod(getattr(resource, "setrlimit", _ABSENT))
+    control: Callable[[int, int, int], int] = staticmethod(getattr(fcntl, "fcntl", _ABSENT))

@@ -1,31 +1,37 @@
 """Ties between processes that outlive a test's attempts to cut them; Linux only, elsewhere no-ops."""
 
+from __future__ import annotations
+
 import functools
 import signal
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def become_reaper():
+def become_reaper() -> None:
     """Let the orphans of a test come to this process, which can end them."""
     _control_process(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def die_with_parent():
+def die_with_parent() -> None:
     """Let the end of the process that made this one be the end of this one."""
     _control_process(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _control_process(what, value):
+def _control_process(what: int, value: int) -> None:
     control = _prctl()
     if control is not None:
         control(what, int(value), 0, 0, 0)
 
 
 @functools.lru_cache(maxsize=None)  # looked up once, before the forks that need it
-def _prctl():
+def _prctl() -> Callable[..., Any] | None:
     if not sys.platform.startswith("linux"):
         return None
     try:

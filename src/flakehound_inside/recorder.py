@@ -1,8 +1,16 @@
 """Turn pytest's reports into event lines."""
 
+from __future__ import annotations
+
 import traceback
+from typing import TYPE_CHECKING
 
 from flakehound_inside.real import real
+
+if TYPE_CHECKING:
+    import pytest
+
+    from flakehound_inside.events import EventLog
 
 _TEXT_LIMIT = 12000  # characters of a failure report that are worth keeping
 _MESSAGE_LIMIT = 2000
@@ -12,25 +20,25 @@ _OUTPUT_LIMIT = 2000
 class Recorder:
     """A pytest plugin that writes down what becomes of the test at the current place."""
 
-    def __init__(self, log):
-        self._log = log
+    def __init__(self, log: EventLog | None) -> None:
+        self._log: EventLog = log  # type: ignore[assignment]  # None until a child starts, which opens one
         self._place = -1
-        self._letter = None
+        self._letter: str | None = None
         self._began = 0.0
 
-    def start(self, place):
+    def start(self, place: int) -> None:
         """The test at `place` is about to run."""
         self._place = place
         self._letter = None
         self._began = real.clock()
         self._log.write("s %d %.6f" % (place, self._began))
 
-    def end(self):
+    def end(self) -> None:
         """Its protocol has returned."""
         letter = self._letter or "P"
         self._log.write("e %d %s %.6f" % (self._place, letter, real.clock() - self._began))
 
-    def stop(self, error):
+    def stop(self, error: BaseException) -> None:
         """The run ends here although tests are left."""
         name = type(error).__name__
         try:
@@ -41,7 +49,7 @@ class Recorder:
         told = {"exception": name, "message": message, "text": _middle_cut(text, _TEXT_LIMIT)}
         self._log.write("x " + real.dumps(told))
 
-    def pytest_runtest_logreport(self, report):
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the worst phase; a failed sub-test makes its test fail, any other leaves it alone."""
         letter = _letter_of(report)
         if letter in ("F", "E"):
@@ -51,12 +59,12 @@ class Recorder:
         self._letter = _worse(self._letter, letter)
 
 
-def _is_of_a_subtest(report):
+def _is_of_a_subtest(report: pytest.TestReport) -> bool:
     # SubtestReport in pytest 9, SubTestReport in the plugin before it.
     return type(report).__name__.lower() == "subtestreport"
 
 
-def _letter_of(report):
+def _letter_of(report: pytest.TestReport) -> str | None:
     if report.outcome == "failed":
         return "F" if report.when == "call" else "E"
     if report.outcome == "skipped":
@@ -66,17 +74,17 @@ def _letter_of(report):
     return None
 
 
-_RANK = {None: 0, "P": 1, "S": 2, "x": 2, "X": 2, "E": 3, "F": 4}
+_RANK: dict[str | None, int] = {None: 0, "P": 1, "S": 2, "x": 2, "X": 2, "E": 3, "F": 4}
 
 
-def _worse(first, second):
+def _worse(first: str | None, second: str | None) -> str | None:
     # A teardown that skips does not make a test skipped that passed.
     if first == "P" and second == "S":
         return first
     return second if _RANK.get(second, 0) > _RANK[first] else first
 
 
-def _failure_of(report):
+def _failure_of(report: pytest.TestReport) -> dict[str, str]:
     try:
         return _told_by(report)
     except Exception as error:  # of a report that cannot be printed; the test has failed all the same
@@ -85,7 +93,7 @@ def _failure_of(report):
         return {"phase": report.when or "call", "exception": name, "message": text, "where": "", "text": text}
 
 
-def _told_by(report):
+def _told_by(report: pytest.TestReport) -> dict[str, str]:
     crash = getattr(report.longrepr, "reprcrash", None)
     message = crash.message if crash is not None else str(report.longrepr)
     exception, colon, _rest = message.partition(":")
@@ -99,14 +107,14 @@ def _told_by(report):
     }
 
 
-def _captured(report):
+def _captured(report: pytest.TestReport) -> str:
     parts = []
     for name, content in report.sections:
         parts.append("\n---- %s ----\n%s" % (name, _middle_cut(content, _OUTPUT_LIMIT)))
     return "".join(parts)
 
 
-def _middle_cut(text, limit):
+def _middle_cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     half = limit // 2

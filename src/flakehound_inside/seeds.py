@@ -1,13 +1,20 @@
 """Random generators: which state collection left behind, and how a run seeds them."""
 
+from __future__ import annotations
+
 import hashlib
 import random
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Collection
 
 _set_seed, _set_state, _state = random.seed, random.setstate, random.getstate
 
 
-def generator_digests():
+def generator_digests() -> dict[str, str]:
     """A digest per generator; two collections that agree mean the project seeds it itself."""
     digests = {"random": _digest(repr(_state()).encode())}
     numpy_random = sys.modules.get("numpy.random")
@@ -18,20 +25,21 @@ def generator_digests():
     return digests
 
 
-def _numpy_keys(numpy_random):
-    return numpy_random.get_state(legacy=True)[1].tobytes()
+def _numpy_keys(numpy_random: ModuleType) -> bytes:
+    keys: bytes = numpy_random.get_state(legacy=True)[1].tobytes()
+    return keys
 
 
-def _digest(content):
+def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def saved_state():
+def saved_state() -> tuple[Any, ...]:
     """The state of `random` after collection; a fork would lose it, Python reseeds in the child."""
     return _state()
 
 
-def apply_seed(seed, untouched=()):
+def apply_seed(seed: int, untouched: Collection[str] = ()) -> None:
     """Seed every generator that is loaded, except the ones the project seeds by itself."""
     if "random" not in untouched:
         _set_seed(seed)
@@ -43,6 +51,6 @@ def apply_seed(seed, untouched=()):
         setattr(hypothesis_core, "global_force_seed", seed)  # noqa: B010 (mypy: no such attribute)
 
 
-def restore(state):
+def restore(state: tuple[Any, ...]) -> None:
     """Put `random` back to where collection left it."""
     _set_state(state)

@@ -1,12 +1,21 @@
 """Serve runs: one process that never runs a test keeps slots, each slot forks a child per request."""
 
+from __future__ import annotations
+
 import os
 import signal
 import socket
+from typing import TYPE_CHECKING
 
 from flakehound_inside.real import real
 from flakehound_inside.reaper import become_reaper, die_with_parent
 from flakehound_inside.supervise import CALLED_OFF, children, end_children, supervise
+
+if TYPE_CHECKING:
+    from typing import Mapping, NoReturn
+
+    from flakehound_inside.child import Child
+    from flakehound_inside.shapes import Ended, Handler, Reply, Request, Settings
 
 _HANDLERS = {
     int(signal.SIGTERM): int(signal.SIG_IGN),
@@ -20,16 +29,16 @@ _TAIL = 16384  # bytes of output worth keeping of a process that died
 class Server:
     """The collected session. Tests run two forks below it, so that no test can take it down easily."""
 
-    def __init__(self, settings, child):
+    def __init__(self, settings: Settings, child: Child) -> None:
         self._child = child
         self._control = socket.socket(fileno=settings["control"])
         self._sockets = [socket.socket(fileno=number) for number in settings["slots"]]
         self._folder = settings["folder"]
-        self._slots = {}  # process id -> slot number
+        self._slots: dict[int, int] = {}  # process id -> slot number
         self._helpers = set(children())  # what the suite started while it was imported lives as long as we do
         self._signals = {number: real.handler_of(number) for number in _HANDLERS}
 
-    def serve(self):
+    def serve(self) -> None:
         """Keep every slot alive until the controller hangs up."""
         for number, handler in _HANDLERS.items():
             real.set_handler(number, handler)
@@ -42,7 +51,7 @@ class Server:
             self._revive()
         end_children(spared=self._helpers)
 
-    def _fork_slot(self, slot):
+    def _fork_slot(self, slot: int) -> None:
         pid = real.fork()
         if pid == 0:
             try:
@@ -55,7 +64,7 @@ class Server:
                 real.exit(0)
         self._slots[pid] = slot
 
-    def _revive(self):
+    def _revive(self) -> None:
         while self._slots:
             pid, status, _usage = real.wait4(-1, os.WNOHANG)
             if not pid:
@@ -71,7 +80,7 @@ class Server:
 class Slot:
     """Runs one request at a time, each in a child of its own."""
 
-    def __init__(self, peer, folder, child, signals):
+    def __init__(self, peer: socket.socket, folder: str, child: Child, signals: Mapping[int, Handler]) -> None:
         self._peer = peer
         self._folder = folder
         self._child = child
@@ -79,7 +88,7 @@ class Slot:
         self._runs = 0
         self._unread = b""
 
-    def serve(self):
+    def serve(self) -> NoReturn:
         """Answer requests until the controller hangs up."""
         real.setsid()
         become_reaper()
@@ -90,16 +99,17 @@ class Slot:
             if "order" in request:
                 self._answer(request)
 
-    def _next_request(self):
+    def _next_request(self) -> Request:
         while b"\n" not in self._unread:
             part = self._peer.recv(1 << 16)
             if not part:
                 real.exit(0)
             self._unread += part
         line, _newline, self._unread = self._unread.partition(b"\n")
-        return real.loads(line.decode())
+        request: Request = real.loads(line.decode())
+        return request
 
-    def _answer(self, request):
+    def _answer(self, request: Request) -> None:
         self._runs += 1
         request["tmp"] = "%s/%d" % (self._folder, self._runs)
         _empty(request["events"], b"r %d\n" % real.getpid())
@@ -109,13 +119,13 @@ class Slot:
         # A word right behind the request can only take it back.
         ended = CALLED_OFF if self._unread else self._run(request)
         events = _content(request["events"])
-        reply = {"ended": ended, "events": len(events), "id": request["id"]}
+        reply: Reply = {"ended": ended, "events": len(events), "id": request["id"]}
         if ended["signal"] or ended["code"] or ended["cut"]:
             reply["output"] = _tail(request["output"])
         _send(self._peer, reply, events)
         _remove(request["tmp"])
 
-    def _run(self, request):
+    def _run(self, request: Request) -> Ended:
         pid = real.fork()
         if pid == 0:
             # Held open by what a test leaves behind, it would keep a dead session looking alive.
@@ -125,21 +135,22 @@ class Slot:
         return supervise(pid, _limits_above(request), self._peer, reaper=True)
 
 
-def _limits_above(request):
+def _limits_above(request: Request) -> Request:
     # The child limits its own branches; this process steps in only when the child cannot.
-    if not request.get("branches") or not request.get("test_limit_s"):
+    test_limit_s = request.get("test_limit_s")
+    if not request.get("branches") or not test_limit_s:
         return request
-    return dict(request, test_limit_s=request["test_limit_s"] * 1.5 + 2.0)
+    return {**request, "test_limit_s": test_limit_s * 1.5 + 2.0}
 
 
-def _send(peer, message, payload=b""):
+def _send(peer: socket.socket, message: Mapping[str, object], payload: bytes = b"") -> None:
     try:
         peer.sendall(real.dumps(message).encode() + b"\n" + payload)
     except OSError:
         real.exit(0)  # nobody is left to answer
 
 
-def _empty(path, first_line=b""):
+def _empty(path: str, first_line: bytes = b"") -> None:
     file = real.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         real.write(file, first_line)
@@ -147,7 +158,7 @@ def _empty(path, first_line=b""):
         real.close(file)
 
 
-def _content(path):
+def _content(path: str) -> bytes:
     try:
         file = real.open(path, os.O_RDONLY)
     except OSError:  # a test removed it
@@ -158,7 +169,7 @@ def _content(path):
         real.close(file)
 
 
-def _tail(path):
+def _tail(path: str) -> str:
     try:
         file = real.open(path, os.O_RDONLY)
     except OSError:
@@ -170,7 +181,7 @@ def _tail(path):
         real.close(file)
 
 
-def _remove(folder):
+def _remove(folder: str) -> None:
     try:
         real.rmdir(folder)
     except OSError:

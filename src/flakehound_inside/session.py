@@ -1,8 +1,11 @@
 """Stop a real pytest session after collection, say what it holds, then serve runs or make the one asked for."""
 
+from __future__ import annotations
+
 import gc
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,28 +19,35 @@ from flakehound_inside.server import Server
 from flakehound_inside.supervise import end_children
 from flakehound_inside.surroundings import open_descriptors, reasons_against_forking
 
+if TYPE_CHECKING:
+    from typing import NoReturn, Sequence
+
+    from flakehound_inside.quiet import Quiet
+    from flakehound_inside.shapes import Asked, Request, Settings
+    from flakehound_inside.watch import WriteWatch
+
 _COLLECTION_ERROR_LIMIT = 4000
 
 
 class HuntSession:
     """The pytest plugin that takes over when the tests would start."""
 
-    def __init__(self, settings, quiet, watch=None):
+    def __init__(self, settings: Settings, quiet: Quiet, watch: WriteWatch | None = None) -> None:
         self._watch = watch
         self._settings = settings
         self._quiet = quiet
-        self._errors = []
+        self._errors: list[dict[str, str]] = []
         # Before any conftest is imported: it may open what a fork cannot share.
         self._descriptors = open_descriptors()
         self._began = real.clock()
 
-    def pytest_collectreport(self, report):
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep pytest's own words about what could not be collected."""
         if report.failed:
             self._errors.append({"id": report.nodeid, "text": report.longreprtext[-_COLLECTION_ERROR_LIMIT:]})
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session):
+    def pytest_runtestloop(self, session: pytest.Session) -> NoReturn:
         """Everything is collected: answer requests instead of running the tests."""
         stops = bool(self._errors) and not session.config.option.continue_on_collection_errors
         against = reasons_against_forking(self._descriptors)
@@ -56,7 +66,7 @@ class HuntSession:
             Server(self._settings, child).serve()
         _leave(session.config)
 
-    def _tell_suite(self, session, against, stops):
+    def _tell_suite(self, session: pytest.Session, against: list[str], stops: bool) -> None:
         handshake = {
             "tests": [_described(item) for item in session.items],
             "errors": self._errors,
@@ -75,7 +85,7 @@ class HuntSession:
         os.replace(path + ".part", path)
 
 
-def _described(item):
+def _described(item: pytest.Item) -> list[str | bool]:
     module = item.getparent(pytest.Module)
     return [
         item.nodeid,
@@ -85,15 +95,15 @@ def _described(item):
     ]
 
 
-def _with_numbers(request, items):
+def _with_numbers(request: Asked, items: Sequence[pytest.Item]) -> Request:
     """The request with its ids looked up in this very collection; None where an id is gone."""
-    numbers = {}
+    numbers: dict[str, int] = {}
     for number, item in enumerate(items):
         numbers.setdefault(item.nodeid, number)
-    return dict(request, order=[numbers.get(node_id) for node_id in request["ids"] or numbers])
+    return {**request, "order": [numbers.get(node_id) for node_id in request["ids"] or numbers]}
 
 
-def _leave(config):
+def _leave(config: pytest.Config) -> NoReturn:
     # Not the ordinary way out: it would write empty JUnit and HTML reports over the user's.
     try:
         config._ensure_unconfigure()

@@ -2,68 +2,93 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Literal, Optional, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import Any, Callable
+    from typing import Any, Callable, Literal
 
-    Handler = Callable[[int, FrameType | None], Any] | int | None  # as `_signal` knows it; None: set by C code
-    Handlers = dict[int, Handler]  # signal number -> what the suite does about it
-    Descriptors = dict[int, str]  # number -> what it points to
-    RandomState = tuple[Any, ...]  # of `random`
-    Order = list[int | None]  # numbers of items; None: a test that this collection lacks
+    # As the `_signal` module knows it; None: set by C code.
+    Handler = Callable[[int, FrameType | None], Any] | int | None
+    Order = list[int | None]  # numbers of collected items; None: a test that this collection lacks
 
 
 class Limits(TypedDict, total=False):
-    """How long a process and each of its tests may take; absent or None: as long as they like."""
+    """How long a process and each of its tests may take; None: as long as they like."""
 
-    run_limit_s: Optional[float]
-    test_limit_s: Optional[float]
+    run_limit_s: float | None
+    test_limit_s: float | None
     collection_limit_s: float  # what the first test gets on top
 
 
 class Watched(Limits):
-    """What the process above one that runs tests has to know."""
+    """What the process above one that runs tests must know of it."""
 
-    events: str  # the file that tells when a test starts
-
-
-class _Conditions(TypedDict, total=False):
-    seed: Optional[int]
-    self_seeded: List[str]  # the generators that the project seeds itself
-    memory_bytes: Optional[int]
+    events: str  # the log that tells when each test starts
 
 
-class NamedRequest(Watched, _Conditions):
-    """One order to run in a new interpreter, which has yet to collect it."""
-
-    ids: List[str]  # empty: the whole suite
-    output: str
-    tmp: str
-
-
-class _Copies(TypedDict, total=False):
-    branches: List[Order]
-    at: List[int]  # how much of the order precedes each branch; empty: all
-    id: int  # of a request to a slot
-    ids: List[str]  # of a request that came with names
+class _Details(TypedDict, total=False):
+    seed: int | None
+    self_seeded: list[str]  # generators that the project seeds itself
+    memory_bytes: int | None  # address space; None: no limit of ours
+    ids: list[str]  # for a new interpreter, which has yet to collect; empty: the whole suite
+    id: int  # for a slot, and so are the two below
+    branches: list[Order]
+    at: list[int]  # how much of the order each branch follows; empty: all of it
 
 
-class Request(Watched, _Conditions, _Copies):
-    """What a process shall run: an order, and what follows it in copies of the process."""
+class Asked(Watched, _Details):
+    """What a process shall run, before its tests are known by number."""
+
+    output: str  # the file it prints into
+    tmp: str  # the folder of its temporary files; a slot chooses it itself
+
+
+class Request(Asked):
+    """What a process that has collected shall run."""
 
     order: Order
-    output: str
-    tmp: str  # made by the slot
+
+
+class _ModeSettings(TypedDict, total=False):
+    # "once"
+    request: Asked
+    peer: int  # descriptor of the socket to whoever asked
+    watch: str | None  # folder for what a plain run writes; None: not watched
+    ours: str  # folder whose files are not the suite's
+    # "serve"
+    force_fork: bool
+    folder: str
+    control: int  # descriptor of the socket that closes when the hunt ends
+    slots: list[int]  # descriptor of each slot's socket
+
+
+class Settings(_ModeSettings):
+    """What a session of a hunt is told before it starts."""
+
+    mode: Literal["once", "serve"]
+    handshake: str  # the file to write once the suite is collected
+    keep_plugins: list[str]
 
 
 class Ended(TypedDict):
     """How a process ended, and what it used."""
 
-    code: Optional[int]  # None: a signal ended it
-    signal: Optional[int]
-    cut: str  # the limit that it hit, or "cancelled"; empty: none
+    code: int | None  # None: a signal ended it
+    signal: int | None  # None: it ended by itself
+    cut: str  # the limit that it hit, or "cancelled"; empty: neither
     wall_s: float
     cpu_s: float
     max_rss_bytes: int
+
+
+class _LastWords(TypedDict, total=False):
+    output: str  # only of a process that ended badly
+
+
+class Reply(_LastWords):
+    """What a slot answers; its event lines follow."""
+
+    id: int
+    ended: Ended
+    events: int  # bytes that follow

@@ -1,18 +1,35 @@
 """Wait for a forked process, within its limits, and leave nothing of it behind."""
 
+from __future__ import annotations
+
 import os
 import signal
+from typing import TYPE_CHECKING
 
 from flakehound_inside.real import real
+
+if TYPE_CHECKING:
+    import resource
+    import socket
+    from typing import Collection
+
+    from flakehound_inside.shapes import Ended, Watched
 
 _TICK_MS = 100
 _STACK_TIME_S = 0.2  # for faulthandler to write where a hanging test hangs
 _SWEEP_S = 5.0  # a process that survives SIGKILL for so long hangs in the kernel
 
-CALLED_OFF = {"code": None, "signal": None, "cut": "cancelled", "wall_s": 0.0, "cpu_s": 0.0, "max_rss_bytes": 0}
+CALLED_OFF: Ended = {
+    "code": None,
+    "signal": None,
+    "cut": "cancelled",
+    "wall_s": 0.0,
+    "cpu_s": 0.0,
+    "max_rss_bytes": 0,
+}
 
 
-def supervise(pid, limits, peer, reaper=False):
+def supervise(pid: int, limits: Watched, peer: socket.socket | None, reaper: bool = False) -> Ended:
     """How the process `pid` ended: code or signal, limit hit, what it used.
 
     `peer` is the socket to whoever asked, or None; a word from it, or its death, ends the run.
@@ -40,7 +57,7 @@ def supervise(pid, limits, peer, reaper=False):
     return _summary(status, usage, cut, real.clock() - began)
 
 
-def _summary(status, usage, cut, wall_s):
+def _summary(status: int, usage: resource.struct_rusage | type[_Nothing], cut: str, wall_s: float) -> Ended:
     return {
         "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
         "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
@@ -51,16 +68,17 @@ def _summary(status, usage, cut, wall_s):
     }
 
 
-def _limit_hit(began, limits, watch):
+def _limit_hit(began: float, limits: Watched, watch: _TestWatch) -> str:
     now = real.clock()
-    if limits.get("run_limit_s") and now - began > limits["run_limit_s"]:
+    run_limit_s, test_limit_s = limits.get("run_limit_s"), limits.get("test_limit_s")
+    if run_limit_s and now - began > run_limit_s:
         return "run limit"
-    if limits.get("test_limit_s") and now - watch.test_began(now) > limits["test_limit_s"]:
+    if test_limit_s and now - watch.test_began(now) > test_limit_s:
         return "test limit"
     return ""
 
 
-def _put_down(pid, waiter, explain):
+def _put_down(pid: int, waiter: _Waiter, explain: bool) -> tuple[int, resource.struct_rusage | type[_Nothing]]:
     if explain:
         _signal(pid, signal.SIGUSR2)  # faulthandler prints every stack and lets the process go on
         ended = waiter.wait(int(_STACK_TIME_S * 1000), once=True)
@@ -74,7 +92,7 @@ def _put_down(pid, waiter, explain):
             return ended
 
 
-def end_children(spared=()):
+def end_children(spared: Collection[int] = ()) -> None:
     """End and reap every child of this process but the spared; orphans of a test come to its reaper."""
     deadline = real.clock() + _SWEEP_S
     while real.clock() < deadline:
@@ -88,7 +106,7 @@ def end_children(spared=()):
         real.sleep(0.001)
 
 
-def children():
+def children() -> list[int]:
     """The processes that this one started, or that came to it as orphans; empty where the system does not tell."""
     me = real.getpid()
     try:
@@ -97,21 +115,21 @@ def children():
         return [pid for pid in _processes() if _parent_of(pid) == me]
 
 
-def _processes():
+def _processes() -> list[int]:
     try:
         return [int(name) for name in real.listdir("/proc") if name.isdigit()]
     except OSError:
         return []
 
 
-def _parent_of(pid):
+def _parent_of(pid: int) -> int:
     try:
         return int(_read("/proc/%d/stat" % pid).rpartition(b")")[2].split()[1])
     except (OSError, IndexError):
         return 0
 
 
-def _read(path):
+def _read(path: str) -> bytes:
     file = real.open(path, os.O_RDONLY)
     try:
         return real.read(file, 1 << 20)
@@ -119,21 +137,21 @@ def _read(path):
         real.close(file)
 
 
-def _reap(pid):
+def _reap(pid: int) -> None:
     try:
         real.wait4(pid, os.WNOHANG)
     except OSError:
         pass
 
 
-def _signal(pid, number):
+def _signal(pid: int, number: int) -> None:
     try:
         real.kill(pid, number)
     except OSError:
         pass
 
 
-def _signal_group(pid, number):
+def _signal_group(pid: int, number: int) -> None:
     try:
         real.killpg(pid, number)
     except OSError:
@@ -143,14 +161,14 @@ def _signal_group(pid, number):
 class _TestWatch:
     """When the test that runs now began, read from the event log."""
 
-    def __init__(self, limits):
+    def __init__(self, limits: Watched) -> None:
         self._path = limits["events"]
         self._limited = bool(limits.get("test_limit_s"))
         self._offset = 0
         self._began = real.clock() + limits.get("collection_limit_s", 0.0)
         self._tail = b""
 
-    def test_began(self, now):
+    def test_began(self, now: float) -> float:
         if not self._limited:
             return now
         for line in self._new_lines():
@@ -160,7 +178,7 @@ class _TestWatch:
                 self._began = now
         return self._began
 
-    def _new_lines(self):
+    def _new_lines(self) -> list[bytes]:
         try:
             file = real.open(self._path, os.O_RDONLY)
         except OSError:
@@ -175,7 +193,7 @@ class _TestWatch:
         return lines
 
 
-def _clock_in(line, now):
+def _clock_in(line: bytes, now: float) -> float:
     try:
         return min(float(line.split()[2]), now)
     except (ValueError, IndexError):  # some tests write to every descriptor they find
@@ -189,11 +207,11 @@ class _Nothing:
 class _Waiter:
     """Notices the end of a process at once where the system can tell, by asking again where not."""
 
-    def __init__(self, pid, peer):
+    def __init__(self, pid: int, peer: socket.socket | None) -> None:
         self._pid = pid
         self._peer = peer
         self.called_off = False
-        self._pidfd = None
+        self._pidfd: int | None = None
         self._poll = real.poll()
         if real.pidfd_open is not None:
             try:
@@ -205,7 +223,9 @@ class _Waiter:
             self._poll.register(peer.fileno(), 1)
         self._nap_ms = 1
 
-    def wait(self, milliseconds, once=False):
+    def wait(
+        self, milliseconds: int, once: bool = False
+    ) -> tuple[int, resource.struct_rusage | type[_Nothing]] | None:
         """(status, usage) when the process has ended, None after `milliseconds` or a word from the peer."""
         waited = 0
         while True:
@@ -227,6 +247,6 @@ class _Waiter:
                 return None
             waited += step if not ready else 0
 
-    def close(self):
+    def close(self) -> None:
         if self._pidfd is not None:
             real.close(self._pidfd)

@@ -1,18 +1,24 @@
 """What the process holds after collection that a fork would copy wrongly."""
 
+from __future__ import annotations
+
 import os
 import stat
 import threading
+from typing import TYPE_CHECKING
 
 from flakehound_inside.real import real
+
+if TYPE_CHECKING:
+    from typing import Iterable, Mapping
 
 _APPEND = os.O_APPEND
 _WRITABLE = os.O_WRONLY | os.O_RDWR
 
 
-def open_descriptors():
+def open_descriptors() -> dict[int, str]:
     """Number -> what it points to; empty where the system does not tell."""
-    found = {}
+    found: dict[int, str] = {}
     try:
         numbers = real.listdir("/proc/self/fd")
     except OSError:
@@ -25,7 +31,7 @@ def open_descriptors():
     return found
 
 
-def reasons_against_forking(before):
+def reasons_against_forking(before: Mapping[int, str]) -> list[str]:
     """Why a copy of this process would not behave like a new one; empty when it would.
 
     Only Python threads count. Libraries such as OpenBLAS start native threads and look after forks.
@@ -40,7 +46,7 @@ def reasons_against_forking(before):
     return reasons
 
 
-def unsafe_handles(before):
+def unsafe_handles(before: Mapping[int, str]) -> list[str]:
     """Descriptors opened since `before` whose position or peer two processes would share."""
     unsafe = []
     for number, target in open_descriptors().items():
@@ -49,7 +55,7 @@ def unsafe_handles(before):
     return sorted(unsafe)
 
 
-def files_read(before):
+def files_read(before: Mapping[int, str]) -> list[int]:
     """Numbers of plain files opened since `before` for reading only: a copy can have its own place in them."""
     return [
         number
@@ -58,7 +64,7 @@ def files_read(before):
     ]
 
 
-def read_apart(numbers):
+def read_apart(numbers: Iterable[int]) -> None:
     """Give this process its own reading place in these files; forked copies would share one."""
     for number in numbers:
         try:
@@ -71,7 +77,7 @@ def read_apart(numbers):
         real.close(own)
 
 
-def _is_shared_badly(number, target):
+def _is_shared_badly(number: int, target: str) -> bool:
     if target.startswith(("socket:", "pipe:", "anon_inode:[eventpoll]", "anon_inode:[io_uring]")):
         return True
     if not _is_plain(number) or target.endswith("(deleted)"):
@@ -80,14 +86,14 @@ def _is_shared_badly(number, target):
     return bool(flags & _WRITABLE and not flags & _APPEND)
 
 
-def _is_plain(number):
+def _is_plain(number: int) -> bool:
     try:
         return stat.S_ISREG(real.fstat(number).st_mode)
     except OSError:
         return False
 
 
-def _flags_of(number):
+def _flags_of(number: int) -> int:
     try:
         info = real.open("/proc/self/fdinfo/%d" % number, os.O_RDONLY)
     except OSError:

@@ -4,21 +4,29 @@ Runs that share such files are not independent: the next one finds what the last
 Python's audit events, so also inside libraries; a child process's own writes are not seen.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
 from flakehound_inside.real import real
 
+if TYPE_CHECKING:
+    from typing import Any, Iterator
+
+    _Places = tuple[tuple[int, int | None], ...]
+
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # Event -> where its arguments name a path, and the folder's descriptor that the path starts from.
-_MAKING = {
+_MAKING: dict[str, _Places] = {
     "os.mkdir": ((0, 2),),
     "os.symlink": ((1, 2),),
     "os.link": ((1, 3),),
     "os.truncate": ((0, None),),
 }
-_TAKING = {
+_TAKING: dict[str, _Places] = {
     "os.remove": ((0, 1),),
     "os.rmdir": ((0, 1),),
     "os.rename": ((0, 2), (1, 3)),
@@ -39,19 +47,19 @@ _PASSED_OVER = (
 class WriteWatch:
     """Writes one line per lasting file: phase, saved copy or nothing, path."""
 
-    def __init__(self, folder, ours):
+    def __init__(self, folder: str, ours: str) -> None:
         self._folder = folder
         self._notes = os.path.join(folder, "writes")
         self._ours = os.path.realpath(ours) + os.sep
-        self._seen = set()
+        self._seen: set[str] = set()
         self._busy = False
         self.phase = "collection"
 
-    def start(self):
+    def start(self) -> None:
         """Watch from now on; Python knows no way to stop."""
         sys.addaudithook(self._hear)
 
-    def _hear(self, event, arguments):
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event != "open" and event != "sqlite3.connect" and event not in _MAKING and event not in _TAKING:
             return
         if self._busy:
@@ -65,7 +73,7 @@ class WriteWatch:
         finally:
             self._busy = False
 
-    def _note(self, path, makes):
+    def _note(self, path: str, makes: bool) -> None:
         if makes and os.path.islink(path):
             path = os.path.realpath(path)
         if path in self._seen or path.startswith(("/dev/", "/proc/", "/sys/")):
@@ -85,7 +93,7 @@ class WriteWatch:
             return  # a pipe or a socket: it can be neither kept nor put back
         self._write(real.dumps([self.phase, saved, path]) + "\n")
 
-    def _write(self, line):
+    def _write(self, line: str) -> None:
         # Opened each time: a kept descriptor may be closed by a test, and its number be another file's by now.
         log = real.open(self._notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
@@ -94,7 +102,7 @@ class WriteWatch:
             real.close(log)
 
 
-def _paths_of(event, arguments):
+def _paths_of(event: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str, bool]]:
     """The full paths that an event writes to; True beside the last, which the others make way for."""
     if event == "open":
         path, mode, flags = arguments
@@ -112,17 +120,17 @@ def _paths_of(event, arguments):
                 yield _full(os.fsdecode(arguments[place]), folder), number == len(places)
 
 
-def _is_path(path):
+def _is_path(path: object) -> bool:
     return isinstance(path, (str, bytes, os.PathLike))
 
 
-def _full(path, folder):
+def _full(path: str, folder: object) -> str:
     if isinstance(folder, int) and folder >= 0:
         path = os.path.join(real.readlink("/proc/self/fd/%d" % folder), path)
     return os.path.abspath(path)
 
 
-def _database_file(name):
+def _database_file(name: str | bytes | os.PathLike[str]) -> str:
     """The file of an SQLite database; empty for one in memory."""
     name = os.fsdecode(name)
     if name.startswith("file:"):
@@ -132,7 +140,7 @@ def _database_file(name):
     return "" if name == ":memory:" else name
 
 
-def _is_writing(mode, flags):
+def _is_writing(mode: object, flags: object) -> bool:
     if isinstance(mode, str):
         return any(letter in mode for letter in "wax+")
     return bool(isinstance(flags, int) and flags & _WRITING)
