@@ -87,8 +87,18 @@ def environment(**changes: str) -> dict[str, str]:
 
 def flakehound_in(folder: Path, *arguments: str, **changes: str) -> Said:
     """`flakehound ARGUMENTS` in a folder."""
+    return _said(folder, [sys.executable, "-m", "flakehound", *arguments], **changes)
+
+
+def flakehound_with(patch: str, folder: Path, *arguments: str) -> Said:
+    """The same, with a line of Python run first: for what cannot be brought about from outside."""
+    code = f"{patch}\nfrom flakehound.cli.main import run\nrun()\n"
+    return _said(folder, [sys.executable, "-c", code, *arguments])
+
+
+def _said(folder: Path, command: list[str], **changes: str) -> Said:
     done = subprocess.run(
-        [sys.executable, "-m", "flakehound", *arguments],
+        command,
         cwd=folder,
         env=environment(**changes),
         capture_output=True,
@@ -105,18 +115,9 @@ def paste(folder: Path, command: str, *more: str) -> Said:
     pytest-randomly, where it is installed, would shuffle what a plain pytest command names in order.
     """
     ours = f"{shlex.quote(sys.executable)} -m flakehound"
-    words = re.sub(r"^flakehound\b", lambda _match: ours, command)
+    words = re.sub(r"(^|&& )flakehound\b", lambda match: match[1] + ours, command)
     shown = " ".join([words, *map(shlex.quote, more)])
-    done = subprocess.run(
-        ["/bin/sh", "-c", shown],
-        cwd=folder,
-        env=environment(PYTEST_ADDOPTS="-p no:randomly"),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=LIMIT_S,
-    )
-    return Said(code=done.returncode, out=done.stdout, err=done.stderr)
+    return _said(folder, ["/bin/sh", "-c", shown], PYTEST_ADDOPTS="-p no:randomly")
 
 
 def remedy_in(said: Said) -> str:
@@ -132,8 +133,11 @@ def commands_in(text: str) -> list[str]:
 
 
 def parsed(command: str) -> click.Context:
-    """A command, fed back through our own parser; raises where a shell or the parser would complain."""
-    program, name, *arguments = shlex.split(command)
+    """A command, fed back through our own parser; raises where a shell or the parser would complain.
+
+    What comes before it in the same line (`cd FOLDER && `) is left out.
+    """
+    program, name, *arguments = shlex.split(command.rpartition("&& ")[2])
     assert program == "flakehound"
     assert name in COMMANDS, f"{name!r} is no command of ours"
     with click.Context(main, info_name="flakehound") as context:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from cli_projects import QUICK, SHOP, STEADY, Said, flakehound_in, write_project
+
+from flakehound.cli.main import run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +47,18 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> HuntedProject:
 def project(tmp_path: Path) -> Path:
     """A fresh suite without a fault."""
     return write_project(tmp_path / "project", STEADY)
+
+
+@pytest.fixture
+def say(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Our entry point in this very process: enough, and quick, where no suite is started."""
+
+    def call(*arguments: str) -> Said:
+        monkeypatch.chdir(project)
+        monkeypatch.setattr(sys, "argv", ["flakehound", *arguments])
+        with pytest.raises(SystemExit) as left:
+            run()
+        told = capsys.readouterr()
+        return Said(code=int(left.value.code or 0), out=told.out, err=told.err)
+
+    return call

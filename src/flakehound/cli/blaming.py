@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from flakehound.cli.polluter import unknown_test
+from flakehound.cli.remedies import again
+from flakehound.core.errors import UsageError
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.budget import Budget
+from flakehound.engine.handshake import pytest_command
 from flakehound.engine.launch import Target
 from flakehound.engine.limits import Limits
 from flakehound.engine.loop import Loop
@@ -19,7 +21,9 @@ from flakehound.engine.opening import open_suite
 from flakehound.hunt.findings import Finding
 from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.judgement import judge
+from flakehound.hunt.ladder import climb, rungs_between
 from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.shrink import split
 
 LONGEST_SEARCH_S = 3600.0
 
@@ -44,7 +48,7 @@ def blame(
     )
     try:
         if test not in opened.suite.order:
-            raise unknown_test(test, difflib.get_close_matches(test, opened.suite.order, n=3, cutoff=0.3))
+            raise _unknown(test, opened.suite.order, target)
         history = History(opened.suite)
         case = _Case(NodeId(test), history, opened.isolation, jobs)
         budget = Budget(limit_s=LONGEST_SEARCH_S)
@@ -55,6 +59,12 @@ def blame(
         return verdict, opened.handshake.rootdir
     finally:
         opened.close()
+
+
+def _unknown(test: str, known: Sequence[str], target: Target) -> UsageError:
+    near = difflib.get_close_matches(test, known, n=3, cutoff=0.3)
+    remedy = again(test=near[0]) if near else pytest_command(target, "--collect-only", "-q")
+    return UsageError(f"the suite has no test {test!r}", remedy=remedy, detail="\n".join(near))
 
 
 def _forget(_records: Sequence[RunRecord]) -> None:
@@ -85,13 +95,29 @@ class _Case:
         return inquiry.pursue()
 
     def urgent(self) -> list[RunPlan]:
-        """Alone and after all others; only if neither fails also in two more orders; then the inquiry's wishes."""
-        others = tuple(t for t in self._hood.original_order if t != self.test)
-        missing = self._missing((self.test,), (*others, self.test))
+        """Alone and after walks through the others; if all pass, in more orders; then the inquiry's wishes."""
+        original = self._hood.original_order
+        others = tuple(t for t in original if t != self.test)
+        missing = self._missing((self.test,)) + self._walks(others)
         if not missing and not self._history.failures_of(self.test):
-            original = self._hood.original_order
+            missing = self._missing((*others, self.test))
+        if not missing and not self._history.failures_of(self.test):
             missing = self._missing(original, tuple(reversed(original)), (*reversed(others), self.test))
         return missing or self.finding().wanted
+
+    def _walks(self, others: Order) -> list[RunPlan]:
+        """Through the others in as many parts as can go at once, with looks at the test along the way."""
+        if self._isolation is Isolation.SPAWN:
+            return self._missing((*others, self.test))
+        plans = []
+        for part in split(others, min(2, self._jobs)):
+            whole = (*part, self.test)
+            if not any(self._history.tallies_along(part, self.test).keys() - {0}) and not self._history.runs_of(
+                part
+            ):
+                at = (*rungs_between(self._history, self.test, part, 0, len(part)), len(part))
+                plans.append(climb(self.test, part, at, self._why(whole), until="F"))
+        return plans
 
     def _missing(self, *orders: Order) -> list[RunPlan]:
         return [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flakehound.cli.target import store_option
+from flakehound.cli.options import store_option
 from flakehound.core.errors import ExitCode
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
@@ -26,7 +26,7 @@ def command(store_path: Path, test: str) -> int:
     from flakehound.report.explaining import explain_text
 
     stored = read_last_hunt(store_path)
-    verdict = stored.verdict_on(test, "explain")
+    verdict = stored.verdict_on(test)
     click.echo(explain_text(stored.hunted, verdict, examples(stored.history, verdict.id)))
     return ExitCode.FLAKY_FOUND if verdict.kind.is_flaky else ExitCode.NOTHING_FLAKY
 

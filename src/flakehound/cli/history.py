@@ -6,32 +6,51 @@ import json
 import time
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from flakehound.cli.target import store_option
+from flakehound.cli.options import store_option
+from flakehound.cli.remedies import hunt_command
 from flakehound.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from flakehound.store import SessionInfo, Store
 
 
 @click.command("history", context_settings={"help_option_names": ["-h", "--help"]})
 @store_option
 def command(store_path: Path) -> int:
     """List the hunts in the store, oldest first."""
-    from flakehound.store import Store
+    from flakehound.cli.store_file import existing_store
+    from flakehound.cli.stored import no_hunt_in
 
-    with Store.open(store_path, create=False) as store:
-        for session in store.sessions():
-            assert session.id is not None
-            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(session.started_s))
-            commit = (session.commit or "no git")[:12]
-            click.echo(f"{when}  {commit:12}  {session.rootdir}  {found_in(store.verdicts(session.id))}")
+    with existing_store(store_path) as store:
+        lines = [_line(store, session) for session in store.sessions()]
+    if not lines:
+        raise no_hunt_in(store_path)
+    click.echo("\n".join(lines))
     return ExitCode.NOTHING_FLAKY
 
 
-def found_in(report: str | None) -> str:
+def _line(store: Store, session: SessionInfo) -> str:
+    assert session.id is not None
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(session.started_s))
+    commit = (session.commit or "no git")[:12]
+    report = store.verdicts(session.id)
+    found = _not_finished(store, session) if report is None else found_in(report)
+    return f"{when}  {commit:12}  {session.rootdir}  {found}"
+
+
+def _not_finished(store: Store, session: SessionInfo) -> str:
+    newest = store.latest(session.rootdir)
+    if newest is None or newest.id != session.id:
+        return "not finished"  # --resume would go on with the newest of its folder
+    return f"not finished: {hunt_command(store.path, '--resume', folder=Path(session.rootdir))}"
+
+
+def found_in(report: str) -> str:
     """The kinds a kept report counts, in a few words."""
-    if report is None:
-        return "not finished: flakehound hunt --resume"
     tests = json.loads(report)["tests"]
     kinds = Counter(test["kind"] for test in tests if test["kind"] != "steady")
     return f"{len(tests)} tests: " + (

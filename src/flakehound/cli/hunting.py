@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from flakehound.cli.progress import Progress
+from flakehound.cli.remedies import again
 from flakehound.cli.target import commit_of, plain_arguments
-from flakehound.core.errors import FlakehoundError, UsageError
+from flakehound.core.errors import UsageError
 from flakehound.core.history import History
 from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import RunRecord
@@ -22,10 +24,14 @@ from flakehound.engine.limits import FIRST_TEST_LIMIT_S, Limits
 from flakehound.engine.loop import Loop
 from flakehound.engine.opening import OpenSuite, open_suite
 from flakehound.hunt.agenda import Agenda
+from flakehound.hunt.counted import CountedAgenda
 from flakehound.hunt.judgement import judge
 from flakehound.hunt.options import TECHNIQUES, HuntOptions
+from flakehound.report.durations import spoken
 from flakehound.report.summary import Hunted, SpentFacts, SuiteFacts
 from flakehound.store import SessionInfo, Store
+
+Tell = Callable[[Hunted], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,84 +39,79 @@ class Wishes:
     """What the user asked for."""
 
     target: Target
-    seed: int
+    seed: int  # of a new hunt
+    jobs: int
     store_path: Path
     budget_s: float | None = None
     runs: int | None = None
     shuffles: int | None = None
-    jobs: int | None = None
     techniques: tuple[str, ...] = TECHNIQUES
     pairs: str = "auto"
     isolation: Isolation | None = None
     test_limit_s: float | None = None
     shown_store: str | None = None  # how the user named the store, None for the default
-    resume: bool = False
+    earlier: SessionInfo | None = None  # the hunt to go on with
     quiet: bool = False
 
+    @property
+    def base_seed(self) -> int:
+        """The seed of the whole hunt, from its first start on."""
+        return self.seed if self.earlier is None else self.earlier.base_seed
 
-def hunt(wishes: Wishes) -> Hunted:
-    """Hunt until the time is up, nothing is left to do, or the user interrupts."""
+    @property
+    def is_counted(self) -> bool:
+        """Whether the user named a number of runs to make; `--shuffles 0` only names what not to do."""
+        return bool(self.runs or self.shuffles)
+
+    @property
+    def lifts_the_default_time(self) -> bool:
+        """Whether only the counted runs say when to end."""
+        return self.is_counted and self.budget_s is None
+
+
+def hunt(wishes: Wishes, tell: Tell) -> Hunted:
+    """Hunt until the time is up, nothing is left to do, or the user interrupts; then tell and keep the result."""
     budget = Budget(limit_s=wishes.budget_s)
-    with Store.open(wishes.store_path) as store:
-        earlier = _session_to_resume(store, wishes) if wishes.resume else None
-        if earlier is not None and not wishes.target.pytest_args:
-            wishes = replace(wishes, target=replace(wishes.target, pytest_args=_arguments_of(earlier)))
-        seed = earlier.base_seed if earlier is not None else wishes.seed
-        opened = open_suite(
-            wishes.target,
-            jobs=wishes.jobs or len(os.sched_getaffinity(0)),
-            isolation=wishes.isolation,
-            hash_seed=seed % 4294967295,
-            limits=Limits(test_limit_s=wishes.test_limit_s or FIRST_TEST_LIMIT_S),
-        )
-        try:
-            budget.settle(opened.suite_s)
-            return _Hunt(wishes, replace_seed(wishes, seed), budget, store, opened, earlier).run()
-        finally:
-            opened.close()
-
-
-def replace_seed(wishes: Wishes, seed: int) -> int:
-    """The seed of this stretch: a resumed hunt must not repeat the seeds of the first one."""
-    return seed if not wishes.resume else (seed * 31 + int(time.time())) % 2**31
-
-
-def _session_to_resume(store: Store, wishes: Wishes) -> SessionInfo:
-    session = store.latest(str(wishes.target.cwd))
-    if session is None:
-        raise UsageError(f"there is no hunt of {str(wishes.target.cwd)!r} to resume", remedy="flakehound hunt")
-    return session
-
-
-def _arguments_of(session: SessionInfo) -> tuple[str, ...]:
-    """The pytest arguments a hunt was started with: `--resume` alone goes on with the same suite."""
-    return tuple(json.loads(session.options.get("pytest_args", "[]")))
+    opened = open_suite(
+        wishes.target,
+        jobs=wishes.jobs,
+        isolation=wishes.isolation,
+        hash_seed=wishes.base_seed % 4294967295,
+        limits=Limits(test_limit_s=wishes.test_limit_s or FIRST_TEST_LIMIT_S),
+    )
+    try:
+        budget.settle(opened.suite_s)
+        # Not before the suite is open: a folder without tests should not be left with a store.
+        with Store.open(wishes.store_path) as store:
+            return _Hunt(wishes, budget, store, opened, tell).run()
+    finally:
+        opened.close()
 
 
 class _Hunt:
     """One hunt from the open suite to the report."""
 
-    def __init__(
-        self,
-        wishes: Wishes,
-        run_seed: int,
-        budget: Budget,
-        store: Store,
-        opened: OpenSuite,
-        earlier: SessionInfo | None,
-    ) -> None:
+    def __init__(self, wishes: Wishes, budget: Budget, store: Store, opened: OpenSuite, tell: Tell) -> None:
         self._wishes = wishes
         self._budget = budget
         self._store = store
         self._opened = opened
-        self._session = earlier or store.begin(self._session_info(), opened.suite)
+        self._tell = tell
+        self._session = wishes.earlier or store.begin(self._session_info(), opened.suite)
         assert self._session.id is not None
         self._session_id = self._session.id
-        self._history = History(opened.suite, self._earlier_records() if earlier else ())
+        self._history = History(opened.suite, self._earlier_records() if wishes.earlier else ())
         self._keep_reference()
-        self._agenda = Agenda(self._history, self._options(), lambda: budget.left_s)
-        self._run_seed = run_seed
+        self._agenda = self._planner()
         self._interrupted = False
+
+    def _planner(self) -> Agenda:
+        options, pool = self._options(), self._opened.pool
+        if not self._wishes.lifts_the_default_time:
+            return Agenda(self._history, options, lambda: self._budget.left_s)
+        return CountedAgenda(
+            self._history, options, lambda: self._budget.left_s, is_busy=lambda: bool(pool.running)
+        )
 
     def _session_info(self) -> SessionInfo:
         target, told = self._wishes.target, self._opened.handshake
@@ -119,7 +120,7 @@ class _Hunt:
             python=told.python,
             pytest=told.pytest,
             commit=commit_of(target.cwd),
-            base_seed=self._wishes.seed,
+            base_seed=self._wishes.base_seed,
             started_s=time.time(),
             isolation=self._opened.isolation,
             options={
@@ -138,7 +139,7 @@ class _Hunt:
         if self._store.suite(self._session_id).order != self._opened.suite.order:
             raise UsageError(
                 "the suite's tests are not the ones of the hunt that was to be resumed",
-                remedy="flakehound hunt",
+                remedy=again(resume=None),
             )
         return list(self._store.records(self._session_id))
 
@@ -159,20 +160,21 @@ class _Hunt:
             runs=wishes.runs,
             shuffles=wishes.shuffles,
             hash_seeds="PYTHONHASHSEED" not in os.environ,
-            endless=wishes.budget_s is not None,
+            endless=wishes.budget_s is not None and not wishes.is_counted,
             pairs=wishes.pairs,
         )
 
     def run(self) -> Hunted:
         """Loop, then tell."""
-        with Progress(self._budget, self._found, lambda: self._agenda.stage, quiet=self._wishes.quiet) as progress:
+        patience = self._patience()
+        with Progress(patience, self._found, lambda: self._agenda.stage, quiet=self._wishes.quiet) as progress:
             self._greet(progress)
             loop = Loop(
                 self._opened,
                 self._history,
-                self._budget,
+                patience,
                 keep=lambda records: self._keep(records),
-                seed=self._run_seed,
+                seed=self._run_seed(),
                 test_limit_s=self._wishes.test_limit_s,
                 tell=progress.tell,
             )
@@ -182,10 +184,28 @@ class _Hunt:
                 self._interrupted = True
         return self._conclude(loop)
 
+    def _patience(self) -> Budget:
+        """How long the loop goes on; the agenda keeps to the budget by itself where that is for ever."""
+        if not self._wishes.lifts_the_default_time:
+            return self._budget
+        return Budget(limit_s=math.inf, started=self._budget.started)
+
+    def _run_seed(self) -> int:
+        """The seed of this stretch: a resumed hunt must not repeat the seeds of the first one."""
+        seed = self._session.base_seed
+        return seed if self._wishes.earlier is None else (seed * 31 + int(time.time())) % 2**31
+
     def _greet(self, progress: Progress) -> None:
-        limit = self._budget.limit_s or 0.0
         tests = len(self._opened.suite.tests)
-        progress.say(f"{tests} tests, hunting for at most {limit:.0f} s (seed {self._session.base_seed}) ...")
+        progress.say(f"{tests} tests, hunting {self._how_long()} (seed {self._session.base_seed}) ...")
+
+    def _how_long(self) -> str:
+        time_s = spoken(self._budget.limit_s or 0.0)
+        if not self._wishes.lifts_the_default_time:
+            return f"for at most {time_s}"
+        counts = ((self._wishes.runs, "runs"), (self._wishes.shuffles, "shuffles"))
+        named = " and ".join(f"{number} {what}" for number, what in counts if number)
+        return f"for at most {time_s}, longer only if {named} take longer"
 
     def _keep(self, records: Sequence[RunRecord]) -> None:
         self._store.append(self._session_id, records)
@@ -199,14 +219,15 @@ class _Hunt:
         return ", ".join(f"{times} {kind}" for kind, times in sorted(kinds.items()))
 
     def _conclude(self, loop: Loop) -> Hunted:
-        hunted = self._hunted(loop)
         from flakehound.report.as_json import report_json
 
+        hunted = self._hunted(loop)
         try:
+            # First: a store that fails at the last moment should not cost the user the report.
+            self._tell(hunted)
+        finally:
             self._store.keep_verdicts(self._session_id, report_json(hunted))
             self._store.finish(self._session_id, "interrupted" if self._interrupted else "done")
-        except FlakehoundError as problem:
-            return replace(hunted, notes=(*hunted.notes, f"the report could not be stored: {problem.what}"))
         return hunted
 
     def _hunted(self, loop: Loop) -> Hunted:

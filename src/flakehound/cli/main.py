@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+import io
+import signal
 import sys
+import traceback
+from typing import Any
 
 import click
 
 from flakehound import __version__
+from flakehound.cli.pipes import ReaderGone, fill_in_streams, silence, told_apart
+from flakehound.cli.remedies import current_folder
 from flakehound.core.errors import ExitCode, FlakehoundError
+
+READER_GONE = 128 + signal.SIGPIPE  # what a shell says of a program that a closed pipe ended
 
 # Command -> module and one-line help; the module is imported only when the command runs.
 COMMANDS = {
@@ -24,6 +33,18 @@ COMMANDS = {
 class LazyGroup(click.Group):
     """Loads a command's module on first use, so that `flakehound --help` stays quick."""
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the command line; `--help` prints here."""
+        with told_apart():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with told_apart():
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order a newcomer meets them."""
         return list(COMMANDS)
@@ -35,6 +56,15 @@ class LazyGroup(click.Group):
         command = importlib.import_module(COMMANDS[cmd_name][0]).command
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; one that is not there is told with the nearest."""
+        near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+        if near and args[0] not in COMMANDS:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing any."""
@@ -52,29 +82,46 @@ def main() -> None:
         flakehound hunt
     \b
     Exit codes: 0 nothing flaky, 1 flaky tests found, 2 usage,
-    3 the suite could not be collected or run, 130 interrupted.
+    3 the suite could not be collected or run, or the store not used,
+    130 interrupted, 141 whoever read the output went away.
     """
+    current_folder()  # every command needs one
 
 
 def run() -> None:
     """Run the command line and leave with its exit code."""
+    fill_in_streams()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal cannot show costs no report
+    try:
+        code = _exit_code()
+    except (ReaderGone, BrokenPipeError):
+        code = READER_GONE
+        for stream in (sys.stdout, sys.stderr):
+            silence(stream)
+    sys.exit(code)
+
+
+def _exit_code() -> int:
+    """Run the command line; the one place where errors become exit codes."""
     try:
         code = main.main(standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else ExitCode.NOTHING_FLAKY)
     except FlakehoundError as error:
         tell(error)
-        sys.exit(error.exit_code)
-    except click.exceptions.Abort:
-        sys.exit(ExitCode.INTERRUPTED)
+        return error.exit_code
     except click.ClickException as error:
         error.show()
-        sys.exit(ExitCode.USAGE)
-    except KeyboardInterrupt:
-        sys.exit(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader went away (`flakehound hunt | head`); Python would complain once more at exit.
-        sys.stderr.close()
-        sys.exit(ExitCode.NOTHING_FLAKY)
+        return ExitCode.USAGE
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED
+    except (ReaderGone, BrokenPipeError):
+        raise
+    except Exception:
+        # Python would leave with code 1, our "flaky tests found".
+        traceback.print_exc()
+        click.echo("flakehound: this is a fault of flakehound, not of your suite", err=True)
+        return ExitCode.SUITE_UNUSABLE
+    return code if isinstance(code, int) else ExitCode.NOTHING_FLAKY
 
 
 def tell(error: FlakehoundError) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flakehound.cli.target import store_option
+from flakehound.cli.options import store_option
 from flakehound.core.errors import ExitCode
 
 
@@ -18,8 +18,11 @@ def command(store_path: Path, other: Path) -> int:
 
     Merging twice adds nothing; OTHER stays as it is.
     """
+    from flakehound.cli.store_file import check_source, check_store
     from flakehound.store import Store
 
+    check_source(other)
+    check_store(store_path)
     with Store.open(store_path) as store:
         count = store.merge(other)
     hunts = f"{count.sessions} hunt{'s' * (count.sessions != 1)}"

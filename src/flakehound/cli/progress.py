@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
 
+from flakehound.cli.pipes import silence
 from flakehound.engine.budget import Budget
 from flakehound.engine.loop import Spent
 
 _PLAIN_EVERY_S = 20.0
 _LIVE_EVERY_S = 0.2
+_CLEAR = "\r\x1b[2K"  # the line that is there
 
 
 class Progress:
@@ -33,15 +36,11 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._live and self._shown:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
+            self._write(_CLEAR)
 
     def say(self, words: str) -> None:
         """One lasting line."""
-        if not self._quiet:
-            clear = "\r\x1b[2K" if self._live else ""
-            sys.stderr.write(f"{clear}{words}\n")
-            sys.stderr.flush()
+        self._write(f"{_CLEAR if self._live else ''}{words}\n")
 
     def tell(self, spent: Spent) -> None:
         """Called after every run; shows something only now and then."""
@@ -51,13 +50,23 @@ class Progress:
         self._last = now
         self._shown = True
         words = self._words(spent)
-        if self._live:
-            sys.stderr.write(f"\r\x1b[2K{words}")
-        else:
-            sys.stderr.write(words + "\n")
-        sys.stderr.flush()
+        self._write(f"{_CLEAR}{words}" if self._live else f"{words}\n")
+
+    def _write(self, text: str) -> None:
+        if self._quiet:
+            return
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except BrokenPipeError:
+            # Nobody watches any more (`2>&1 | head -1`); that must not end the hunt.
+            self._quiet = True
+            silence(sys.stderr)
 
     def _words(self, spent: Spent) -> str:
-        left = f"{self._budget.left_s:.0f} s left"
         runs = f"{spent.processes} runs of {spent.test_runs} tests"
-        return f"{self._stage()}: {runs}, {left}, found: {self._found() or 'nothing yet'}"
+        return f"{self._stage()}: {runs}, {self._time()}, found: {self._found() or 'nothing yet'}"
+
+    def _time(self) -> str:
+        left_s = self._budget.left_s
+        return f"{left_s:.0f} s left" if math.isfinite(left_s) else f"{self._budget.spent_s:.0f} s spent"

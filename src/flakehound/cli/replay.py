@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from flakehound.cli.target import store_option
+from flakehound.cli.options import store_option
+from flakehound.cli.remedies import moved_to
 from flakehound.core.errors import ExitCode, UsageError
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, RunPlan, Setting, Suite
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Replay
 
@@ -23,7 +24,12 @@ MOST_TRIES = 40  # for a failure that comes and goes
 
 @click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
 @store_option
-@click.option("--times", type=click.IntRange(min=1), help="Runs to make. Default: until it fails, at most 40.")
+@click.option(
+    "--times",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Runs to make. Default: until it fails, at most {MOST_TRIES}.",
+)
 @click.argument("test")
 def command(store_path: Path, times: int | None, test: str) -> int:
     """Make TEST fail again: the shortest order and the seed known to do it.
@@ -35,26 +41,25 @@ def command(store_path: Path, times: int | None, test: str) -> int:
     from flakehound.report.commands import plain_pytest_command
 
     stored = read_last_hunt(store_path)
-    verdict = stored.verdict_on(test, "replay")
+    verdict = stored.verdict_on(test)
     if verdict.replay is None:
-        raise UsageError(f"{verdict.id} was never seen failing", remedy="flakehound hunt --budget 10m")
-    failed, made, last = _replay(stored, verdict.replay, times)
-    _show(verdict.replay, failed, made, last)
+        raise UsageError(f"{verdict.id} was never seen failing", remedy=stored.hunt_command("--budget", "10m"))
+    stored.check_still_there()
+    tries = _replayed(stored, verdict.replay, times)
+    failed = sum(run.last.is_failure for run in tries)
+    _show(verdict.replay, failed, tries)
     plain = plain_pytest_command(stored.hunted, verdict)
     if plain is not None:
-        elsewhere = Path.cwd() != Path(stored.hunted.cwd)
-        move = f"cd {shlex.quote(stored.hunted.cwd)} && " if elsewhere else ""
-        click.echo(f"plain pytest: {move}{plain}")
+        click.echo(f"plain pytest: {moved_to(Path(stored.hunted.cwd), plain)}")
     return ExitCode.FLAKY_FOUND if failed else ExitCode.NOTHING_FLAKY
 
 
-def _replay(stored: StoredHunt, replay: Replay, times: int | None) -> tuple[int, int, RunRecord | None]:
-    """Failures, runs made, and the last failing run (or the last run at all)."""
+def _replayed(stored: StoredHunt, replay: Replay, times: int | None) -> list[RunRecord]:
+    """The runs made: as many as named, else up to the first that fails."""
     from flakehound.engine.limits import Limits
     from flakehound.engine.opening import open_suite
 
-    options = stored.session.options
-    hash_seed = replay.hash_seed if replay.hash_seed is not None else int(options.get("hash_seed", "0"))
+    hash_seed = _hash_seed(stored, replay)
     opened = open_suite(
         stored.target,
         jobs=1,
@@ -63,43 +68,51 @@ def _replay(stored: StoredHunt, replay: Replay, times: int | None) -> tuple[int,
         limits=Limits(),
         with_reference=False,
     )
-    gone = [test for test in replay.order if test not in opened.suite.order]
-    if gone:
+    try:
+        _check_tests(stored, replay, opened.suite)
+        opened.pool.self_seeded = json.loads(stored.session.options.get("self_seeded", "[]"))
+        plan = _plan(replay, opened.isolation, hash_seed)
+        tries: list[RunRecord] = []
+        while len(tries) < (times or MOST_TRIES):
+            tries.append(opened.pool.run_now(plan, Limits())[-1])
+            if times is None and tries[-1].last.is_failure:
+                break
+        return tries
+    finally:
         opened.close()
-        raise UsageError(f"the suite no longer has {gone[0]!r}", remedy="flakehound hunt")
-    opened.pool.self_seeded = json.loads(options.get("self_seeded", "[]"))
-    plan = RunPlan(
+
+
+def _hash_seed(stored: StoredHunt, replay: Replay) -> int:
+    return replay.hash_seed if replay.hash_seed is not None else int(stored.session.options.get("hash_seed", "0"))
+
+
+def _check_tests(stored: StoredHunt, replay: Replay, suite: Suite) -> None:
+    present = set(suite.order)
+    gone = [test for test in replay.order if test not in present]
+    if gone:
+        raise UsageError(f"the suite no longer has {gone[0]!r}", remedy=stored.hunt_command())
+
+
+def _plan(replay: Replay, isolation: Isolation, hash_seed: int) -> RunPlan:
+    return RunPlan(
         order=replay.order,
         why="replay",
         setting=Setting.PROBE,
-        isolation=opened.isolation,
+        isolation=isolation,
         seed=replay.seed,
-        hash_seed=hash_seed if opened.isolation is Isolation.SPAWN else None,
+        hash_seed=hash_seed if isolation is Isolation.SPAWN else None,
     )
-    failed = made = 0
-    last: RunRecord | None = None
-    try:
-        while made < (times or MOST_TRIES):
-            records = opened.pool.run_now(plan, Limits())
-            made += 1
-            if records[-1].last.is_failure:
-                failed += 1
-                last = records[-1]
-                if times is None:
-                    break
-            last = last or records[-1]
-    finally:
-        opened.close()
-    return failed, made, last
 
 
-def _show(replay: Replay, failed: int, made: int, last: RunRecord | None) -> None:
+def _show(replay: Replay, failed: int, tries: Sequence[RunRecord]) -> None:
     seeds = f", random seed {replay.seed}" if replay.seed is not None else ""
     seeds += f", PYTHONHASHSEED={replay.hash_seed}" if replay.hash_seed is not None else ""
-    click.echo(f"{'FAILED' if failed else 'PASSED'}  {replay.order[-1]}  failed {failed} of {made} replays")
+    verdict = "FAILED" if failed else "PASSED"
+    click.echo(f"{verdict}  {replay.order[-1]}  failed {failed} of {len(tries)} replays")
     click.echo("order" + seeds + ":")
     for test in replay.order:
         click.echo(f"    {test}")
-    failure = last.failures.get(len(last.order) - 1) if last is not None else None
+    last_failing = next((run for run in reversed(tries) if run.last.is_failure), None)
+    failure = last_failing.failures.get(len(last_failing.order) - 1) if last_failing is not None else None
     if failure is not None:
         click.echo(failure.text)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
-import shlex
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from flakehound.cli.target import DEFAULT_STORE, plain_arguments
+from flakehound.cli.remedies import again, current_folder, hunt_command, store_words
+from flakehound.cli.store_file import existing_store
+from flakehound.cli.target import default_python, plain_arguments, target_of
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
 from flakehound.core.verdicts import Verdict
@@ -17,13 +19,14 @@ from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.judgement import judge
 from flakehound.hunt.options import HuntOptions
 from flakehound.report.summary import Hunted, SpentFacts, SuiteFacts
-from flakehound.store import SessionInfo, Store
+from flakehound.store import SessionInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredHunt:
     """A hunt of the past: what it saw and what follows from it."""
 
+    store_path: Path
     session: SessionInfo
     history: History
     hunted: Hunted
@@ -31,44 +34,57 @@ class StoredHunt:
     @property
     def target(self) -> Target:
         """The suite as it was hunted."""
-        options = self.session.options
-        return Target(
-            python=options["python"],
-            cwd=Path(self.session.rootdir),
-            pytest_args=tuple(json.loads(options["pytest_args"])),
-            keep_plugins=tuple(json.loads(options.get("keep_plugins", "[]"))),
-            memory_bytes=json.loads(options.get("memory_bytes", "null")),
-        )
+        return target_of(self.session)
 
-    def verdict_on(self, named: str, command: str) -> Verdict:
-        """The verdict on the test the user means: its id, or a part of it that only one test has.
+    def hunt_command(self, *options: str) -> str:
+        """The command that hunts the same suite once more, from wherever the user is."""
+        target = self.target
+        python = [] if target.python == default_python() else ["--python", target.python]
+        kept = [word for name in target.keep_plugins for word in ("--keep-plugin", name)]
+        memory = [] if target.memory_bytes is None else ["--memory-limit", str(target.memory_bytes)]
+        words = [*options, *python, *kept, *memory]
+        return hunt_command(self.store_path, *words, folder=target.cwd, pytest_args=target.pytest_args)
 
-        `command` is the one the user gave, for the remedy when it is unclear which test is meant.
-        """
+    def check_still_there(self) -> None:
+        """Refuse to run a suite whose folder or interpreter is gone."""
+        target = self.target
+        if not os.path.isdir(target.cwd):
+            remedy = hunt_command(self.store_path)
+            raise UsageError(f"the folder of that hunt is gone: {str(target.cwd)!r}", remedy=remedy)
+        if not os.access(target.python, os.X_OK):
+            remedy = hunt_command(self.store_path, folder=target.cwd, pytest_args=target.pytest_args)
+            raise UsageError(f"the interpreter of that hunt is gone: {target.python!r}", remedy=remedy)
+
+    def verdict_on(self, named: str) -> Verdict:
+        """The verdict on the test the user means: its id, or a part of it that only one test has."""
         exact = [v for v in self.hunted.verdicts if v.id == named]
         parts = exact or [v for v in self.hunted.verdicts if named in v.id]
         if len(parts) == 1:
             return parts[0]
-        raise _unclear(named, parts, self.hunted, command)
+        raise self._unclear(named, parts)
 
-
-def _unclear(named: str, parts: list[Verdict], hunted: Hunted, command: str) -> UsageError:
-    ids = [verdict.id for verdict in hunted.verdicts]
-    near = [v.id for v in parts[:3]] or difflib.get_close_matches(named, ids, n=3, cutoff=0.0)
-    what = f"{named!r} names {len(parts)} tests" if parts else f"the last hunt knows no test {named!r}"
-    store = ["--store", hunted.store] if hunted.store else []
-    remedy = shlex.join(["flakehound", command, *store, near[0]]) if near else "flakehound hunt"
-    return UsageError(what, remedy=remedy, detail="\n".join(near))
+    def _unclear(self, named: str, parts: list[Verdict]) -> UsageError:
+        ids = [verdict.id for verdict in self.hunted.verdicts]
+        near = [v.id for v in parts[:3]] or difflib.get_close_matches(named, ids, n=3, cutoff=0.0)
+        what = f"{named!r} names {len(parts)} tests" if parts else f"the last hunt knows no test {named!r}"
+        remedy = again(test=near[0]) if near else self.hunt_command()
+        return UsageError(what, remedy=remedy, detail="\n".join(near))
 
 
 def read_last_hunt(store_path: Path) -> StoredHunt:
     """The newest hunt of the current folder, or of the store when there is none."""
-    with Store.open(store_path, create=False) as store:
-        session = store.latest(str(Path.cwd())) or store.latest()
+    with existing_store(store_path) as store:
+        session = store.latest(str(current_folder())) or store.latest()
         if session is None or session.id is None:
-            raise UsageError(f"there is no hunt in {str(store_path)!r}", remedy="flakehound hunt")
+            raise no_hunt_in(store_path)
         history = History(store.suite(session.id), store.records(session.id))
-    return StoredHunt(session=session, history=history, hunted=_hunted(session, history, store_path))
+    hunted = _hunted(session, history, store_path)
+    return StoredHunt(store_path=store_path, session=session, history=history, hunted=hunted)
+
+
+def no_hunt_in(store_path: Path) -> UsageError:
+    """The store is there, and empty."""
+    return UsageError(f"there is no hunt in {str(store_path)!r}", remedy=hunt_command(store_path))
 
 
 def _hunted(session: SessionInfo, history: History, store_path: Path) -> Hunted:
@@ -97,5 +113,5 @@ def _hunted(session: SessionInfo, history: History, store_path: Path) -> Hunted:
             json.loads(session.options.get("pytest_args", "[]")),
             json.loads(session.options.get("switched_off", "[]")),
         ),
-        store=str(store_path) if store_path != DEFAULT_STORE else None,
+        store=str(store_path) if store_words(store_path) else None,
     )

@@ -1,98 +1,65 @@
-"""Which suite, which interpreter, which store: options that several commands share."""
+"""Which suite and which interpreter: what the options say, and what an earlier hunt said."""
 
 from __future__ import annotations
 
-import functools
+import json
 import os
 import re
 import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import click
-
+from flakehound.cli.options import SuiteWishes
+from flakehound.cli.remedies import again, current_folder
 from flakehound.core.errors import UsageError
+from flakehound.core.plans import Isolation
 from flakehound.engine.launch import Target
 
-DEFAULT_STORE = Path(".flakehound") / "flakehound.db"
+if TYPE_CHECKING:
+    from flakehound.store import SessionInfo
+
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_OLDEST = (3, 8)  # Python that flakehound_inside runs in
+_TELLS_AGE = f"import sys; print(sys.version_info >= {_OLDEST})"
 
 
-def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--store PATH`."""
-    return click.option(
-        "--store",
-        "store_path",
-        type=click.Path(path_type=Path),
-        default=DEFAULT_STORE,
-        show_default=True,
-        help="Where runs are kept.",
-    )(command)
-
-
-def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say how the suite's own process is started."""
-    options = [
-        click.option(
-            "--python",
-            "python",
-            metavar="PATH",
-            help="The suite's interpreter. Default: the active virtual environment's, else ours.",
-        ),
-        click.option(
-            "--isolation",
-            type=click.Choice(["fork", "spawn"]),
-            help="fork: copy a collected session (fast, the default where it is faithful). "
-            "spawn: a new interpreter for every run.",
-        ),
-        click.option(
-            "--keep-plugin",
-            "keep_plugins",
-            multiple=True,
-            metavar="NAME",
-            help="Leave a plugin on that we would switch off (randomly, rerunfailures, xdist, cov, ...).",
-        ),
-        click.option(
-            "--test-timeout",
-            metavar="T",
-            help="A test that takes longer hangs. Default: 20 times the slowest seen, at least 10s.",
-        ),
-        click.option(
-            "--memory-limit",
-            metavar="SIZE",
-            help="Address space of one child, such as 2G. Default: none of ours.",
-        ),
-    ]
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
-
-
-def target_from(
-    pytest_args: tuple[str, ...],
-    python: str | None,
-    keep_plugins: tuple[str, ...] = (),
-    memory_limit: str | None = None,
-) -> Target:
-    """The suite in the current folder."""
+def target_from(suite: SuiteWishes, earlier: Target | None = None) -> Target:
+    """The suite in the current folder; what the user does not say is as it was in the earlier hunt."""
+    limit = suite.memory_limit
+    usual = earlier or Target(python=default_python(), cwd=current_folder())
     return Target(
-        python=python_path(python),
-        cwd=Path.cwd(),
-        pytest_args=pytest_args,
-        keep_plugins=keep_plugins,
-        memory_bytes=size_in_bytes(memory_limit) if memory_limit is not None else None,
+        python=_named_python(suite, earlier) or usual.python,
+        cwd=usual.cwd,
+        pytest_args=suite.pytest_args or usual.pytest_args,
+        keep_plugins=suite.keep_plugins or usual.keep_plugins,
+        memory_bytes=usual.memory_bytes if limit is None else size_in_bytes(limit),
     )
 
 
-def python_path(named: str | None) -> str:
-    """The suite's interpreter: as named, else the active virtual environment's, else our own."""
-    if named is not None:
-        found = shutil.which(named) or (named if os.access(named, os.X_OK) and os.path.isfile(named) else None)
-        if found is None:
-            raise UsageError(f"{named!r} is not an interpreter", remedy="flakehound hunt --python python3")
-        return os.path.abspath(found)
+def _named_python(suite: SuiteWishes, earlier: Target | None) -> str | None:
+    if suite.python is not None:
+        return python_path(suite.python)
+    return python_path(earlier.python) if earlier is not None else None  # it may be gone by now
+
+
+def target_of(session: SessionInfo) -> Target:
+    """The suite as it was hunted."""
+    options = session.options
+    return Target(
+        python=options["python"],
+        cwd=Path(session.rootdir),
+        pytest_args=tuple(json.loads(options["pytest_args"])),
+        keep_plugins=tuple(json.loads(options.get("keep_plugins", "[]"))),
+        memory_bytes=json.loads(options.get("memory_bytes", "null")),
+    )
+
+
+def default_python() -> str:
+    """The active virtual environment's interpreter, else our own."""
     active = os.environ.get("VIRTUAL_ENV")
     if active and os.path.realpath(active) != os.path.realpath(sys.prefix):
         theirs = os.path.join(active, "bin", "python")
@@ -101,39 +68,61 @@ def python_path(named: str | None) -> str:
     return sys.executable
 
 
-def test_limit_from(named: str | None, command: str) -> float | None:
+def python_path(named: str) -> str:
+    """The interpreter the user named: a program on the path, or a file."""
+    found = shutil.which(named) or (named if os.access(named, os.X_OK) and os.path.isfile(named) else None)
+    if found is None:
+        raise _no_interpreter(named, "no such program can be run")
+    path = os.path.abspath(found)
+    if not _is_python(path):
+        raise _no_interpreter(named, f"it is no Python {'.'.join(map(str, _OLDEST))} or newer")
+    return path
+
+
+def _no_interpreter(named: str, why: str) -> UsageError:
+    return UsageError(f"{named!r} is not an interpreter: {why}", remedy=again(python=default_python()))
+
+
+def _is_python(path: str) -> bool:
+    # -I -S: a quarter of the time, and nothing of the suite's environment is imported.
+    command = [path, "-I", "-S", "-c", _TELLS_AGE]
+    try:
+        told = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return told.stdout.split()[-1:] == [b"True"]
+
+
+def isolation_from(suite: SuiteWishes) -> Isolation | None:
+    """How runs are isolated, None where we may choose."""
+    return Isolation(suite.isolation) if suite.isolation else None
+
+
+def jobs_from(suite: SuiteWishes) -> int:
+    """Processes at once."""
+    return suite.jobs or len(os.sched_getaffinity(0))
+
+
+def test_limit_from(suite: SuiteWishes) -> float | None:
     """The user's limit for one test, None when none is named."""
-    if named is None:
+    if suite.test_timeout is None:
         return None
     from flakehound.engine.budget import seconds
 
-    return seconds(named, remedy=f"flakehound {command} --test-timeout 30s")
+    return seconds(suite.test_timeout, remedy=again(test_timeout="30s"))
 
 
 def size_in_bytes(text: str) -> int:
     """`2G`, `512M` as bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", text.strip().lower())
     if match is None or float(match[1]) <= 0:
-        raise UsageError(f"{text!r} is not a size", remedy="flakehound hunt --memory-limit 2G")
+        raise UsageError(f"{text!r} is not a size", remedy=again(memory_limit="2G"))
     return int(float(match[1]) * _SIZES[match[2]])
 
 
-def check_writable(json_file: Path | None) -> None:
-    """Better before the runs than after them."""
-    if json_file is None:
-        return
-    try:
-        with open(json_file, "a"):
-            pass
-    except OSError as problem:
-        raise UsageError(
-            f"cannot write {str(json_file)!r}: {problem.strerror}", remedy="flakehound hunt --json flakehound.json"
-        ) from problem
-
-
-def seed_from(named: int | None) -> int:
-    """The user's seed, or a fresh one that the report prints."""
-    return named if named is not None else secrets.randbelow(2**31)
+def seed_from(suite: SuiteWishes) -> int:
+    """The user's seed, or a fresh one."""
+    return suite.seed if suite.seed is not None else secrets.randbelow(2**31)
 
 
 def plain_arguments(pytest_args: Iterable[str], switched_off: Iterable[str]) -> tuple[str, ...]:

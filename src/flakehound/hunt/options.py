@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flakehound.core.plans import Isolation
 
@@ -22,3 +22,16 @@ class HuntOptions:
     hash_seeds: bool = True  # False where the user pins PYTHONHASHSEED
     endless: bool = False  # go on rerunning until the budget is spent
     pairs: str = "auto"  # auto, exact, grouped, none
+
+    def counted_only(self) -> HuntOptions:
+        """The same hunt with nothing in it but the runs whose number the user named."""
+        orders = tuple(technique for technique in self.techniques if technique == "idflakies")
+        return replace(
+            self,
+            techniques=orders,
+            runs=self.runs or 0,
+            shuffles=self.shuffles or 0,
+            hash_seeds=False,
+            endless=False,
+            pairs="none",
+        )

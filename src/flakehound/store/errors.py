@@ -6,11 +6,20 @@ import os
 import shlex
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from flakehound.core.errors import FlakehoundError
 
 USUAL_PLACE = (".flakehound", "flakehound.db")  # the last parts of the path when nobody chose another
+SUFFIXES = (".db", ".sqlite", ".sqlite3")  # a file of another name was hardly meant to be a store
+
+Into = Callable[[Path], str]  # the command that does with the store at another path what could not be done here
+
+
+def hunt_into(path: Path) -> str:
+    """A hunt that is kept at this path."""
+    return shlex.join(["flakehound", "hunt", *_place(path)])
 
 
 class StoreError(FlakehoundError):
@@ -20,15 +29,16 @@ class StoreError(FlakehoundError):
 class StoreMissing(StoreError):
     """Nothing was hunted yet."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"there is no store at {str(path)!r}: nothing was hunted yet", remedy=_hunt_into(path))
+    def __init__(self, path: Path, remedy: str | None = None) -> None:
+        found = f"{str(path)!r} is empty" if os.path.exists(path) else f"there is no store at {str(path)!r}"
+        super().__init__(f"{found}: nothing was hunted yet", remedy=remedy or hunt_into(path))
 
 
 class StoreBroken(StoreError):
     """The file is no store of ours, or a damaged one; it is never touched."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{str(path)!r} is not a usable store: {reason}", remedy=_move_aside(path))
+    def __init__(self, path: Path, reason: str, *, into: Into = hunt_into) -> None:
+        super().__init__(f"{str(path)!r} is not a usable store: {reason}", remedy=_past_broken(path, into))
 
 
 class StoreFromTheFuture(StoreError):
@@ -44,10 +54,10 @@ class StoreFromTheFuture(StoreError):
 class StoreUnwritable(StoreError):
     """The file or its folder may not be written."""
 
-    def __init__(self, path: Path, *, blocked: Path, reason: str) -> None:
+    def __init__(self, path: Path, *, blocked: Path, reason: str, into: Into = hunt_into) -> None:
         super().__init__(
             f"cannot write the store {str(path)!r}: {str(blocked)!r}: {reason}",
-            remedy=_way_around(path, blocked),
+            remedy=_way_around(path, blocked, into),
         )
 
 
@@ -66,7 +76,8 @@ class StoreBusy(StoreError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"another process keeps the store {str(path)!r} locked", remedy=_hunt_into(path, "--resume")
+            f"another process keeps the store {str(path)!r} locked; every run stored before is safe",
+            remedy=_history_of(path),
         )
 
 
@@ -74,7 +85,10 @@ class NoSuchSession(StoreError):
     """The store holds no hunt of that number."""
 
     def __init__(self, path: Path, session_id: int) -> None:
-        super().__init__(f"the store {str(path)!r} has no session {session_id}", remedy="flakehound history")
+        super().__init__(
+            f"the store {str(path)!r} has no session {session_id}",
+            remedy=_history_of(path),
+        )
 
 
 def nearest_existing(path: Path) -> Path:
@@ -84,9 +98,22 @@ def nearest_existing(path: Path) -> Path:
     return next(place for place in (absolute, *absolute.parents) if os.path.exists(place))
 
 
-def _hunt_into(path: Path, *options: str) -> str:
-    place = () if path.parts[-2:] == USUAL_PLACE else ("--store", str(path))
-    return shlex.join(["flakehound", "hunt", *options, *place])
+def _history_of(path: Path) -> str:
+    return shlex.join(["flakehound", "history", *_place(path)])
+
+
+def _place(path: Path) -> tuple[str, ...]:
+    is_usual = path.parts[-2:] == USUAL_PLACE and (path.is_absolute() or path == Path(*USUAL_PLACE))
+    return () if is_usual else ("--store", str(path))
+
+
+def _past_broken(path: Path, into: Into) -> str:
+    if os.path.isfile(path) and path.suffix not in SUFFIXES:
+        # Somebody's own file, named by a slip of the pen: it stays where it is.
+        return into(Path(f"{path}.db"))
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        return into(_elsewhere(path))  # a device, a pipe: `mv /dev/null` would break the machine
+    return _move_aside(path)
 
 
 def _move_aside(path: Path) -> str:
@@ -97,14 +124,22 @@ def _move_aside(path: Path) -> str:
     return shlex.join(["mv", "--", str(path), aside])
 
 
-def _way_around(path: Path, blocked: Path) -> str:
+def _way_around(path: Path, blocked: Path, into: Into) -> str:
     if blocked.is_file() and blocked != path.absolute():
         return _move_aside(blocked)
-    found = blocked.stat()
-    if found.st_uid == os.geteuid() and not _owner_may_use(found.st_mode):
+    if _chmod_helps(blocked.stat()):
         return shlex.join(["chmod", "u+rwX", "--", str(blocked)])
+    return into(_elsewhere(path))
+
+
+def _elsewhere(path: Path) -> Path:
     project = path.absolute().parent.parent.name or "project"
-    return _hunt_into(Path(tempfile.gettempdir()) / f"flakehound-{os.geteuid()}-{project}" / "flakehound.db")
+    return Path(tempfile.gettempdir()) / f"flakehound-{os.geteuid()}-{project}" / "flakehound.db"
+
+
+def _chmod_helps(blocked: os.stat_result) -> bool:
+    # What is forbidden to root is forbidden by something else than the mode: /proc, a read-only disk.
+    return 0 != os.geteuid() == blocked.st_uid and not _owner_may_use(blocked.st_mode)
 
 
 def _owner_may_use(mode: int) -> bool:

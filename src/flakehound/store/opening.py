@@ -7,18 +7,25 @@ import sqlite3
 from pathlib import Path
 
 from flakehound.store.connection import connect, errors_told, tune
-from flakehound.store.errors import StoreBroken, StoreMissing, StoreUnwritable, nearest_existing
+from flakehound.store.errors import (
+    Into,
+    StoreBroken,
+    StoreMissing,
+    StoreUnwritable,
+    hunt_into,
+    nearest_existing,
+)
 from flakehound.store.versions import prepare
 
-SMALLEST_DATABASE = 512  # bytes of SQLite's smallest page
+MAGIC = b"SQLite format 3\0"  # how every database begins
 
 
-def opened(path: Path, *, create: bool) -> sqlite3.Connection:
-    """A connection to the store at `path`, today's tables in it."""
-    _check_file(path, create=create)
+def opened(path: Path, *, create: bool, into: Into = hunt_into) -> sqlite3.Connection:
+    """A connection to the store at `path`, today's tables in it; `into` words what an error offers instead."""
+    _check_file(path, create=create, into=into)
     if create:
-        _make_folder(path)
-    _check_access(path)
+        _make_folder(path, into)
+    check_access(path, into)
     with errors_told(path):
         connection = connect(path)
         try:
@@ -30,6 +37,31 @@ def opened(path: Path, *, create: bool) -> sqlite3.Connection:
     return connection
 
 
+def check_place(path: Path, into: Into = hunt_into) -> None:
+    """Refuse a place where no store could be opened; makes none."""
+    if os.path.lexists(path) and not is_empty(path):
+        opened(path, create=False, into=into).close()
+        return
+    nearest = nearest_existing(path.parent)
+    if not os.path.isdir(nearest):
+        raise StoreUnwritable(path, blocked=nearest, reason="it is not a folder", into=into)
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise StoreUnwritable(path, blocked=nearest, reason="the folder may not be written", into=into)
+
+
+def is_empty(path: Path) -> bool:
+    """Whether it is a file with nothing in it, as a process leaves that is killed while it creates one."""
+    return os.path.isfile(path) and os.path.getsize(path) == 0
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is one of SQLite's; one that may not be read counts, because opening it tells more."""
+    if not os.path.isfile(path) or not os.access(path, os.R_OK):
+        return os.path.isfile(path)
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:
     """Read the whole file for damage; too slow for every opening."""
     with errors_told(path):
@@ -38,17 +70,18 @@ def check_whole(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreBroken(path, found)
 
 
-def _check_file(path: Path, *, create: bool) -> None:
-    if not os.path.lexists(path) and not create:
-        raise StoreMissing(path)
-    if os.path.lexists(path) and not os.path.isfile(path):
-        raise StoreBroken(path, "it is not a regular file")
-    # SQLite takes a file of one byte for an empty one, and would overwrite it.
-    if os.path.lexists(path) and 0 < os.path.getsize(path) < SMALLEST_DATABASE:
-        raise StoreBroken(path, "file is not a database")
+def _check_file(path: Path, *, create: bool, into: Into) -> None:
+    if not os.path.lexists(path):
+        if not create:
+            raise StoreMissing(path)
+    elif not os.path.isfile(path):
+        raise StoreBroken(path, "it is not a regular file", into=into)
+    elif not is_empty(path) and not is_database(path):
+        # SQLite would find out later, and would take a file of one byte for an empty one and overwrite it.
+        raise StoreBroken(path, "file is not a database", into=into)
 
 
-def _make_folder(path: Path) -> None:
+def _make_folder(path: Path, into: Into) -> None:
     folder = path.parent
     if os.path.isdir(folder):
         return
@@ -57,12 +90,14 @@ def _make_folder(path: Path) -> None:
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     except OSError as error:
         reason = error.strerror or str(error)
-        raise StoreUnwritable(path, blocked=nearest_existing(folder), reason=reason) from error
+        raise StoreUnwritable(path, blocked=nearest_existing(folder), reason=reason, into=into) from error
 
 
-def _check_access(path: Path) -> None:
+def check_access(path: Path, into: Into = hunt_into) -> None:
+    """Refuse a store that may not be written; reading one writes, too."""
     # SQLite opens a file it may not write without a word, and fails only at the first write.
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise StoreUnwritable(path, blocked=path.parent.absolute(), reason="the folder may not be written")
+        blocked, reason = path.parent.absolute(), "the folder may not be written"
+        raise StoreUnwritable(path, blocked=blocked, reason=reason, into=into)
     if os.path.exists(path) and not os.access(path, os.R_OK | os.W_OK):
-        raise StoreUnwritable(path, blocked=path.absolute(), reason="the file may not be written")
+        raise StoreUnwritable(path, blocked=path.absolute(), reason="the file may not be written", into=into)

@@ -1,0 +1,42 @@
+"""The file that `--json` names."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from flakehound.cli.remedies import again
+from flakehound.core.errors import UsageError
+
+OTHER_NAME = "flakehound.json"
+
+
+def check_writable(json_file: Path | None) -> None:
+    """Better before the runs than after them; leaves nothing behind."""
+    if json_file is None:
+        return
+    was_there = os.path.lexists(json_file)
+    try:
+        with open(json_file, "a"):
+            pass
+        if not was_there:
+            json_file.unlink()
+    except OSError as problem:
+        raise _unwritable(json_file, problem, {}) from problem
+
+
+def write_json(json_file: Path | None, text: str, **changed: object) -> None:
+    """Write the result; `changed` is what the remedy changes of the user's command beside the file's name."""
+    if json_file is None:
+        return
+    try:
+        json_file.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise _unwritable(json_file, problem, changed) from problem
+
+
+def _unwritable(json_file: Path, problem: OSError, changed: dict[str, object]) -> UsageError:
+    folder = "" if os.access(".", os.W_OK | os.X_OK) else tempfile.gettempdir()
+    remedy = again(json_file=os.path.join(folder, OTHER_NAME), **changed)
+    return UsageError(f"cannot write {str(json_file)!r}: {problem.strerror}", remedy=remedy)

@@ -1,0 +1,107 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flakehound.cli.remedies import DEFAULT_STORE
+
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteWishes:
+    """Which suite, how to run it and where to tell of it, as the user said it; None where nothing was said."""
+
+    jobs: int | None
+    seed: int | None
+    python: str | None
+    isolation: str | None
+    keep_plugins: tuple[str, ...]
+    test_timeout: str | None
+    memory_limit: str | None
+    json_file: Path | None
+    pytest_args: tuple[str, ...]
+
+
+def store_option(command: Command) -> Command:
+    """`--store PATH`."""
+    return click.option(
+        "--store",
+        "store_path",
+        type=click.Path(path_type=Path),
+        default=DEFAULT_STORE,
+        show_default=True,
+        help="Where runs are kept.",
+    )(command)
+
+
+def suite_options(command: Command) -> Command:
+    """What every command that starts a suite takes; the command gets it as one `suite`."""
+
+    @functools.wraps(command)
+    def with_suite(**given: Any) -> Any:
+        suite = SuiteWishes(**{field.name: given.pop(field.name) for field in fields(SuiteWishes)})
+        return command(suite=suite, **given)
+
+    wrapped: Command = with_suite
+    for option in reversed(_suite_table()):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def _suite_table() -> list[Callable[[Command], Command]]:
+    return [
+        click.option(
+            "--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Processes at once. Default: all cores."
+        ),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            metavar="S",
+            help="Seed of every random choice. Default: a fresh one.",
+        ),
+        click.option(
+            "--python",
+            metavar="PATH",
+            help="The suite's interpreter. Default: the active virtual environment's, else ours.",
+        ),
+        click.option(
+            "--isolation",
+            type=click.Choice(["fork", "spawn"]),
+            help="fork: copy a collected session (fast, the default where it is faithful). "
+            "spawn: a new interpreter for every run.",
+        ),
+        click.option(
+            "--keep-plugin",
+            "keep_plugins",
+            multiple=True,
+            metavar="NAME",
+            help="Leave a plugin on that we would switch off (randomly, rerunfailures, xdist, cov, ...); "
+            "may be repeated.",
+        ),
+        click.option(
+            "--test-timeout",
+            metavar="T",
+            help="A test that takes longer than this counts as hanging. "
+            "Default: 20 times the slowest seen, at least 10s.",
+        ),
+        click.option(
+            "--memory-limit",
+            metavar="SIZE",
+            help="Address space of one process, such as 2G. Default: none of ours.",
+        ),
+        click.option(
+            "--json",
+            "json_file",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Also write the result as JSON.",
+        ),
+        click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED),
+    ]
