@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flakehound_inside import seeds
-from flakehound_inside.events import EventLog, ResultsLost
+from flakehound_inside.events import EventLog, ResultsLost, ended_with
 from flakehound_inside.folders import FolderKeeper, TooMuch
 from flakehound_inside.items import items_for, prepare_tear_down, tear_down_for
 from flakehound_inside.process import Output, dump_on_crash, last_words, leave, limit_memory
@@ -130,7 +130,7 @@ class Child:
         twigs: Iterable[tuple[int, Sequence[pytest.Item | None]]],
         descriptors: Mapping[int, str],
     ) -> bool:
-        """Run each branch in a copy of this process; False where it cannot be copied."""
+        """Run each branch in a copy of this process; False where it cannot be copied, or no more are wanted."""
         try:
             against = reasons_against_forking(descriptors)
             apart, random_state = files_read(descriptors), seeds.saved_state()
@@ -138,8 +138,11 @@ class Child:
             for number, twig in twigs:
                 if against:
                     break
+                begun = self._log.size() if request.get("until") else 0
                 self._run_branch(number, twig, request, apart, random_state)
                 keeper.put_back()
+                if request.get("until") and ended_with(self._log.since(begun)) == request["until"]:
+                    return False
         except (OSError, TooMuch) as obstacle:
             against = [str(obstacle)]
         if against:

@@ -53,6 +53,24 @@ class EventLog:
         """Let a copy of the process write too; without this a test's own fork stays silent."""
         self._owner = real.getpid()
 
+    def size(self) -> int:
+        """How much has been written so far, by any process."""
+        try:
+            return real.stat(self._path).st_size
+        except OSError:  # a test removed it
+            return 0
+
+    def since(self, begin: int) -> bytes:
+        """What has been written since it had that size."""
+        try:
+            file = real.open(self._path, os.O_RDONLY)
+        except OSError:
+            return b""
+        try:
+            return real.pread(file, 1 << 24, begin)
+        finally:
+            real.close(file)
+
     def write(self, line: str) -> None:
         """Append one line; silent in processes that a test forked off."""
         if not self.is_of_this_process():
@@ -83,6 +101,19 @@ class EventLog:
         except OSError:
             return False
         return (status.st_dev, status.st_ino) == self._identity
+
+
+def ended_with(events: bytes) -> str:
+    """F when the test that ended last failed, or died; P when it passed, else nothing."""
+    starts, letter = 0, ""
+    for line in events.split(b"\n"):
+        if line[:2] == b"s ":
+            starts, letter = starts + 1, ""
+        elif line[:2] == b"e ":
+            letter = line.split()[2].decode("ascii", "replace") if len(line.split()) > 2 else ""
+    if starts and not letter:
+        return "F"
+    return "F" if letter in ("F", "E") else "P" if letter in ("P", "x", "X") else ""
 
 
 class _LiftedLimits:

@@ -18,6 +18,7 @@ from flakehound_inside.seeds import generator_digests, saved_state
 from flakehound_inside.server import Server
 from flakehound_inside.supervise import end_children
 from flakehound_inside.surroundings import open_descriptors, reasons_against_forking
+from flakehound_inside.warm import remember_source_files
 
 if TYPE_CHECKING:
     from typing import NoReturn, Sequence
@@ -61,6 +62,7 @@ class HuntSession:
             child.run_in_this_process(_with_numbers(self._settings["request"], session.items))
         if not against or self._settings.get("force_fork"):
             silence_terminal(session.config)
+            remember_source_files()
             gc.collect()
             gc.freeze()
             Server(self._settings, child).serve()

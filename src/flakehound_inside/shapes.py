@@ -34,6 +34,7 @@ class _Details(TypedDict, total=False):
     ids: list[str]  # for a new interpreter, which has yet to collect; empty: the whole suite
     id: int  # for a slot, and so are the two below
     branches: list[Order]
+    until: str
     at: list[int]  # how much of the order each branch follows; empty: all of it
 
 

@@ -167,11 +167,13 @@ def _asked(
     test_limit_s: float = LONG_S,
     run_limit_s: float | None = None,
     at: tuple[int, ...] = (),
+    until: str = "",
 ) -> tuple[RunPlan, Limits, Sequence[str]]:
     plan = RunPlan(
         order=tuple(NodeId(test) for test in order),
         branches=tuple(tuple(NodeId(test) for test in branch) for branch in branches),
         at=at,
+        until=until,
         why="a test of the engine",
         setting=Setting.PROBE,
         isolation=isolation,

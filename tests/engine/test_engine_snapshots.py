@@ -275,3 +275,18 @@ def test_a_thread_ends_the_copying_along_the_way(sample):
 
     assert (first.order, first.outcomes) == ((P, OTHER), (PASSED, PASSED))
     assert (rest.order, rest.outcomes) == ((P, a("test_starts_a_thread"), SAME), (NOT_RUN, PASSED, NOT_RUN))
+
+
+@pytest.mark.parametrize(("until", "rungs"), [("F", 3), ("P", 1), ("", 4)])
+def test_a_walk_ends_with_the_first_copy_that_shows_what_was_asked(sample, until, rungs):
+    draws = a("test_draws")
+
+    records = sample.fork_tree([draws, P, SAME, draws], [[SAME_AGAIN]] * 4, at=(2, 2, 3, 4), until=until)
+
+    assert lasts(records) == [PASSED, PASSED, FAILED, FAILED][:rungs]
+
+
+def test_a_copy_that_dies_counts_as_failed_for_the_walk(sample):
+    records = sample.fork_tree([P, SAME], [[a("test_dies")]] * 2, at=(1, 2), until="F")
+
+    assert lasts(records) == [Outcome.CRASHED]

@@ -93,6 +93,8 @@ class Simulator:
             before = [Outcome.NOT_RUN] * counted + before[counted:]
             records.append(self._record(plan, plan.order_of(number), before + outcomes, disturbed))
             counted = place
+            if plan.until and outcomes and _letter(outcomes[-1]) == plan.until:
+                return records
         if not records or len(trunk) > counted:
             rest = [Outcome.NOT_RUN] * counted + trunk[counted:]
             records.append(self._record(plan, plan.order, rest, disturbed))
@@ -147,6 +149,10 @@ class Simulator:
             disturbed=disturbed,
             started_s=self.clock_s,
         )
+
+
+def _letter(outcome: Outcome) -> str:
+    return "F" if outcome.is_failure else "P" if outcome.is_pass else ""
 
 
 def _ends_process(outcomes: Sequence[Outcome]) -> bool:

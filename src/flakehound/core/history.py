@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from typing import NamedTuple
 
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting, Suite
@@ -44,6 +46,17 @@ class Sighting:
     outcome: Outcome
     record: RunRecord
     place: int
+    run: int  # how many runs the history held before this one
+
+
+class _Circumstances(NamedTuple):
+    """What executions are counted by; a tuple, because one is made for every execution."""
+
+    setting: Setting
+    isolation: Isolation
+    disturbed: bool
+    hash_seed: int | None
+    prefix: int | None  # of the original order, which loses the tests that end their process; else None
 
 
 class History:
@@ -52,13 +65,14 @@ class History:
     def __init__(self, suite: Suite, records: Iterable[RunRecord] = ()) -> None:
         self.suite = suite
         self.records: list[RunRecord] = []
-        self._tallies: dict[NodeId, dict[tuple[Setting, Isolation, bool, int | None], list[int]]] = {}
+        self._tallies: dict[NodeId, dict[_Circumstances, list[int]]] = {}
         self._after: dict[tuple[int, NodeId], list[Sighting]] = defaultdict(list)
+        self._told: Counter[tuple[int, NodeId, bool, bool]] = Counter()  # of `_after`: disturbed, failed
         self._failures: dict[NodeId, list[Sighting]] = defaultdict(list)
         self._first_pass: dict[NodeId, Sighting] = {}
         self._last_forked_pass_s: dict[NodeId, float] = {}
         self._short: dict[NodeId, set[Order]] = defaultdict(set)
-        self._orders: Counter[tuple[int, Isolation]] = Counter()
+        self._orders: Counter[tuple[int, Isolation, bool]] = Counter()
         self._touched: Counter[NodeId] = Counter()
         self._slowest_s: dict[NodeId, float] = {}
         self.forked_hash_seed: int | None = None  # of the session that forks are copied from
@@ -79,11 +93,13 @@ class History:
         for place, (test, outcome) in enumerate(zip(record.order, record.outcomes, strict=True)):
             if outcome is not Outcome.NOT_RUN:
                 setting = setting_at(record, place, again=test in seen)
-                self._count(test, setting, record, outcome)
+                self._count(test, setting, record, outcome, prefix)
                 self._time(test, record.durations_s[place])
                 if is_whole(record, place):
-                    sighting = Sighting(outcome=outcome, record=record, place=place)
+                    sighting = self._sighting(record, place)
                     self._after[(prefix, test)].append(sighting)
+                    if outcome.is_failure or outcome.is_pass:
+                        self._told[prefix, test, record.disturbed, outcome.is_failure] += 1
                     if 0 < place <= SHORT_PREFIX:
                         self._short[test].add(record.order[:place])
                     if outcome.is_failure:
@@ -93,18 +109,27 @@ class History:
             seen.add(test)
             self._touched[test] += 1
             prefix = hash((prefix, test))
-        self._orders[prefix, record.isolation] += 1
+        self._orders[prefix, record.isolation, record.disturbed] += 1
+
+    def _sighting(self, record: RunRecord, place: int) -> Sighting:
+        return Sighting(outcome=record.outcomes[place], record=record, place=place, run=len(self.records) - 1)
 
     def _note_pass(self, test: NodeId, record: RunRecord, place: int) -> None:
         if test not in self._first_pass:
-            self._first_pass[test] = Sighting(outcome=record.outcomes[place], record=record, place=place)
+            self._first_pass[test] = self._sighting(record, place)
         if record.isolation is Isolation.FORK:
             self._last_forked_pass_s[test] = max(record.started_s, self._last_forked_pass_s.get(test, 0.0))
 
-    def _count(self, test: NodeId, setting: Setting, record: RunRecord, outcome: Outcome) -> None:
+    def _count(self, test: NodeId, setting: Setting, record: RunRecord, outcome: Outcome, prefix: int) -> None:
         if not (outcome.is_failure or outcome.is_pass):
             return
-        key = (setting, record.isolation, record.disturbed, record.hash_seed)
+        key = _Circumstances(
+            setting=setting,
+            isolation=record.isolation,
+            disturbed=record.disturbed,
+            hash_seed=record.hash_seed,
+            prefix=prefix if setting is Setting.ORIGINAL else None,
+        )
         counts = self._tallies.setdefault(test, {}).setdefault(key, [0, 0])
         counts[0] += 1
         counts[1] += outcome.is_failure
@@ -133,21 +158,31 @@ class History:
         isolation: Isolation | None = None,
         disturbed: bool | None = None,
         hash_seed: int | None = None,
+        after: Sequence[NodeId] | None = None,
     ) -> Tally:
-        """Counts of one test, over the named settings (all when none is named)."""
+        """Counts of one test, over the named settings (all when none is named).
+
+        `after` keeps of the original order only the runs that had exactly these tests before it.
+        """
+        prefix = None if after is None else chain(after)
         n = failed = 0
-        for (setting, how, beside, hashed), (runs, bad) in self._tallies.get(test, {}).items():
-            wanted = not settings or setting in settings
-            if wanted and isolation in (None, how) and disturbed in (None, beside) and hash_seed in (None, hashed):
+        for key, (runs, bad) in self._tallies.get(test, {}).items():
+            if (
+                (not settings or key.setting in settings)
+                and isolation in (None, key.isolation)
+                and disturbed in (None, key.disturbed)
+                and hash_seed in (None, key.hash_seed)
+                and (prefix is None or key.prefix in (None, prefix))
+            ):
                 n, failed = n + runs, failed + bad
         return Tally(n=n, failed=failed)
 
     def tally_by_hash_seed(self, test: NodeId, *settings: Setting) -> dict[int, Tally]:
         """Counts of one test by the hash seed of the interpreter, where it is known."""
         found: dict[int, Tally] = {}
-        for (setting, _how, _beside, hash_seed), (runs, bad) in self._tallies.get(test, {}).items():
-            if hash_seed is not None and setting in settings:
-                found[hash_seed] = found.get(hash_seed, Tally()) + Tally(n=runs, failed=bad)
+        for key, (runs, bad) in self._tallies.get(test, {}).items():
+            if key.hash_seed is not None and key.setting in settings:
+                found[key.hash_seed] = found.get(key.hash_seed, Tally()) + Tally(n=runs, failed=bad)
         return found
 
     def after(self, prefix: Sequence[NodeId], test: NodeId) -> list[Sighting]:
@@ -156,12 +191,29 @@ class History:
 
     def tally_after(self, prefix: Sequence[NodeId], test: NodeId, *, disturbed: bool | None = None) -> Tally:
         """Passes and failures of `test` right after exactly `prefix`."""
-        told = [
-            s.outcome.is_failure
-            for s in self.after(prefix, test)
-            if (s.outcome.is_failure or s.outcome.is_pass) and disturbed in (None, s.record.disturbed)
-        ]
-        return Tally(n=len(told), failed=sum(told))
+        return self._told_after(chain(prefix), test, disturbed)
+
+    def _told_after(self, prefix: int, test: NodeId, disturbed: bool | None = None) -> Tally:
+        beside = (False, True) if disturbed is None else (disturbed,)
+        passed, failed = (sum(self._told[prefix, test, how, bad] for how in beside) for bad in (False, True))
+        return Tally(n=passed + failed, failed=failed)
+
+    def tallies_along(self, order: Order, test: NodeId) -> dict[int, Tally]:
+        """Passes and failures of `test` right after the first tests of `order`, by how many, where it was seen."""
+        found: dict[int, Tally] = {}
+        prefix = _EMPTY
+        for place in range(len(order) + 1):
+            seen = self._told_after(prefix, test)
+            if seen.n:
+                found[place] = seen
+            if place < len(order):
+                prefix = hash((prefix, order[place]))
+        return found
+
+    def tally_since(self, run: int, prefix: Sequence[NodeId], test: NodeId) -> Tally:
+        """The same in the runs from number `run` on, the first one being number 0."""
+        latest = takewhile(lambda sighting: sighting.run >= run, reversed(self.after(prefix, test)))
+        return tally_of(latest)
 
     def short_prefixes(self, test: NodeId) -> list[Order]:
         """The few-test prefixes after which it was seen, most often seen first."""
@@ -188,10 +240,15 @@ class History:
         """How often any run's order named it, whether it ran or not; grows with every new fact about it."""
         return self._touched[test]
 
-    def runs_of(self, order: Order, isolation: Isolation | None = None) -> int:
+    def runs_of(self, order: Order, isolation: Isolation | None = None, *, disturbed: bool | None = None) -> int:
         """How many runs had exactly this order."""
         value = chain(order)
-        return sum(self._orders[value, how] for how in Isolation if isolation in (None, how))
+        return sum(
+            self._orders[value, how, beside]
+            for how in Isolation
+            for beside in (False, True)
+            if isolation in (None, how) and disturbed in (None, beside)
+        )
 
     def mean_s(self, test: NodeId, default: float = 0.01) -> float:
         """What the test usually takes."""
@@ -203,6 +260,12 @@ class History:
 
 
 _EMPTY = hash(())
+
+
+def tally_of(sightings: Iterable[Sighting]) -> Tally:
+    """Passes and failures among some executions."""
+    told = [s.outcome.is_failure for s in sightings if s.outcome.is_failure or s.outcome.is_pass]
+    return Tally(n=len(told), failed=sum(told))
 
 
 def chain(prefix: Sequence[NodeId]) -> int:

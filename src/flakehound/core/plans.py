@@ -39,6 +39,7 @@ class RunPlan:
     at: tuple[
         int, ...
     ] = ()  # ascending: after how many tests of `order` each branch is copied off; empty: after all
+    until: str = ""  # "F" or "P": no further branch once one ended so, with a failure or a pass
     isolation: Isolation = Isolation.FORK
     seed: int | None = None  # None: the engine names one when it starts the run
     hash_seed: int | None = None  # for a new interpreter only; None: as the environment says

@@ -129,6 +129,7 @@ class ForkSlot:
             "order": [numbers.get(test) for test in plan.order],
             "branches": [[numbers.get(test) for test in branch] for branch in plan.branches],
             "at": list(plan.at),
+            "until": plan.until,
             "seed": plan.seed,
             "self_seeded": list(self_seeded),
             "events": str(self._events),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
@@ -14,7 +15,8 @@ from flakehound.hunt.findings import Finding
 from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
-from flakehound.hunt.sweeps import Sweeps
+from flakehound.hunt.pairs import Pairs
+from flakehound.hunt.sweeps import FORK_S, PAIR_SHARE, Sweeps
 
 COMPLETION_SHARE = 0.3  # of the time: kept for all polluters and cleaners of what is proven
 PROCESS_ENDING = (Outcome.CRASHED, Outcome.TIMED_OUT)
@@ -34,6 +36,7 @@ class Agenda:
         self._swept = False
         self._exhausted = False
         self._completion_sweep: Iterator[RunPlan] | None = None
+        self._pairs: Pairs | None = None  # of the cases that the completion is about
         self._completed_cases: frozenset[NodeId] = frozenset()
         self._time_at_start_s = time_left_s()
         self._cache: dict[NodeId, tuple[int, Finding]] = {}
@@ -68,7 +71,7 @@ class Agenda:
                     merged[plan.key] += 1
                     plans.append(plan)
         if self._completion_sweep is not None:
-            plans += self._completion().confirm()
+            plans += self._doubtful() + self._completion().confirm()
         return plans
 
     def next_sweep(self) -> RunPlan | None:
@@ -89,9 +92,23 @@ class Agenda:
             return None
         if self._proven_cases() != self._completed_cases:
             self._completed_cases = self._proven_cases()
-            self._completion_sweep = self._completion().sweep()
+            completion = self._completion()
+            self._pairs = completion.pairs()
+            paired = self._pairs.exact() if self._affords_exact_pairs() else self._pairs.chained()
+            self._completion_sweep = chain(paired, completion.cleaners())
         plan = next(self._completion_sweep, None) if self._completion_sweep is not None else None
-        return plan or next(iter(self._completion().confirm()), None)
+        return plan or next(iter(self._doubtful() + self._completion().confirm()), None)
+
+    def _doubtful(self) -> list[RunPlan]:
+        return [] if self._pairs is None else self._pairs.doubtful()
+
+    def _affords_exact_pairs(self) -> bool:
+        if self._options.pairs != "auto":
+            return self._options.pairs == "exact"
+        tests, cases = self._hood.original_order, self._completed_cases
+        each = sum(self._history.mean_s(test) + FORK_S for test in cases) + FORK_S
+        needed_s = sum(self._history.mean_s(test) + each for test in tests)
+        return needed_s <= PAIR_SHARE * self._time_left_s() * self._options.jobs
 
     def _proven_cases(self) -> frozenset[NodeId]:
         return frozenset(finding.test for finding in self.findings() if finding.culprits)

@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.rates import chance_of_such_a_gap
 
 PATIENCE = 2  # runs beyond the asked number after which a test that only skips itself is asked no more
+LUCK = 0.01  # a gap between two failure rates that is likelier than this by luck alone proves nothing
+MOST_QUIET_RUNS = 60  # undisturbed runs of one order that so far failed only beside others
+SECONDS_FOR_QUIET_RUNS = 5.0  # the same in time: nothing else runs meanwhile
+LEAST_QUIET_RUNS = 5  # where they are affordable
+DEAREST_QUIET_RUNS = 2  # whatever they cost
+NEW_INTERPRETER_S = 1.0  # about what its start and the collection take
+FORK_S = 0.01
 
 
 class Need(Exception):
@@ -35,8 +43,16 @@ class Asker:
     def last_of(self, order: Order, *, times: int = 1, why: str, undisturbed: bool = False) -> Tally:
         """Outcomes of the last test of `order`, at least `times` of them."""
         seen = self._seen(order, undisturbed)
-        if seen.n < times and not self._is_mute(order, times):
+        if seen.n < times and not self._is_mute(order, times, undisturbed):
             raise Need([self._plan(order, why, undisturbed)] * (times - seen.n))
+        return seen
+
+    def last_of_since(self, run: int, order: Order, *, why: str) -> Tally:
+        """The same in the runs from number `run` on: one at least."""
+        seen = self.history.tally_since(run, order[:-1], order[-1])
+        made = sum(s.run >= run for s in self.history.after(order[:-1], order[-1])) if not seen.n else 1
+        if not seen.n and made <= PATIENCE:
+            raise Need([self._plan(order, why, False)])
         return seen
 
     def each_last_of(self, orders: Iterable[Order], *, times: int = 1, why: str) -> list[Tally]:
@@ -46,11 +62,30 @@ class Asker:
             self._plan(order, why, False)
             for order in orders
             if not self._is_mute(order, times)
-            for _ in range(times - self._seen(order, False).n)
+            for _ in range(times - self._seen(order).n)
         ]
         if missing:
             raise Need(missing)
-        return [self._seen(order, False) for order in orders]
+        return [self._seen(order) for order in orders]
+
+    def failing_last_of(self, order: Order, *, times: int, why: str) -> Tally:
+        """The same for an order that fails: load of our own making must not be what makes it fail.
+
+        If all its failures had other runs beside them, one of the runs asked for is undisturbed. Should it
+        pass, more of them follow, until one fails or a failure as frequent as beside others would have shown.
+        """
+        seen, quiet = self._seen(order), self._quiet_runs_missing(order)
+        ordinary = max(0, times - seen.n)
+        if ordinary and self._is_mute(order, times):
+            ordinary = 0
+        plans = [self._plan(order, why, False)] * (ordinary - quiet) + [self._plan(order, why, True)] * quiet
+        if plans:
+            raise Need(plans)
+        return seen
+
+    def failed_undisturbed(self, order: Order) -> bool:
+        """Whether the last test of `order` was seen failing with nothing beside it."""
+        return self._seen(order, True).failed > 0
 
     def original(self, order: Order, test_n: int, *, times: int, why: str) -> None:
         """See to it that a test with `test_n` executions in the original order gets `times` of them."""
@@ -67,14 +102,56 @@ class Asker:
             raise Need([plan] * (times - seen.n))
         return seen
 
-    def _seen(self, order: Order, undisturbed: bool) -> Tally:
+    def cost_s(self, order: Order, isolation: Isolation) -> float:
+        """What one run of the order takes, roughly."""
+        start = NEW_INTERPRETER_S if isolation is Isolation.SPAWN else FORK_S
+        return start + sum(self.history.mean_s(test) for test in order)
+
+    def _quiet_runs_missing(self, order: Order) -> int:
+        beside = self.history.tally_after(order[:-1], order[-1], disturbed=True)
+        quiet = self._seen(order, True)
+        if not beside.failed or quiet.failed:
+            return 0
+        # Nearly always the first undisturbed run fails too, and no more are needed.
+        enough = quiet_runs_for(beside, self.cost_s(order, self.isolation)) if quiet.n else 1
+        missing = max(0, enough - quiet.n)
+        return 0 if missing and self._is_mute(order, enough, True) else missing
+
+    def _seen(self, order: Order, undisturbed: bool = False) -> Tally:
         return self.history.tally_after(order[:-1], order[-1], disturbed=False if undisturbed else None)
 
-    def _is_mute(self, order: Order, times: int) -> bool:
+    def _is_mute(self, order: Order, times: int, undisturbed: bool = False) -> bool:
         # A test that skips itself, or never runs because an earlier one ends the process, never answers.
-        made = max(len(self.history.after(order[:-1], order[-1])), self.history.runs_of(order))
-        return made >= times + PATIENCE and self._seen(order, False).n < made
+        disturbed = False if undisturbed else None
+        sightings = self.history.after(order[:-1], order[-1])
+        ran = sum(disturbed in (None, s.record.disturbed) for s in sightings)
+        made = max(ran, self.history.runs_of(order, disturbed=disturbed))
+        return made >= times + PATIENCE and self._seen(order, undisturbed).n < made
 
     def _plan(self, order: Order, why: str, undisturbed: bool) -> RunPlan:
         setting = Setting.ALONE if len(order) == 1 else Setting.PROBE
         return RunPlan(order=order, why=why, setting=setting, isolation=self.isolation, undisturbed=undisturbed)
+
+
+def is_luck(more: Tally, fewer: Tally) -> bool:
+    """Whether so many failures may well have fallen on `more` by luck alone."""
+    return chance_of_such_a_gap(more.failed, more.n, fewer.failed, fewer.n) > LUCK
+
+
+def passes_that_rule_out_luck(failing: Tally, most: int, luck: float = 1.0) -> int:
+    """Passes under another condition after which so many failures under this one are no luck; `most` at most.
+
+    `luck` is what other evidence leaves of it.
+    """
+    for passes in range(1, most):
+        runs = failing.n + passes
+        luck *= (runs - failing.failed) / runs
+        if luck <= LUCK * (1 + 1e-9):  # what is rounded must not cost one more run
+            return passes
+    return most
+
+
+def quiet_runs_for(beside: Tally, cost_s: float, luck: float = 1.0) -> int:
+    """Undisturbed passes after which failures beside other runs are a matter of load, within reason."""
+    affordable = max(DEAREST_QUIET_RUNS, int(SECONDS_FOR_QUIET_RUNS / cost_s))
+    return min(affordable, max(LEAST_QUIET_RUNS, passes_that_rule_out_luck(beside, MOST_QUIET_RUNS, luck)))

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from math import ceil, log
-
-from flakehound.core.history import History, Sighting, Tally
+from flakehound.core.history import History, Sighting, Tally, tally_of
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.core.rates import failure_rate
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay
-from flakehound.hunt.asking import PATIENCE, Asker, Need
+from flakehound.hunt.asking import PATIENCE, Asker, Need, is_luck
 from flakehound.hunt.findings import Finding
+from flakehound.hunt.load import LoadInquiry, seen_like
+from flakehound.hunt.neighbourhood import Neighbourhood
 
-SECONDS_FOR_ONE_PROOF = 5.0  # undisturbed runs spent on one test that so far failed only beside others
-MOST_PROOF_RUNS = 60
-EXACT_REPLAYS = 2  # of the failing order and seed, before other seeds are tried
 SAME_SEED_RUNS = 3
+MOST_SAME_SEED_RUNS = 40
 FORKS_TO_COMPARE = 10  # unanimous forks, against SAME_SEED_RUNS unanimous new interpreters
 
 
 class NodInquiry:
     """One test that was seen both passing and failing without a change of order."""
 
-    def __init__(self, ask: Asker, history: History, finding: Finding) -> None:
+    def __init__(self, ask: Asker, history: History, hood: Neighbourhood, finding: Finding) -> None:
         self._ask = ask
         self._history = history
+        self._hood = hood
         self._finding = finding
         self._test = finding.test
 
@@ -34,7 +32,8 @@ class NodInquiry:
         if self._isolation_decides() or self._only_ages(failures):
             return
         if not any(self._is_proof(sighting) for sighting in failures):
-            self._seek_undisturbed_failure(failures)
+            if not LoadInquiry(self._ask, self._history, self._finding).pursue():
+                self._finding.evidence.insert(0, f"{self._counts()}: too few to tell the order from chance")
             return
         self._finding.kind = Kind.NOD
         self._finding.evidence.insert(0, self._counts())
@@ -42,46 +41,65 @@ class NodInquiry:
         self._what_decides(failures)
 
     def _is_proof(self, sighting: Sighting) -> bool:
-        """A failure with nothing beside it, where the test passes at other times."""
-        record, place = sighting.record, sighting.place
-        if record.disturbed:
-            return False
-        clean = record.setting is Setting.ORIGINAL or place == 0
-        return clean or self._history.tally_after(record.order[:place], self._test).is_mixed
+        """A failure with nothing beside it, after tests after which it passes at other times."""
+        return not sighting.record.disturbed and self._passed_there(sighting)
+
+    def _passed_there(self, sighting: Sighting) -> bool:
+        prefix = sighting.record.order[: sighting.place]
+        in_original = self._history.tally(self._test, Setting.ORIGINAL, after=prefix)
+        return (in_original + self._history.tally_after(prefix, self._test)).passed > 0
 
     def _isolation_decides(self) -> bool:
         """Whether forks and new interpreters with the same hash seed disagree without exception.
 
         Then a fork is no faithful copy for this test, and only new interpreters tell the truth about it.
         """
-        clean = (Setting.ORIGINAL, Setting.ALONE)
-        forked = self._history.tally(self._test, *clean, isolation=Isolation.FORK)
+        original = self._hood.original_order
+        orders = [(self._test,), original] if self._test in original else [(self._test,)]
+        return any(self._forks_disagree(order) for order in dict.fromkeys(orders))
+
+    def _forks_disagree(self, order: Order) -> bool:
+        """The same for the original order, or for all clean runs where `order` is the test alone."""
+        alone = order == (self._test,)
+        settings = (Setting.ORIGINAL, Setting.ALONE) if alone else (Setting.ORIGINAL,)
+        after = None if alone else self._hood.earlier(self._test)
         hash_seed = self._history.forked_hash_seed
-        if hash_seed is None or not forked.n or forked.is_mixed:
+        forked = self._history.tally(self._test, *settings, isolation=Isolation.FORK, after=after)
+        fresh = self._history.tally(
+            self._test, *settings, isolation=Isolation.SPAWN, hash_seed=hash_seed, after=after
+        )
+        unanimous = forked.n and fresh.n and not forked.is_mixed and not fresh.is_mixed
+        if hash_seed is None or not unanimous or bool(fresh.failed) == bool(forked.failed):
             return False
-        fresh = self._history.tally(self._test, *clean, isolation=Isolation.SPAWN, hash_seed=hash_seed)
-        if not fresh.n or fresh.is_mixed or bool(fresh.failed) == bool(forked.failed):
-            return False
-        if forked.n < FORKS_TO_COMPARE:
-            why = f"does {self._test} always behave like this in a fork?"
-            self._ask.last_of((self._test,), times=FORKS_TO_COMPARE, why=why)
-        if fresh.n < SAME_SEED_RUNS and self._runs_with_hash_seed(hash_seed) < SAME_SEED_RUNS + PATIENCE:
-            why = f"does {self._test} behave in a fork as in a new interpreter?"
-            plan = RunPlan(
-                order=(self._test,),
-                why=why,
-                setting=Setting.ALONE,
-                isolation=Isolation.SPAWN,
-                hash_seed=hash_seed,
-            )
-            raise Need([plan] * (SAME_SEED_RUNS - fresh.n))
-        self._finding.kind = Kind.FAILING if fresh.failed else Kind.UNRESOLVED
+        why = f"does {self._test} behave in a fork as in a new interpreter?"
+        self._see(order, Isolation.FORK, None, missing=FORKS_TO_COMPARE - forked.n, why=why)
+        self._see(order, Isolation.SPAWN, hash_seed, missing=SAME_SEED_RUNS - fresh.n, why=why)
+        failing = alone and fresh.failed >= SAME_SEED_RUNS
+        self._finding.kind = Kind.FAILING if failing else Kind.UNRESOLVED
+        where = "" if alone else " of the original order"
         self._finding.evidence.insert(
             0,
-            f"failed {fresh.failed} of {fresh.n} runs in new interpreters and {forked.failed} of {forked.n} in "
-            "forks: not judged, run `flakehound hunt --isolation spawn` on it",
+            f"failed {fresh.failed} of {fresh.n} runs{where} in new interpreters and {forked.failed} of "
+            f"{forked.n} in forks: forks do not tell about it, run `flakehound hunt --isolation spawn` on it",
         )
         return True
+
+    def _see(self, order: Order, isolation: Isolation, hash_seed: int | None, *, missing: int, why: str) -> None:
+        """Want the missing runs of an order, unless as many were made and told nothing."""
+        if missing <= 0:
+            return
+        like = [r for r in self._history.records if r.order == order and r.isolation is isolation]
+        made = sum(hash_seed in (None, record.hash_seed) for record in like)
+        most = FORKS_TO_COMPARE if isolation is Isolation.FORK else SAME_SEED_RUNS
+        if made < most + PATIENCE:
+            plan = RunPlan(
+                order=order,
+                why=why,
+                setting=Setting.ALONE if len(order) == 1 else Setting.ORIGINAL,
+                isolation=isolation,
+                hash_seed=hash_seed,
+            )
+            raise Need([plan] * missing)
 
     def _only_ages(self, failures: list[Sighting]) -> bool:
         """Whether the failures come from forking an old session: values computed at import, such as the time.
@@ -111,78 +129,46 @@ class NodInquiry:
         if seen.is_mixed:
             return f"failed {seen.failed} of {seen.n} runs in the same order or alone"
         contexts = {s.record.order[: s.place] for s in self._history.failures_of(self._test)}
-        most = max((self._history.tally_after(before, self._test) for before in contexts), key=lambda t: t.n)
+        most = max(
+            (self._history.tally_after(before, self._test) for before in contexts),
+            key=lambda t: (t.is_mixed, t.n),
+        )
         return (
-            f"failed {most.failed} of {most.n} runs after the same tests, {seen.failed} of {seen.n} without them"
+            f"failed {most.failed} of {most.n} runs after the same tests, "
+            f"{seen.failed} of {seen.n} in the original order and alone"
         )
-
-    def _seek_undisturbed_failure(self, failures: list[Sighting]) -> None:
-        """Replay the failure with nothing beside it: first exactly, then with other seeds."""
-        finding = self._finding
-        sighting = min(failures, key=lambda s: (s.place, s.record.isolation is Isolation.SPAWN))
-        tries = self._undisturbed_tries()
-        seen = self._history.tally(self._test, disturbed=False)
-        if self._exact_replays(sighting) < EXACT_REPLAYS:
-            raise Need(self._replays(sighting, exactly=True))
-        made = sum(not s.record.disturbed for s in self._history.after((), self._test))
-        if seen.n < tries and made < tries + PATIENCE:
-            raise Need(self._replays(sighting, exactly=False))
-        finding.kind = Kind.UNRESOLVED
-        finding.under_load = True
-        overall = self._history.tally(self._test, disturbed=True)
-        finding.evidence.insert(
-            0,
-            f"fails under load: {overall.failed} of {overall.n} runs beside others, 0 of {seen.n} undisturbed",
-        )
-
-    def _exact_replays(self, sighting: Sighting) -> int:
-        same = self._history.after(sighting.record.order[: sighting.place], self._test)
-        return sum(not s.record.disturbed and s.record.seed == sighting.record.seed for s in same)
-
-    def _undisturbed_tries(self) -> int:
-        """Enough runs that a failure as frequent as before would show, within reason."""
-        seen = self._history.tally(self._test, disturbed=True)
-        share = max(0.02, failure_rate(seen.failed, seen.n).low)
-        enough = ceil(log(0.02) / log(1 - min(0.9, share)))
-        affordable = SECONDS_FOR_ONE_PROOF / max(0.01, self._history.mean_s(self._test))
-        return int(max(6, min(enough, affordable, MOST_PROOF_RUNS)))
-
-    def _replays(self, sighting: Sighting, *, exactly: bool) -> list[RunPlan]:
-        record = sighting.record
-        return [
-            RunPlan(
-                order=record.order[: sighting.place + 1] if exactly else (self._test,),
-                why=f"does {self._test} fail with nothing beside it?",
-                setting=Setting.PROBE if exactly else Setting.ALONE,
-                isolation=record.isolation,
-                seed=record.seed if exactly else None,
-                hash_seed=record.hash_seed,
-                undisturbed=True,
-            )
-        ]
 
     def _what_decides(self, failures: list[Sighting]) -> None:
         """Whether the random seed or the hash seed alone decides; both are worth a replay that always fails."""
         if self._hash_seed_decides():
             return
         seeded = [s for s in failures if s.record.seed is not None and s.record.isolation is Isolation.FORK]
-        if seeded:
-            self._seed_decides(min(seeded, key=lambda s: s.place))
+        shortest = min(seeded, key=lambda s: s.place, default=None)
+        # Where it never passes, the tests before it may decide as well as the seed.
+        if shortest is not None and not self._passed_there(shortest):
+            shortest = next((s for s in seeded if self._passed_there(s)), None)
+        if shortest is not None:
+            self._seed_decides(shortest)
 
     def _seed_decides(self, sighting: Sighting) -> None:
-        record = sighting.record
-        order = record.order[: sighting.place + 1]
-        same = _outcomes_under(self._history.after(order[:-1], self._test), "seed", record.seed)
-        overall = clean_tally(self._history, self._test)
-        if same.failed < same.n or overall.failed > 0.8 * overall.n:
+        """Compare the failing seed with all others after the same tests: there the order cannot be to blame."""
+        record, order = sighting.record, sighting.record.order[: sighting.place + 1]
+        made = [s for s in self._history.after(order[:-1], self._test) if s.record.seed == record.seed]
+        same, seen = tally_of(made), seen_like(self._history, sighting)
+        others = Tally(n=seen.n - same.n, failed=seen.failed - same.failed)
+        enough = _same_seed_runs_for(others) if same.failed == same.n else None
+        if enough is None:
             return
-        enough = _runs_that_rule_out_luck(overall)
-        made = sum(s.record.seed == record.seed for s in self._history.after(order[:-1], self._test))
-        if same.n < enough and made < enough + PATIENCE:
+        if same.n < enough and len(made) < enough + PATIENCE:
             why = f"does the seed decide about {self._test}?"
             plan = RunPlan(order=order, why=why, setting=Setting.PROBE, seed=record.seed)
             raise Need([plan] * (enough - same.n))
-        words = f"failed {same.failed} of {same.n} with random seed {record.seed}, passes with others"
+        if same.n < enough:
+            return
+        words = (
+            f"failed {same.failed} of {same.n} with random seed {record.seed}, "
+            f"{others.failed} of {others.n} with others"
+        )
         self._finding.causes.append(LikelyCause(cause=Cause.RANDOMNESS, evidence=words))
         self._finding.replay = Replay(
             order=order, seed=record.seed, hash_seed=record.hash_seed, failed=same.failed, runs=same.n
@@ -194,9 +180,13 @@ class NodInquiry:
         passing = [h for h, seen in by_hash.items() if not seen.failed]
         if not failing or not passing or len(failing) + len(passing) < len(by_hash):
             return False
+        why = f"does the hash seed decide about {self._test}?"
         for chosen in (failing[0], passing[0]):
-            self._see_hash_seed(chosen, by_hash[chosen])
+            missing = SAME_SEED_RUNS - by_hash[chosen].n
+            self._see((self._test,), Isolation.SPAWN, chosen, missing=missing, why=why)
         fails = by_hash[failing[0]]
+        if min(fails.n, by_hash[passing[0]].n) < SAME_SEED_RUNS:
+            return False
         words = (
             f"failed {fails.failed} of {fails.n} with PYTHONHASHSEED={failing[0]}, "
             f"passed {by_hash[passing[0]].n} of {by_hash[passing[0]].n} with {passing[0]}"
@@ -211,41 +201,19 @@ class NodInquiry:
         )
         return True
 
-    def _runs_with_hash_seed(self, hash_seed: int) -> int:
-        alone = self._history.after((), self._test)
-        return sum(s.record.hash_seed == hash_seed and s.record.isolation is Isolation.SPAWN for s in alone)
-
-    def _see_hash_seed(self, hash_seed: int, seen: Tally) -> None:
-        if seen.n >= SAME_SEED_RUNS or self._runs_with_hash_seed(hash_seed) >= SAME_SEED_RUNS + PATIENCE:
-            return
-        plan = RunPlan(
-            order=(self._test,),
-            why=f"does the hash seed decide about {self._test}?",
-            setting=Setting.ALONE,
-            isolation=Isolation.SPAWN,
-            hash_seed=hash_seed,
-        )
-        raise Need([plan] * (SAME_SEED_RUNS - seen.n))
-
 
 def clean_tally(history: History, test: NodeId) -> Tally:
     """Runs in the original order and alone."""
     return history.tally(test, Setting.ORIGINAL, Setting.ALONE)
 
 
-def _runs_that_rule_out_luck(overall: Tally) -> int:
-    """Failures in a row under one seed that a test which fails by itself would hardly show."""
-    share = min(0.8, max(0.05, overall.failed / overall.n))
-    return max(SAME_SEED_RUNS, 1 + ceil(log(0.005) / log(share)))
+def _same_seed_runs_for(others: Tally) -> int | None:
+    """Failures in a row under one seed that a test which fails by itself would hardly show; None: too many.
 
-
-def _outcomes_under(sightings: list[Sighting], condition: str, value: int | None) -> Tally:
-    told = [
-        s.outcome.is_failure
-        for s in sightings
-        if getattr(s.record, condition) == value and (s.outcome.is_failure or s.outcome.is_pass)
-    ]
-    return Tally(n=len(told), failed=sum(told))
+    The first is not counted: it is why this seed was chosen.
+    """
+    enough = range(SAME_SEED_RUNS, MOST_SAME_SEED_RUNS)
+    return next((n for n in enough if not is_luck(Tally(n=n - 1, failed=n - 1), others)), None)
 
 
 def best_replay(history: History, test: NodeId) -> Replay | None:

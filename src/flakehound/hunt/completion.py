@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
-from flakehound.core.verdicts import Kind, Replay
+from flakehound.core.verdicts import Kind
 from flakehound.hunt.asking import Asker, Need
 from flakehound.hunt.findings import Finding
+from flakehound.hunt.pairs import Case, Pairs
 
 CONFIRMATIONS = 3
 
@@ -24,16 +25,13 @@ class Completion:
         self._isolation = isolation
         self._ask = Asker(history=history, isolation=isolation)
 
-    def sweep(self) -> Iterator[RunPlan]:
-        """Every other test once, then every open case in a copy of that process; then possible cleaners."""
-        for suspect in self._order:
-            branches = [
-                (case.test,)
-                for case in self._cases
-                if case.test != suspect and not self._history.after((suspect,), case.test)
-            ]
-            if branches:
-                yield self._plan((suspect,), branches, "which other tests have the same effect?")
+    def pairs(self) -> Pairs:
+        """Every other test with every case."""
+        cases = [Case(test=case.test, fails=case.kind is Kind.VICTIM) for case in self._cases]
+        return Pairs(self._history, cases, self._order, self._isolation)
+
+    def cleaners(self) -> Iterator[RunPlan]:
+        """Every other test between each polluter and its victim."""
         for case in self._cases:
             if case.kind is Kind.VICTIM and not case.joint:
                 yield from self._cleaner_plans(case)
@@ -60,32 +58,35 @@ class Completion:
             have, more = self._confirmed(case, ((p,) for p in self._order if case.joint or p not in case.culprits))
             extra = [order[0] for order in have]
             if case.joint and extra:
-                self._prefer_single(case, extra[0])
-                extra = extra[1:]
+                more += self._prefer_single(case, extra[0])
+            if case.joint:
+                extra = []
             if case.kind is Kind.VICTIM:
-                case.polluters += extra
+                case.polluters += [test for test in extra if test not in case.polluters]
                 cleaning, more_cleaning = self._confirmed_cleaners(case)
                 case.cleaners = cleaning
                 more += more_cleaning
             else:
-                case.state_setters += extra
+                case.state_setters += [test for test in extra if test not in case.state_setters]
             wanted += more
         return wanted
 
-    def _prefer_single(self, case: Finding, culprit: NodeId) -> None:
-        """One test that suffices says more than several that are needed together."""
+    def _prefer_single(self, case: Finding, culprit: NodeId) -> list[RunPlan]:
+        """One test that suffices says more than several that are needed together; or the runs that prove it."""
+        order, alone = (culprit, case.test), self._history.tally_after((), case.test)
         seen = self._history.tally_after((culprit,), case.test)
-        if case.kind is Kind.VICTIM:
-            case.polluters = [culprit]
-            words = f"failed {seen.failed} of {seen.n} after {culprit}"
-            case.replay = Replay(order=(culprit, case.test), failed=seen.failed, runs=seen.n)
-        else:
-            case.state_setters = [culprit]
-            words = f"passed {seen.passed} of {seen.n} after {culprit}"
-        case.joint = False
-        case.minimal_order = (culprit, case.test)
-        alone = self._history.tally_after((), case.test)
-        case.evidence.insert(0, f"{words}, failed {alone.failed} of {alone.n} alone")
+        if case.kind is Kind.BRITTLE:
+            case.credit((culprit,), seen, alone)
+            return []
+        try:
+            self._ask.failing_last_of(
+                order, times=CONFIRMATIONS, why=f"confirms what {culprit} does to {case.test}"
+            )
+        except Need as need:
+            return need.plans
+        if self._ask.failed_undisturbed(order):
+            case.blame((culprit,), seen, alone)
+        return []
 
     def _confirmed(self, case: Finding, prefixes: Iterable[Order]) -> tuple[list[Order], list[RunPlan]]:
         return self._agreeing(case.test, prefixes, fails=case.kind is Kind.VICTIM, own=case.test)

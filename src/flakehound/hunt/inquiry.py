@@ -7,18 +7,19 @@ then the decisive earlier tests are found and confirmed in new processes. Pure: 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, comb, log
+from math import ceil, log
 
 from flakehound.core.history import History, Sighting, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order
-from flakehound.core.rates import chance_of_such_a_gap, failure_rate
-from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay
-from flakehound.hunt.asking import Asker, Need
+from flakehound.core.rates import failure_rate
+from flakehound.core.verdicts import Kind, Replay
+from flakehound.hunt.asking import Asker, Need, is_luck, passes_that_rule_out_luck
 from flakehound.hunt.coincidence import NodInquiry, best_replay
-from flakehound.hunt.findings import Finding
+from flakehound.hunt.findings import Finding, names, of
+from flakehound.hunt.ladder import Ladder
 from flakehound.hunt.neighbourhood import Neighbourhood
-from flakehound.hunt.shrink import guesses_for, shrink
+from flakehound.hunt.shrink import Decides, guesses_for, shrink
 
 CLEAN_RUNS = 3  # in the original order and alone, before anything is concluded
 CONFIRMATIONS = 3  # the least number of separate processes that must agree before a result is printed
@@ -26,7 +27,10 @@ CHEAP_CONFIRMATIONS = 5  # where one run costs next to nothing
 CHEAP_RUN_S = 0.5
 MORE_RUNS = 10  # when a test fails only sometimes after the same tests
 MOST_TRIALS = 30  # runs per question about such a test
-LUCK = 0.01  # a gap between two failure rates that is likelier than this by luck alone proves nothing
+WORTH_A_WALK = 8  # earlier tests from which on one walk with rungs is quicker than halving
+SHORT = 3  # tests in a guess that is tried before such a walk
+MOST_CLEAN_RUNS = 40  # alone, to tell such a test from one that fails by itself
+SECONDS_PER_QUESTION = 2.0  # about a test that is proven NOD already, and may be more than that
 
 
 class Inquiry:
@@ -65,7 +69,7 @@ class Inquiry:
     def _classify(self) -> None:
         alone, original = self._clean_tallies()
         if alone.is_mixed or original.is_mixed:
-            NodInquiry(self._ask, self._history, self.finding).pursue()
+            self._passes_and_fails()
             return
         if not _always_failed(alone, original):
             self._gather_clean_runs(alone, original)
@@ -73,14 +77,17 @@ class Inquiry:
         if original.failed and alone.failed:
             self._always_fails()
         elif alone.failed:
-            self._brittle([self._prefix_in_original(), *self._groups_of_others()])
+            self._brittle([self._hood.earlier(self._test), *self._groups_of_others()])
         elif original.failed:
             self._victim_in_original()
         else:
             self._fails_elsewhere()
 
     def _clean_tallies(self) -> tuple[Tally, Tally]:
-        return self._history.tally_after((), self._test), self._hood.original_tally(self._test)
+        return self._alone(), self._hood.original_tally(self._test)
+
+    def _alone(self) -> Tally:
+        return self._history.tally_after((), self._test)
 
     def _gather_clean_runs(self, alone: Tally, original: Tally) -> None:
         order = self._hood.original_order
@@ -89,28 +96,60 @@ class Inquiry:
             self._ask.original(order, original.n, times=CLEAN_RUNS, why=why)
         self._ask.last_of((self._test,), times=CLEAN_RUNS, why=f"does {self._test} pass alone?")
 
-    def _prefix_in_original(self) -> Order:
-        order = self._hood.original_order
-        return order[: order.index(self._test)] if self._test in order else ()
+    def _passes_and_fails(self) -> None:
+        """In one and the same order: NOD, unless the tests before it prove to matter."""
+        self._coincidence()
+        if self.finding.kind is Kind.NOD and not self.finding.causes:
+            self._fails_sometimes_in_original()
+
+    def _coincidence(self) -> None:
+        NodInquiry(self._ask, self._history, self._hood, self.finding).pursue()
+
+    def _fails_sometimes_in_original(self) -> None:
+        """A victim that fails only now and then looks like NOD in the original order, but never fails alone."""
+        prefix = self._hood.earlier(self._test)
+        seen = self._hood.usual_original_tally(self._test, self._ask.isolation)
+        enough = passes_that_rule_out_luck(seen, MOST_CLEAN_RUNS)
+        trials = _trials_for(seen)
+        dear = trials * self._ask.cost_s(prefix, self._ask.isolation) > SECONDS_PER_QUESTION
+        if self._alone().failed or not seen.is_mixed or enough == MOST_CLEAN_RUNS or dear:
+            return
+        if self._ask.last_of((self._test,), times=enough, why=f"does {self._test} fail alone?").failed:
+            return
+        why = f"how often does {self._test} fail after the tests before it?"
+        if self._ask.last_of((*prefix, self._test), times=trials, why=why).failed:
+            minimal = self._decisive(prefix, trials)
+            after, clean = self._runs_that_prove(minimal)
+            if self._is_proven(minimal):
+                self.finding.blame(minimal, after, clean)
 
     def _always_fails(self) -> None:
         passed = self._history.first_pass_of(self._test)
-        if passed is None:
-            self.finding.kind = Kind.FAILING
-            return
-        self._brittle([passed.record.order[: passed.place], *self._groups_of_others()])
+        if passed is not None:
+            self._brittle([passed.record.order[: passed.place], *self._groups_of_others()])
+        else:
+            self._never_passed()
+
+    def _never_passed(self) -> None:
+        if all(s.record.disturbed for s in self._history.failures_of(self._test)):
+            why = f"does {self._test} fail with nothing beside it?"
+            self._ask.last_of((self._test,), why=why, undisturbed=True)
+        self.finding.kind = Kind.FAILING
 
     def _groups_of_others(self) -> list[Order]:
         """Where a state-setter may be that comes later in the original order, before a shared teardown."""
         others = tuple(t for t in self._hood.original_order if t != self._test)
         same_class, same_file = self._hood.near(self._test, others)
-        return [same_class, same_file, others, *((other,) for other in same_file)]
+        seen = [short for short in self._known_to_decide(_passes) if short]
+        return [same_class, same_file, others, *((other,) for other in same_file), *seen]
 
     def _victim_in_original(self) -> None:
-        prefix = self._prefix_in_original()
+        prefix = self._hood.earlier(self._test)
         why = f"does {self._test} fail after the tests before it?"
         if self._ask.last_of((*prefix, self._test), why=why).failed:
-            self._victim(prefix, "in the original order")
+            self._victim(prefix)
+        else:
+            self._fails_elsewhere()  # before tests were left out that end their process
 
     def _fails_elsewhere(self) -> None:
         sighting = self._shortest_failure()
@@ -119,7 +158,7 @@ class Inquiry:
             return
         prefix = sighting.record.order[: sighting.place]
         if self._fails_again(prefix):
-            self._victim(prefix, f"after {_count(prefix)} in another order")
+            self._victim(prefix)
         else:
             self._sometimes(prefix)
 
@@ -148,27 +187,63 @@ class Inquiry:
         after = self._ask.last_of(order, times=MORE_RUNS, why=why)
         clean = self._ask.last_of((self._test,), times=MORE_RUNS, why=f"does {self._test} fail alone?")
         if self._gap_is_luck(after, clean):
-            NodInquiry(self._ask, self._history, self.finding).pursue()
+            self._coincidence()
         else:
-            self._victim(prefix, f"after {_count(prefix)}, sometimes", trials=_trials_for(after))
+            self._victim(prefix, trials=_trials_for(after))
 
     def _gap_is_luck(self, after: Tally, clean: Tally) -> bool:
-        clean = clean + self._passes_in_original()
-        return chance_of_such_a_gap(after.failed, after.n, clean.failed, clean.n) > LUCK
+        return is_luck(after, clean + self._passes_in_original())
 
     def _passes_in_original(self) -> Tally:
         """The original order as further clean runs; nothing where the test fails in it."""
         original = self._hood.original_tally(self._test)
         return Tally() if original.failed else original
 
-    def _victim(self, prefix: Order, where: str, trials: int = 1) -> None:
-        finding = self.finding
-        finding.kind = Kind.VICTIM
-        finding.evidence.append(f"passes alone, fails {where}")
+    def _victim(self, prefix: Order, trials: int = 1) -> None:
+        self._note_victim(prefix)
+        minimal = self._decisive(prefix, trials)
+        after, clean = self._runs_that_prove(minimal)
+        if self._is_proven(minimal):
+            self.finding.blame(minimal, after, clean)
+        elif after.failed and not self._ask.failed_undisturbed((*minimal, self._test)):
+            self._note_load(minimal, f"after {names(minimal)}")
+        else:
+            self._not_proven(after, clean)
+
+    def _note_victim(self, prefix: Order) -> None:
+        """What holds should the time be up before the polluter is known."""
+        after, clean = self._history.tally_after(prefix, self._test), self._alone()
+        counts = f"failed {of(after)} after {_group(prefix)}, {of(clean)} alone"
+        if self._is_proven(prefix):
+            self.finding.kind = Kind.VICTIM
+            self.finding.evidence = [f"{counts}; which tests it takes is not known yet"]
+        else:
+            self.finding.evidence = [f"{counts}; not proven yet that the order decides"]
+
+    def _is_proven(self, prefix: Order) -> bool:
+        """Whether it fails after these tests and not alone, without any doubt.
+
+        Not by luck, not for load, and not because something changed for good meanwhile: it passed alone again.
+        """
+        after, clean = self._history.tally_after(prefix, self._test), self._alone()
+        again = self._history.tally_since(self._first_failure(prefix), (), self._test)
+        return (
+            after.failed >= CONFIRMATIONS
+            and clean.n >= CONFIRMATIONS
+            and not clean.failed
+            and again.n > 0
+            and self._ask.failed_undisturbed((*prefix, self._test))
+            and not self._gap_is_luck(after, clean)
+        )
+
+    def _first_failure(self, prefix: Order) -> int:
+        """The number of the first run in which it failed after these tests."""
+        return min((s.run for s in self._history.after(prefix, self._test) if s.outcome.is_failure), default=0)
+
+    def _decisive(self, prefix: Order, trials: int) -> Order:
+        """The few of these tests after which it fails."""
         minimal = self._smallest(prefix, lambda seen: seen.failed > 0, trials)
-        if len(minimal) > 1:
-            minimal = self._without_innocents(minimal, trials)
-        self._confirm_victim(minimal)
+        return self._without_innocents(minimal, trials) if len(minimal) > 1 else minimal
 
     def _without_innocents(self, minimal: Order, trials: int) -> Order:
         """Joint polluters are rare; a test that fails only sometimes after one of them looks just like it."""
@@ -190,8 +265,26 @@ class Inquiry:
         near = [group for group in self._hood.near(self._test, prefix) if 2 * len(group) <= len(prefix)]
         guesses = guesses_for(self._test, prefix, self._known, [*near, self._cheap_part(prefix)])
         guesses.sort(key=self._cost_s)
-        proven = self._known_to_decide(prefix, effect)
-        return shrink(prefix, decides, [*proven, *guesses], width=self._width)
+        proven = self._known_to_decide(effect)
+        if trials > 1 or len(prefix) < WORTH_A_WALK or self._ask.isolation is Isolation.SPAWN:
+            return shrink(prefix, decides, [*proven, *guesses], width=self._width)
+        short = next((g for g in [*proven, *guesses] if len(g) <= SHORT and decides([g])[0]), ())
+        return shrink(short or self._narrowed(prefix, effect, decides), decides, width=self._width)
+
+    def _narrowed(self, prefix: Order, effect: Callable[[Tally], bool], decides: Decides) -> Order:
+        """A part of these tests that still decides, found in one walk through them."""
+        shown_by = "P" if effect is _passes else "F"
+        ladder = Ladder(history=self._history, test=self._test, earlier=prefix, effect=effect, shown_by=shown_by)
+        low, high = ladder.window(why=f"which earlier tests decide about {self._test}?")
+        window = prefix[low:high]
+        if len(window) < len(prefix):
+            singles = [(earlier,) for earlier in window]
+            for single, decisive in zip(singles, decides(singles), strict=True):
+                if decisive:
+                    return single
+            if decides([window])[0]:
+                return window
+        return prefix[:high]
 
     def _cheap_part(self, prefix: Order) -> Order:
         """The earlier tests without the few that take most of the time; nothing where the whole is cheap."""
@@ -202,7 +295,7 @@ class Inquiry:
         # Coarse, so that guesses of one price keep the order that makes them good guesses.
         return round(sum(self._history.mean_s(test) for test in order), 1)
 
-    def _known_to_decide(self, prefix: Order, effect: Callable[[Tally], bool]) -> list[Order]:
+    def _known_to_decide(self, effect: Callable[[Tally], bool]) -> list[Order]:
         """Short lists that had the effect before, best proven first: a search never changes its mind."""
         return [
             short
@@ -213,68 +306,112 @@ class Inquiry:
     def _confirmations(self, order: Order) -> int:
         return CHEAP_CONFIRMATIONS if self._cost_s(order) < CHEAP_RUN_S else CONFIRMATIONS
 
-    def _confirm_victim(self, minimal: Order) -> None:
-        finding, order = self.finding, (*minimal, self._test)
+    def _runs_that_prove(self, minimal: Order) -> tuple[Tally, Tally]:
+        """Runs after the polluters and alone, as many as it takes to tell them apart."""
+        order = (*minimal, self._test)
         times = self._confirmations(order)
-        why = f"confirms that {_names(minimal)} makes {self._test} fail"
-        after = self._ask.last_of(order, times=times, why=why)
-        enough = max(times, self._clean_runs_that_rule_out_luck(after))
-        clean = self._ask.last_of((self._test,), times=enough, why=f"confirms that {self._test} passes alone")
+        after = self._failures_after(minimal, times)
         if after.is_mixed:
-            after = self._ask.last_of(order, times=MORE_RUNS, why=why)
-            clean = self._ask.last_of((self._test,), times=MORE_RUNS, why=f"does {self._test} fail alone?")
-        if not after.failed or clean.failed or self._gap_is_luck(after, clean):
-            self._not_proven(after, clean)
-            return
-        finding.polluters = list(minimal)
-        finding.joint = len(minimal) > 1
-        finding.minimal_order = order
-        finding.pollution_rate = failure_rate(after.failed, after.n) if after.is_mixed else None
-        finding.evidence.insert(0, _blames(minimal, after, clean))
-        finding.causes.append(LikelyCause(cause=Cause.TEST_ORDER, evidence=finding.evidence[0]))
-        finding.replay = Replay(order=order, failed=after.failed, runs=after.n)
+            after = self._failures_after(minimal, MORE_RUNS)
+        if after.is_mixed and after.failed < CONFIRMATIONS and times == CHEAP_CONFIRMATIONS:
+            after = self._failures_after(minimal, MOST_TRIALS)
+        why = f"confirms that {self._test} passes alone"
+        clean = self._ask.last_of((self._test,), times=self._clean_runs_for(after, times), why=why)
+        self._ask.last_of_since(self._first_failure(minimal), (self._test,), why=why)
+        return after, clean
 
-    def _clean_runs_that_rule_out_luck(self, after: Tally) -> int:
-        """Passes alone that, beside so many failures after other tests, leave no room for luck."""
-        others = self._passes_in_original().n
-        needed = next(n for n in range(1, 200) if comb(after.n + n, after.n) >= 1 / LUCK)
-        return max(1, needed - others)
+    def _failures_after(self, minimal: Order, times: int) -> Tally:
+        why = f"confirms that {names(minimal)} makes {self._test} fail"
+        return self._ask.failing_last_of((*minimal, self._test), times=times, why=why)
+
+    def _clean_runs_for(self, after: Tally, times: int) -> int:
+        """Runs alone that, beside so many failures after other tests, leave no room for luck."""
+        if not after.is_mixed:
+            others = self._passes_in_original().n
+            return max(times, passes_that_rule_out_luck(after, 100) - others)
+        cheap = self._cost_s((self._test,)) < CHEAP_RUN_S
+        needed = passes_that_rule_out_luck(after, MOST_CLEAN_RUNS if cheap else MORE_RUNS)
+        return max(MORE_RUNS, needed - self._passes_in_original().n)
+
+    def _note_load(self, prefix: Order, where: str) -> None:
+        """It fails after these tests beside other runs, and never with nothing beside it."""
+        beside, quiet = (
+            self._history.tally_after(prefix, self._test, disturbed=disturbed) for disturbed in (True, False)
+        )
+        only = all(s.record.disturbed for s in self._history.failures_of(self._test))
+        self.finding.note_load(beside, quiet, where, proven=not is_luck(beside, quiet), only=only)
 
     def _not_proven(self, after: Tally, clean: Tally) -> None:
         # The search was led astray by a test that fails by itself now and then.
-        self.finding.evidence.clear()
         self.finding.kind = Kind.UNRESOLVED
+        self.finding.evidence.clear()
         if clean.failed or (after + clean).is_mixed:
-            NodInquiry(self._ask, self._history, self.finding).pursue()
+            self._coincidence()
 
     def _brittle(self, prefixes: Sequence[Order]) -> None:
-        finding = self.finding
         prefix = self._first_that_helps(prefixes)
         if prefix is None:
+            self._note_no_help()
             return
-        finding.kind = Kind.BRITTLE
-        finding.evidence.append("fails alone, passes after other tests")
-        minimal = self._smallest(prefix, lambda seen: seen.n > 0 and seen.failed == 0)
+        self._note_brittle(prefix)
+        minimal = self._smallest(prefix, _passes)
+        after, alone = self._runs_that_prove_brittle(minimal)
+        if self._is_proven_brittle(minimal):
+            self.finding.credit(minimal, after, alone)
+        elif not self._ask.failed_undisturbed((self._test,)):
+            self._note_load((), "alone")
+        else:
+            self._not_proven(alone, after)
+
+    def _note_no_help(self) -> None:
+        if self._history.first_pass_of(self._test) is None:
+            self._never_passed()
+            return
+        alone, original = self._clean_tallies()
+        in_original = f", {of(original)} in the original order" if original.n else ""
+        self.finding.evidence.append(
+            f"failed {of(alone)} alone{in_original}; no order that ends with it was found to make it pass"
+        )
+
+    def _note_brittle(self, prefix: Order) -> None:
+        """What holds should the time be up before the state-setter is known."""
+        after, alone = self._history.tally_after(prefix, self._test), self._alone()
+        counts = f"failed {of(alone)} alone, {of(after)} after {_group(prefix)}"
+        if self._is_proven_brittle(prefix):
+            self.finding.kind = Kind.BRITTLE
+            self.finding.evidence = [f"{counts}; which tests it takes is not known yet"]
+        else:
+            self.finding.evidence = [f"{counts}; not proven yet that the order decides"]
+
+    def _is_proven_brittle(self, prefix: Order) -> bool:
+        """Whether it passes after these tests and fails alone, without any doubt; as in `_is_proven`."""
+        after, alone = self._history.tally_after(prefix, self._test), self._alone()
+        again = self._history.tally_since(self._first_pass(prefix), (), self._test)
+        return (
+            min(after.n, alone.failed) >= CONFIRMATIONS
+            and not after.failed
+            and not alone.passed
+            and again.n > 0
+            and self._ask.failed_undisturbed((self._test,))
+            and not self._gap_is_luck(alone, after)
+        )
+
+    def _first_pass(self, prefix: Order) -> int:
+        """The number of the first run in which it passed after these tests."""
+        return min((s.run for s in self._history.after(prefix, self._test) if s.outcome.is_pass), default=0)
+
+    def _runs_that_prove_brittle(self, minimal: Order) -> tuple[Tally, Tally]:
+        """Runs after the state-setters and alone, as many as it takes to tell them apart."""
         order = (*minimal, self._test)
         times = self._confirmations(order)
-        after = self._ask.last_of(
-            order, times=times, why=f"confirms that {self._test} passes after {_names(minimal)}"
-        )
-        alone = self._ask.last_of((self._test,), times=times, why=f"confirms that {self._test} fails alone")
-        if after.failed or alone.passed:
-            finding.evidence.clear()
-            finding.kind = Kind.UNRESOLVED
-            if after.is_mixed or alone.is_mixed:
-                NodInquiry(self._ask, self._history, finding).pursue()
-            return
-        finding.state_setters = list(minimal)
-        finding.joint = len(minimal) > 1
-        finding.minimal_order = order
-        finding.evidence[:] = [
-            f"failed {_of(alone)} alone, passed {after.passed} of {after.n} after {_names(minimal)}"
-        ]
-        finding.causes.append(LikelyCause(cause=Cause.TEST_ORDER, evidence=finding.evidence[0]))
-        finding.replay = Replay(order=(self._test,), failed=alone.failed, runs=alone.n)
+        why = f"confirms that {self._test} passes after {names(minimal)}"
+        after = self._ask.last_of(order, times=times, why=why)
+        passes = (after + self._passes_in_original()).n
+        enough = max(times, passes_that_rule_out_luck(Tally(n=passes, failed=passes), 100))
+        why = f"confirms that {self._test} fails alone"
+        alone = self._ask.failing_last_of((self._test,), times=enough, why=why)
+        self._ask.last_of_since(self._first_pass(minimal), (self._test,), why=why)
+        return after, alone
 
     def _first_that_helps(self, prefixes: Sequence[Order]) -> Order | None:
         """The first list of earlier tests after which the test passes."""
@@ -288,20 +425,27 @@ class Inquiry:
     def _non_idempotent(self) -> None:
         finding, twice = self.finding, (self._test, self._test)
         why = f"does {self._test} fail when repeated?"
-        again = self._ask.last_of(twice, times=CHEAP_CONFIRMATIONS, why=why)
+        again = self._ask.failing_last_of(twice, times=CHEAP_CONFIRMATIONS, why=why)
         if again.is_mixed:
-            again = self._ask.last_of(twice, times=MORE_RUNS, why=why)
+            again = self._ask.failing_last_of(twice, times=MORE_RUNS, why=why)
         clean = self._ask.last_of((self._test,), times=CHEAP_CONFIRMATIONS, why=why)
-        if clean.failed or not again.failed or self._gap_is_luck(again, clean):
+        repeated = "when run again in the same process"
+        counts = f"passed {clean.passed} of {clean.n} first, failed {of(again)} {repeated}"
+        if again.failed and not self._ask.failed_undisturbed(twice):
+            self._note_load((self._test,), repeated)
+        elif clean.failed or again.failed < CONFIRMATIONS or self._gap_is_luck(again, clean):
+            finding.evidence.append(counts)
             if again.failed:
-                NodInquiry(self._ask, self._history, finding).pursue()
-            return
-        finding.kind = Kind.NON_IDEMPOTENT
-        finding.minimal_order = twice
-        finding.evidence.append(
-            f"passed {clean.n} of {clean.n} first, failed {_of(again)} when run again in the same process"
-        )
-        finding.replay = Replay(order=twice, failed=again.failed, runs=again.n)
+                self._coincidence()
+        else:
+            finding.kind = Kind.NON_IDEMPOTENT
+            finding.minimal_order = twice
+            finding.evidence.append(counts)
+            finding.replay = Replay(order=twice, failed=again.failed, runs=again.n)
+
+
+def _passes(seen: Tally) -> bool:
+    return seen.n > 0 and not seen.failed
 
 
 def _always_failed(alone: Tally, original: Tally) -> bool:
@@ -315,18 +459,5 @@ def _trials_for(after: Tally) -> int:
     return min(MOST_TRIALS, max(3, ceil(log(0.01) / log(1 - share))))
 
 
-def _blames(minimal: Order, after: Tally, clean: Tally) -> str:
-    joint = " run together" if len(minimal) > 1 else ""
-    return f"failed {_of(after)} after {_names(minimal)}{joint}, passed {clean.passed} of {clean.n} alone"
-
-
-def _of(tally: Tally) -> str:
-    return f"{tally.failed} of {tally.n}"
-
-
-def _names(tests: Sequence[NodeId]) -> str:
-    return " and ".join(tests)
-
-
-def _count(tests: Sequence[NodeId]) -> str:
-    return f"{len(tests)} other test{'s' * (len(tests) != 1)}"
+def _group(tests: Sequence[NodeId]) -> str:
+    return names(tests) if len(tests) == 1 else f"the same {len(tests)} tests"

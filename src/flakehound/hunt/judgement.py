@@ -35,13 +35,13 @@ def _verdict(history: History, test: NodeId, finding: Finding | None) -> Verdict
             if counted.n
             else ("never ran to an outcome",),
         )
-    kind = _settled_kind(finding, counted)
+    kind = _settled_kind(finding, history.tally(test))
     return Verdict(
         id=test,
         kind=kind,
         tallies=tallies,
         rate=failure_rate(counted.failed, counted.n),
-        evidence=tuple(finding.evidence) or (_fallback_evidence(kind, counted),),
+        evidence=tuple(finding.evidence) or (_fallback_evidence(kind, history.tally(test), finding),),
         polluters=tuple(finding.polluters),
         state_setters=tuple(finding.state_setters),
         cleaners=tuple(finding.cleaners),
@@ -55,19 +55,19 @@ def _verdict(history: History, test: NodeId, finding: Finding | None) -> Verdict
     )
 
 
-def _settled_kind(finding: Finding, counted: Tally) -> Kind:
+def _settled_kind(finding: Finding, seen: Tally) -> Kind:
     """An unfinished case keeps only what its runs prove by themselves."""
-    if finding.kind is not Kind.UNRESOLVED:
-        return finding.kind
-    if counted.n and counted.failed == counted.n:
+    if finding.kind is Kind.UNRESOLVED and not finding.under_load and seen.n and not seen.passed:
         return Kind.FAILING
-    return Kind.UNRESOLVED
+    return finding.kind
 
 
-def _fallback_evidence(kind: Kind, counted: Tally) -> str:
+def _fallback_evidence(kind: Kind, seen: Tally, finding: Finding) -> str:
     if kind is Kind.FAILING:
-        return f"failed all of {counted.n} runs"
-    return f"failed {counted.failed} of {counted.n} runs; the time did not suffice to say why"
+        return f"failed all of {seen.n} runs"
+    if finding.wanted:
+        return f"failed {seen.failed} of {seen.n} runs; the time did not suffice to say why"
+    return f"failed {seen.failed} of {seen.n} runs; repeating them did not tell why"
 
 
 def _signatures(history: History, test: NodeId) -> Mapping[str, int]:

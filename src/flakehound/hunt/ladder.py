@@ -34,9 +34,11 @@ def rungs_between(history: History, test: NodeId, order: Order, low: int, high: 
     return tuple(sorted(places - {low, high}))
 
 
-def climb(test: NodeId, order: Order, at: tuple[int, ...], why: str) -> RunPlan:
-    """One walk through `order` up to its last rung."""
-    return RunPlan(order=order[: at[-1]], branches=((test,),) * len(at), at=at, why=why, setting=Setting.PROBE)
+def climb(test: NodeId, order: Order, at: tuple[int, ...], why: str, *, until: str) -> RunPlan:
+    """One walk through `order` up to its last rung, or to the first that ends as `until` says."""
+    return RunPlan(
+        order=order[: at[-1]], branches=((test,),) * len(at), at=at, until=until, why=why, setting=Setting.PROBE
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,29 +49,36 @@ class Ladder:
     test: NodeId
     earlier: Order  # all of them together have the effect
     effect: Effect
+    shown_by: str  # the effect is that the test fails ("F") or passes ("P")
 
     def window(self, why: str) -> tuple[int, int]:
         """Places between which a test that matters stands: without the effect at the first, with it at the second.
 
-        The last such place counts, should the effect come and go.
+        The first such place counts, should the effect come and go.
         """
         low, high = self._known_window()
-        if high - low < SHORTEST:
+        if high - low < SHORTEST or self._is_cheaper_one_by_one(low, high):
             return low, high
         at = rungs_between(self.history, self.test, self.earlier, low, high)
         # Walked in vain: the process could not be copied, or the test gave no answer.
         if not self._is_walked(at):
-            raise Need([climb(self.test, self.earlier, at, why)])
+            raise Need([climb(self.test, self.earlier, at, why, until=self.shown_by)])
         return low, high
 
+    def _is_cheaper_one_by_one(self, low: int, high: int) -> bool:
+        """Whether to run the test after each one between costs less than another walk."""
+        cost = self.history.mean_s
+        singles = sum(FORK_S + cost(earlier) + cost(self.test) for earlier in self.earlier[low:high])
+        return singles < FORK_S + sum(cost(earlier) for earlier in self.earlier[:high])
+
     def _known_window(self) -> tuple[int, int]:
-        high = len(self.earlier)
-        for place, seen in reversed(self.history.tallies_along(self.earlier, self.test).items()):
-            if place < high and not self.effect(seen):
-                return place, high
-            high = place
-        return 0, high
+        low = 0
+        for place, seen in self.history.tallies_along(self.earlier, self.test).items():
+            if self.effect(seen):
+                return low, place
+            low = place
+        return low, len(self.earlier)
 
     def _is_walked(self, at: tuple[int, ...]) -> bool:
         walked = self.earlier[: at[-1]]
-        return bool(self.history.runs_of(walked) or self.history.runs_of((*walked, self.test)))
+        return any(self.history.runs_of(order) for order in (walked, (*walked, self.test)))

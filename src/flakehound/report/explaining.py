@@ -29,7 +29,7 @@ def explain_text(hunted: Hunted, verdict: Verdict, failures: Sequence[tuple[str,
     `failures` are examples: the signature, the failure, and in which run it was seen. No newline at the end.
     """
     sections = (
-        [headline(verdict), f"  {MEANINGS[verdict.kind]}"],
+        [headline(verdict), f"  {_meaning(verdict)}"],
         _section("Evidence", verdict.evidence),
         _section("Runs", _counts(verdict)),
         _section("Other tests", _others(verdict)),
@@ -39,6 +39,12 @@ def explain_text(hunted: Hunted, verdict: Verdict, failures: Sequence[tuple[str,
         _section("Make it fail again", _commands(hunted, verdict)),
     )
     return "\n\n".join("\n".join(lines) for lines in sections if lines)
+
+
+def _meaning(verdict: Verdict) -> str:
+    if verdict.kind is Kind.FAILING and tally_of(verdict, *Setting).passed:
+        return "Never seen passing in a new interpreter."
+    return MEANINGS[verdict.kind]
 
 
 def _section(heading: str, lines: Sequence[str] | Iterator[str]) -> list[str]:

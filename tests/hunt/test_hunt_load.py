@@ -1,0 +1,269 @@
+"""Load of our own making: what fails only beside other runs is said to, and nothing else is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from simulator import (
+    Simulator,
+    always,
+    fails_after,
+    fails_by_luck,
+    fails_if,
+    fails_when_repeated,
+    hunt,
+    id_of,
+    passes_only_after,
+    suite_of,
+)
+
+from flakehound.core.history import History, Tally
+from flakehound.core.outcomes import Outcome
+from flakehound.core.plans import Isolation, Setting
+from flakehound.core.records import RunRecord
+from flakehound.core.verdicts import Kind
+from flakehound.hunt.asking import (
+    MOST_QUIET_RUNS,
+    Asker,
+    Need,
+    is_luck,
+    passes_that_rule_out_luck,
+    quiet_runs_for,
+)
+from flakehound.hunt.inquiry import Inquiry
+from flakehound.hunt.neighbourhood import Neighbourhood
+
+NAMES = tuple("abcdefghkj")
+A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
+
+
+def hunted(*, seed=0, jobs=2, **behaviours):
+    planted = {id_of(name): acts for name, acts in behaviours.items()}
+    return hunt(Simulator(suite_of(*NAMES), planted, seed=seed), hunt_seed=seed + 5, jobs=jobs)
+
+
+def undisturbed_orders(found):
+    return [plan.order for plan, _beside in found.simulator.started if plan.undisturbed]
+
+
+def a_run(order, letters, *, beside=False, setting=Setting.PROBE, seconds=0.01):
+    return RunRecord(
+        order=tuple(order),
+        outcomes=tuple(map(Outcome, letters)),
+        durations_s=(seconds,) * len(order),
+        setting=setting,
+        isolation=Isolation.FORK,
+        why="",
+        disturbed=beside,
+    )
+
+
+def inquiry_about(test, *records):
+    """What is found in these runs, made one after another."""
+    timed = [replace(record, started_s=float(number)) for number, record in enumerate(records)]
+    history = History(suite_of("a", "b", "c", "d"), timed)
+    return Inquiry(test, history, Neighbourhood(history), isolation=Isolation.FORK, known=()).pursue()
+
+
+def originals(letters, times, **changes):
+    return [a_run([A, B, C, D], letters, setting=Setting.ORIGINAL, **changes)] * times
+
+
+# Order-dependent only under load
+
+
+@pytest.mark.parametrize("polluter", [A, J])
+def test_a_test_that_fails_after_another_only_beside_other_runs_is_no_victim(polluter):
+    found = hunted(g=fails_if(lambda m: m.disturbed and polluter in m.earlier))
+
+    verdict = found.verdict("g")
+    assert (verdict.kind, verdict.under_load, verdict.polluters) == (Kind.UNRESOLVED, True, ())
+    assert verdict.evidence[0].startswith("fails under load: ")
+    assert found.settled
+
+
+def test_a_test_that_fails_alone_only_beside_other_runs_is_not_brittle():
+    verdict = hunted(g=fails_if(lambda m: m.disturbed and A not in m.earlier)).verdict("g")
+
+    assert (verdict.kind, verdict.under_load, verdict.state_setters) == (Kind.UNRESOLVED, True, ())
+
+
+def test_a_test_that_fails_when_repeated_only_beside_other_runs_is_not_non_idempotent():
+    verdict = hunted(g=fails_if(lambda m: m.disturbed and G in m.earlier)).verdict("g")
+
+    assert (verdict.kind, verdict.under_load) == (Kind.UNRESOLVED, True)
+
+
+def test_a_test_that_always_fails_beside_others_is_tried_once_with_nothing_beside_it():
+    simulator = Simulator(suite_of("a", "b"), {B: fails_if(lambda m: m.disturbed)})
+
+    found = hunt(simulator, jobs=2, with_reference=False)
+
+    assert found.verdict("b").under_load
+    assert not found.verdict("b").kind.is_flaky
+
+
+def test_a_regression_is_failing_beside_others_and_without_them():
+    simulator = Simulator(suite_of(*NAMES), {B: always(Outcome.FAILED)})
+
+    found = hunt(simulator, jobs=2, with_reference=False)
+
+    assert found.verdict("b").kind is Kind.FAILING
+    assert len(undisturbed_orders(found)) <= 1
+
+
+# The price
+
+
+def test_two_jobs_confirm_each_order_dependent_test_with_at_most_one_undisturbed_run():
+    found = hunted(c=fails_after(G), b=passes_only_after(K), e=fails_when_repeated, h=fails_after(A))
+
+    asked = Counter(order[-1] for order in undisturbed_orders(found))
+    assert found.verdict("c").polluters == (G,)
+    assert found.verdict("b").state_setters == (K,)
+    assert found.verdict("e").kind is Kind.NON_IDEMPOTENT
+    assert found.verdict("h").polluters == (A,)
+    assert set(asked.values()) <= {1}
+
+
+def test_one_job_asks_for_no_undisturbed_run():
+    found = hunted(jobs=1, c=fails_after(G), b=passes_only_after(K), e=fails_when_repeated, d=fails_by_luck(0.3))
+
+    assert undisturbed_orders(found) == []
+
+
+def test_the_undisturbed_run_is_one_of_the_confirmations():
+    asker = Asker(history=History(suite_of("a", "b"), [a_run([A, B], "PF", beside=True)]))
+
+    with pytest.raises(Need) as need:
+        asker.failing_last_of((A, B), times=5, why="")
+
+    assert [plan.undisturbed for plan in need.value.plans] == [False, False, False, True]
+
+
+def test_no_undisturbed_run_is_wanted_where_one_has_failed():
+    seen = [a_run([A, B], "PF"), *[a_run([A, B], "PF", beside=True)] * 4]
+    asker = Asker(history=History(suite_of("a", "b"), seen))
+
+    assert asker.failing_last_of((A, B), times=5, why="") == Tally(n=5, failed=5)
+
+
+def test_after_an_undisturbed_pass_more_undisturbed_runs_are_wanted_until_load_is_no_guess():
+    seen = [a_run([A, B], "PP"), *[a_run([A, B], "PF", beside=True)] * 5]
+    asker = Asker(history=History(suite_of("a", "b"), seen))
+
+    with pytest.raises(Need) as need:
+        asker.failing_last_of((A, B), times=5, why="")
+
+    assert [plan.undisturbed for plan in need.value.plans] == [True] * 4
+
+
+def test_an_order_that_skips_its_test_when_undisturbed_is_not_asked_for_ever():
+    seen = [*[a_run([A, B], "PS")] * 3, *[a_run([A, B], "PF", beside=True)] * 5]
+    asker = Asker(history=History(suite_of("a", "b"), seen))
+
+    assert asker.failing_last_of((A, B), times=5, why="") == Tally(n=5, failed=5)
+    assert not asker.failed_undisturbed((A, B))
+
+
+# The same tests before it, as often as it takes
+
+
+def test_a_failure_after_other_tests_is_repeated_undisturbed_after_the_same_tests():
+    seen = [
+        *originals("PPFP", 4, beside=True),
+        *originals("PPPP", 8, beside=True),
+        *[a_run([C], "P", setting=Setting.ALONE)] * 60,
+    ]
+
+    finding = inquiry_about(C, *seen)
+
+    assert {plan.order for plan in finding.wanted} == {(A, B, C)}
+    assert all(plan.undisturbed for plan in finding.wanted)
+
+
+def test_load_is_told_with_the_counts_of_the_runs_after_the_same_tests():
+    seen = [
+        *originals("PPFP", 6, beside=True),
+        *originals("PPPP", 6, beside=True),
+        *[a_run([C], "P", setting=Setting.ALONE)] * 10,
+        *[a_run([A, B, C], "PPP")] * 15,
+    ]
+
+    finding = inquiry_about(C, *seen)
+
+    assert finding.under_load
+    assert finding.evidence == [
+        "fails under load: 6 of 12 runs beside others, 0 of 15 undisturbed, after the same tests"
+    ]
+
+
+def test_a_rare_failure_beside_others_is_not_called_a_matter_of_load():
+    seen = [
+        *originals("PPFP", 1, beside=True),
+        *originals("PPPP", 39, beside=True),
+        *[a_run([C], "P", setting=Setting.ALONE)] * 10,
+        *[a_run([A, B, C], "PPP")] * MOST_QUIET_RUNS,
+    ]
+
+    finding = inquiry_about(C, *seen)
+
+    assert (finding.kind, finding.under_load, finding.wanted) == (Kind.UNRESOLVED, False, [])
+    assert finding.evidence[0].endswith("too few to tell load from chance")
+
+
+def test_a_test_that_failed_undisturbed_elsewhere_did_not_fail_only_under_load():
+    seen = [
+        a_run([D, C], "PF"),
+        *[a_run([C], "F", beside=True, setting=Setting.ALONE)] * 10,
+        *[a_run([C], "P", setting=Setting.ALONE)] * 10,
+        *originals("PPPP", 3),
+    ]
+
+    finding = inquiry_about(C, *seen)
+
+    assert not finding.under_load
+    assert "it also failed undisturbed, after other tests" in finding.evidence
+
+
+def test_a_dear_order_is_not_repeated_before_the_test_was_tried_alone():
+    seen = [
+        *originals("PPFP", 2, beside=True, seconds=1.0),
+        *originals("PPPP", 2, beside=True, seconds=1.0),
+        *[a_run([C], "P", beside=True, setting=Setting.ALONE)] * 3,
+    ]
+
+    finding = inquiry_about(C, *seen)
+
+    assert {plan.order for plan in finding.wanted} == {(C,)}
+    assert all(plan.undisturbed for plan in finding.wanted)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3])
+def test_a_test_that_fails_by_luck_is_no_matter_of_load(rate):
+    told = Counter(hunted(seed=seed, g=fails_by_luck(rate)).verdict("g").kind for seed in range(6))
+
+    assert told == {Kind.NOD: 6}
+
+
+# How many runs are enough
+
+
+@pytest.mark.parametrize(("failed", "runs"), [(1, 1), (3, 3), (5, 5), (4, 10), (10, 30)])
+def test_so_many_passes_rule_out_luck_and_one_less_does_not(failed, runs):
+    seen = Tally(n=runs, failed=failed)
+
+    enough = passes_that_rule_out_luck(seen, 200)
+
+    assert not is_luck(seen, Tally(n=enough))
+    assert is_luck(seen, Tally(n=enough - 1))
+
+
+def test_undisturbed_runs_are_fewer_the_more_often_the_test_fails_and_the_more_they_cost():
+    often, rarely = Tally(n=10, failed=10), Tally(n=10, failed=3)
+
+    assert quiet_runs_for(often, 0.01) < quiet_runs_for(rarely, 0.01) <= MOST_QUIET_RUNS
+    assert quiet_runs_for(rarely, 1.0) < quiet_runs_for(rarely, 0.01)
+    assert quiet_runs_for(rarely, 1000.0) == 2

@@ -1,0 +1,313 @@
+"""Nothing is said that the runs do not prove, however early a hunt is cut off."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from simulator import (
+    Simulator,
+    always,
+    fails_after,
+    fails_after_all,
+    fails_by_luck,
+    fails_if,
+    fails_when_repeated,
+    hunt,
+    id_of,
+    passes_only_after,
+    suite_of,
+)
+
+from flakehound.core.history import History, Tally
+from flakehound.core.outcomes import Outcome
+from flakehound.core.plans import Isolation, Setting
+from flakehound.core.records import RunRecord
+from flakehound.core.verdicts import Cause, Kind, LikelyCause
+from flakehound.hunt.completion import Completion
+from flakehound.hunt.findings import Finding
+from flakehound.hunt.inquiry import Inquiry
+from flakehound.hunt.judgement import judge
+from flakehound.hunt.neighbourhood import Neighbourhood
+
+NAMES = tuple("abcdefghkj")
+A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
+SUITE = suite_of("a", "b", "c", "d")
+
+
+def hunted(*, seed=0, most_plans=3000, jobs=1, **behaviours):
+    planted = {id_of(name): acts for name, acts in behaviours.items()}
+    simulator = Simulator(suite_of(*NAMES), planted, seed=seed)
+    return hunt(simulator, hunt_seed=seed + 5, most_plans=most_plans, jobs=jobs)
+
+
+def a_run(order, letters, **changes):
+    usual = {
+        "order": tuple(order),
+        "outcomes": tuple(map(Outcome, letters)),
+        "durations_s": (0.01,) * len(order),
+        "setting": Setting.ALONE if len(order) == 1 else Setting.PROBE,
+        "isolation": Isolation.FORK,
+        "why": "",
+    }
+    return RunRecord(**(usual | changes))
+
+
+def originals(letters, times):
+    return [a_run(SUITE.order, letters, setting=Setting.ORIGINAL)] * times
+
+
+def history_of(*records):
+    """These runs, made one after another."""
+    return History(SUITE, [replace(record, started_s=float(at)) for at, record in enumerate(records)])
+
+
+def inquiry_about(test, history):
+    return Inquiry(test, history, Neighbourhood(history), isolation=Isolation.FORK, known=()).pursue()
+
+
+# Cut off
+
+
+PLANTED = {
+    "a": (always(Outcome.FAILED), Kind.FAILING),
+    "b": (passes_only_after(K), Kind.BRITTLE),
+    "c": (fails_after(G), Kind.VICTIM),
+    "e": (fails_when_repeated, Kind.NON_IDEMPOTENT),
+    "h": (fails_after(F), Kind.VICTIM),
+    "j": (fails_by_luck(0.4), Kind.NOD),
+}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("most_plans", range(1, 75, 4))
+def test_however_early_a_hunt_is_cut_off_no_test_is_wrongly_called_flaky(most_plans, jobs):
+    found = hunted(most_plans=most_plans, jobs=jobs, **{name: acts for name, (acts, _kind) in PLANTED.items()})
+
+    for name in NAMES:
+        verdict = found.verdict(name)
+        planted = PLANTED.get(name, (None, Kind.STEADY))[1]
+        if verdict.kind.is_flaky:
+            assert verdict.kind is planted
+        if verdict.kind is Kind.FAILING:
+            assert found.history.tally(id_of(name)).passed == 0
+        assert set(verdict.polluters) <= {G, F}
+        assert set(verdict.state_setters) <= {K}
+
+
+@pytest.mark.parametrize("most_plans", range(20, 75, 9))
+def test_the_counts_of_a_cut_off_hunt_are_those_of_its_runs(most_plans):
+    found = hunted(most_plans=most_plans, jobs=2, **{name: acts for name, (acts, _kind) in PLANTED.items()})
+
+    for test, verdict in found.verdicts.items():
+        seen = found.history.tally(test)
+        for failed, runs in re.findall(r"failed (\d+) of (\d+)", " ".join(verdict.evidence)):
+            assert int(failed) <= seen.failed
+            assert int(runs) <= seen.n
+        if verdict.replay is not None and verdict.replay.seed is None:
+            prefix = verdict.replay.order[:-1]
+            told = Tally(n=verdict.replay.runs, failed=verdict.replay.failed)
+            assert told == found.history.tally_after(prefix, test)
+
+
+def test_a_failure_seen_once_in_another_order_is_no_victim_yet():
+    history = history_of(*originals("PPPP", 3), *[a_run([B], "P")] * 3, a_run([D, C, B], "PPF"))
+
+    finding = inquiry_about(B, history)
+
+    assert finding.kind is Kind.UNRESOLVED
+    assert finding.wanted
+
+
+def test_a_test_that_fails_again_and_again_after_the_same_tests_is_a_victim_before_its_polluter_is_known():
+    history = history_of(
+        *originals("PPPP", 3), *[a_run([B], "P")] * 3, *[a_run([A, D, C, B], "PPPF")] * 3, *[a_run([B], "P")] * 2
+    )
+
+    verdict = judge(history, [inquiry_about(B, history)])[1]
+
+    assert (verdict.kind, verdict.polluters) == (Kind.VICTIM, ())
+    assert verdict.evidence == (
+        "failed 3 of 3 after the same 3 tests, 0 of 5 alone; which tests it takes is not known yet",
+    )
+
+
+def test_it_is_not_while_all_its_failures_had_other_runs_beside_them():
+    history = history_of(
+        *originals("PPPP", 3),
+        *[a_run([A, D, C, B], "PPPF", disturbed=True)] * 3,
+        *[a_run([B], "P")] * 5,
+    )
+
+    verdict = judge(history, [inquiry_about(B, history)])[1]
+
+    assert verdict.kind is Kind.UNRESOLVED
+    assert verdict.evidence == (
+        "failed 3 of 3 after the same 3 tests, 0 of 5 alone; not proven yet that the order decides",
+    )
+
+
+def test_a_test_that_passes_again_and_again_after_the_same_tests_is_brittle_before_its_setter_is_known():
+    history = history_of(*[a_run([D], "F")] * 3, *originals("PPPP", 6))
+
+    early = inquiry_about(D, history)
+    history.add(a_run([D], "F", started_s=99.0))
+    late = inquiry_about(D, history)
+
+    assert (early.kind, late.kind) == (Kind.UNRESOLVED, Kind.BRITTLE)
+    assert late.state_setters == []
+    assert late.evidence == [
+        "failed 4 of 4 alone, 0 of 6 after the same 3 tests; which tests it takes is not known yet"
+    ]
+
+
+# Something changed for good meanwhile
+
+
+def test_a_test_that_passed_alone_only_before_its_first_failure_is_no_victim():
+    history = history_of(*originals("PPPP", 30), *[a_run([B], "P")] * 30, *[a_run([C, B], "PF")] * 5)
+
+    finding = inquiry_about(B, history)
+
+    assert finding.kind is Kind.UNRESOLVED
+    assert [plan.order for plan in finding.wanted] == [(B,)]
+
+
+def test_a_test_that_failed_alone_only_before_its_first_pass_is_not_brittle():
+    history = history_of(*[a_run([D], "F")] * 10, *originals("PPPP", 10), *[a_run([C, D], "PP")] * 5)
+
+    finding = inquiry_about(D, history)
+
+    assert finding.kind is Kind.UNRESOLVED
+    assert [plan.order for plan in finding.wanted] == [(D,)]
+
+
+@pytest.mark.parametrize("at_plan", range(5, 60, 6))
+def test_when_the_world_breaks_in_the_middle_of_a_hunt_nobody_is_blamed(at_plan):
+    simulator = Simulator(suite_of(*NAMES), {})
+    simulator.behaviours = {C: fails_if(lambda _m: len(simulator.started) > at_plan)}
+
+    for later in (2, 6, 12, 25):
+        found = hunt(simulator, most_plans=at_plan + later, jobs=1)
+        assert found.verdict("c").polluters == ()
+        simulator.started.clear()
+
+
+# Settled, and still not explained
+
+
+def test_a_settled_case_does_not_say_that_the_time_did_not_suffice():
+    history = history_of(*originals("PPPP", 3))
+
+    unfinished, settled = (
+        judge(history, [Finding(test=A, wanted=wanted)])[0].evidence[0]
+        for wanted in ([a_run([A], "P")], [])  # whatever is wanted
+    )
+
+    assert "time did not suffice" in unfinished
+    assert "time" not in settled
+
+
+def test_every_unresolved_test_of_a_settled_hunt_says_something_else_than_that_the_time_was_short():
+    classes = [f"t.py::{name}::{test}" for name in ("One", "Two") for test in ("a", "b", "c")]
+    last = fails_if(lambda m: m.following is None or m.following.rpartition("::")[0] != "t.py::One", Outcome.ERROR)
+    simulator = Simulator(suite_of(*classes), {id_of(classes[1]): last})
+
+    found = hunt(simulator)
+
+    verdict = found.verdict(classes[1])
+    assert found.settled
+    assert verdict.kind is Kind.UNRESOLVED
+    assert verdict.evidence[0].endswith("no order that ends with it was found to make it pass")
+
+
+def test_a_test_that_passed_in_a_probe_is_not_called_failing():
+    history = history_of(*originals("FPPP", 3), a_run([B, A], "PP"))
+
+    verdict = judge(history, [Finding(test=A)])[0]
+
+    assert verdict.kind is Kind.UNRESOLVED
+    assert verdict.evidence[0].startswith("failed 3 of 4 runs")
+
+
+def test_a_test_that_never_passed_is_failing_even_if_the_original_order_was_never_run():
+    history = history_of(*[a_run([D], "F")] * 3, *[a_run(order, "PPPF") for order in ([A, B, C, D], [B, C, A, D])])
+    for other in (A, B, C):
+        history.add(a_run([other, D], "PF"))
+    inquiry = Inquiry(D, history, Neighbourhood(history), isolation=Isolation.FORK, known=(), eager=True)
+
+    verdict = judge(history, [inquiry.pursue()])[3]
+
+    assert verdict.kind is Kind.FAILING
+    assert verdict.evidence == ("failed all of 8 runs",)
+
+
+# Forks that do not tell the truth
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("isolation", list(Isolation))
+def test_forks_and_new_interpreters_that_disagree_in_the_original_order_only_make_no_test_flaky(isolation, jobs):
+    found = hunted(g=fails_if(lambda m: m.isolation is isolation and A in m.earlier), jobs=jobs)
+
+    assert found.verdict("g").kind is Kind.UNRESOLVED
+    assert "forks do not tell about it" in found.verdict("g").evidence[0]
+    assert found.settled
+
+
+# Randomness
+
+
+def test_a_victim_that_fails_often_is_not_blamed_on_its_random_seed():
+    causes = [
+        likely.cause
+        for rate in (0.5, 0.8)
+        for seed in range(3)
+        for likely in hunted(seed=seed, g=fails_after(A, rate=rate)).verdict("g").causes
+    ]
+
+    assert set(causes) == {Cause.TEST_ORDER}
+
+
+def test_a_random_seed_is_told_beside_the_other_seeds():
+    verdict = hunted(c=fails_if(lambda m: m.seed % 3 == 0)).verdict("c")
+
+    (likely,) = verdict.causes
+    told = re.fullmatch(r"failed (\d+) of \1 with random seed \d+, (\d+) of (\d+) with others", likely.evidence)
+    assert told is not None
+    assert int(told[2]) < int(told[3])
+
+
+# One polluter instead of several
+
+
+def test_a_single_polluter_that_always_suffices_takes_its_rate_from_its_own_runs():
+    history = history_of(*[a_run([B], "P")] * 5, *[a_run([C, B], "PF")] * 3)
+    case = Finding(test=B)
+    case.blame((A, D), Tally(n=10, failed=4), Tally(n=5))
+
+    Completion(history, [case], SUITE.order, Isolation.FORK).confirm()
+
+    words = f"failed 3 of 3 after {C}, passed 5 of 5 alone"
+    assert (case.polluters, case.joint, case.pollution_rate) == ([C], False, None)
+    assert case.evidence == [words]
+    assert case.causes == [LikelyCause(cause=Cause.TEST_ORDER, evidence=words)]
+
+
+def test_a_single_polluter_takes_the_place_of_several_only_with_an_undisturbed_failure():
+    history = history_of(*[a_run([B], "P")] * 5, *[a_run([C, B], "PF", disturbed=True)] * 3)
+    case = Finding(test=B)
+    case.blame((A, D), Tally(n=5, failed=5), Tally(n=5))
+
+    wanted = Completion(history, [case], SUITE.order, Isolation.FORK).confirm()
+
+    assert (case.polluters, case.joint) == ([A, D], True)
+    assert [(plan.order, plan.undisturbed) for plan in wanted] == [((C, B), True)]
+
+
+def test_joint_polluters_are_proven_with_two_jobs_as_well():
+    found = hunted(jobs=2, c=fails_after_all(G, E))
+
+    assert set(found.verdict("c").polluters) == {G, E}
+    assert found.verdict("c").joint
