@@ -153,18 +153,21 @@ def speed(repeats: int) -> list[Row]:
     assert all(found == bench.planted for found in bench.found.values()), bench.found
     pairs = "2,990 pairs ⟨p, v⟩, the same found"
     peer, lean = took["peer"], took["lean"]
+
+    def row(job: str, name: str, other: Series, times: float | None = None) -> Row:
+        return at_least(job, ours=took[name], peer=other, times=times)
+
+    processor = f"{pairs}: exact, one core each, processor time"
     return [
-        at_least(f"{pairs}: chained, two cores, against the published scheme", ours=took["chained"], peer=peer, times=5),
-        at_least(f"{pairs}: exact, one core each", ours=took["one"], peer=peer, times=1),
-        at_least(
-            f"{pairs}: exact, one core each, processor time", ours=bench.cpu("one"), peer=bench.cpu("peer"), times=1
-        ),
-        at_least(f"{pairs}: exact, two cores", ours=took["exact"], peer=peer, times=None),
-        at_least(f"{pairs}: chained, one core each", ours=took["chained one"], peer=peer, times=None),
-        at_least("the same: chained, two cores, against the lean loop", ours=took["chained"], peer=lean, times=None),
-        at_least("the same: exact, two cores, against the lean loop", ours=took["exact"], peer=lean, times=None),
-        at_least("the same: exact, one core, against the lean loop", ours=took["one"], peer=lean, times=None),
-    ]  # fmt: skip
+        row(f"{pairs}: chained, two cores, against the published scheme", "chained", peer, 5),
+        row(f"{pairs}: exact, one core each", "one", peer, 1),
+        at_least(processor, ours=bench.cpu("one"), peer=bench.cpu("peer"), times=1),
+        row(f"{pairs}: exact, two cores", "exact", peer),
+        row(f"{pairs}: chained, one core each", "chained one", peer),
+        row("the same: chained, two cores, against the lean loop", "chained", lean),
+        row("the same: exact, two cores, against the lean loop", "exact", lean),
+        row("the same: exact, one core, against the lean loop", "one", lean),
+    ]
 
 
 def misses() -> list[Row]:

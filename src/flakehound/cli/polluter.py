@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,8 +11,10 @@ from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.options import SuiteWishes, suite_options
 from flakehound.cli.target import isolation_from, jobs_from, seed_from, target_from, test_limit_from
 from flakehound.core.errors import ExitCode
-from flakehound.core.verdicts import Verdict
-from flakehound.engine.launch import Target
+
+if TYPE_CHECKING:
+    from flakehound.core.verdicts import Verdict
+    from flakehound.engine.launch import Target
 
 
 @click.command("polluter", context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -113,12 +114,16 @@ def open_suite(
     hash_seed: int,
     limits: Limits,
     with_reference: bool = True,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> OpenSuite:
-    """Start everything a hunt needs; `isolation` None means: fork where a fork is faithful."""
+    """Start everything a hunt needs; `isolation` None means: fork where a fork is faithful.
+
+    `meanwhile` is done here while pytest collects there.
+    """
     sweep_up_after_the_killed()
     folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
     try:
-        return _open(target, jobs, isolation, hash_seed, limits, with_reference, folder)
+        return _open(target, jobs, isolation, hash_seed, limits, with_reference, folder, meanwhile)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -152,6 +157,7 @@ def _open(
     limits: Limits,
     with_reference: bool,
     folder: Path,
+    meanwhile: Callable[[], None],
 ) -> OpenSuite:
     guard = FileGuard(target.cwd, folder / "files") if with_reference else None
     spawner = Spawner(target, folder / "n")
@@ -165,6 +171,7 @@ def _open(
     try:
         if with_reference or server is None:
             reference.start()
+        meanwhile()
         handshake = server.wait_until_collected() if server is not None else None
         suite_s = start_s = time.monotonic() - began
         if reference.ident is not None:

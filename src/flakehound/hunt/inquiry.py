@@ -274,7 +274,14 @@ class Inquiry:
     def _narrowed(self, prefix: Order, effect: Callable[[Tally], bool], decides: Decides) -> Order:
         """A part of these tests that still decides, found in one walk through them."""
         shown_by = "P" if effect is _passes else "F"
-        ladder = Ladder(history=self._history, test=self._test, earlier=prefix, effect=effect, shown_by=shown_by)
+        ladder = Ladder(
+            history=self._history,
+            test=self._test,
+            earlier=prefix,
+            effect=effect,
+            shown_by=shown_by,
+            width=self._width,
+        )
         low, high = ladder.window(why=f"which earlier tests decide about {self._test}?")
         window = prefix[low:high]
         if len(window) < len(prefix):

@@ -50,6 +50,7 @@ class Ladder:
     earlier: Order  # all of them together have the effect
     effect: Effect
     shown_by: str  # the effect is that the test fails ("F") or passes ("P")
+    width: int = 1  # how many runs go at once
 
     def window(self, why: str) -> tuple[int, int]:
         """Places between which a test that matters stands: without the effect at the first, with it at the second.
@@ -69,7 +70,9 @@ class Ladder:
         """Whether to run the test after each one between costs less than another walk."""
         cost = self.history.mean_s
         singles = sum(FORK_S + cost(earlier) + cost(self.test) for earlier in self.earlier[low:high])
-        return singles < FORK_S + sum(cost(earlier) for earlier in self.earlier[:high])
+        walk = sum(cost(earlier) for earlier in self.earlier[:high])
+        rungs = isqrt(high - low) * (FORK_S + cost(self.test))
+        return singles / self.width < walk + rungs
 
     def _known_window(self) -> tuple[int, int]:
         low = 0
