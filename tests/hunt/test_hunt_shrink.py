@@ -160,3 +160,24 @@ def test_guesses_are_the_neighbour_then_known_polluters_then_what_lies_near():
 
 def test_there_is_nothing_to_guess_without_earlier_tests():
     assert [guess for guess in guesses_for("x", (), ["c"], [()]) if guess] == []
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("decisive", [(3, 200), (0, 255), (100, 101, 102), (7, 90, 250)])
+def test_tests_that_are_needed_together_take_few_questions(decisive, width):
+    earlier = tuple(range(256))
+    oracle = Oracle(needs(*decisive))
+
+    assert shrink(earlier, oracle, width=width) == decisive
+    assert oracle.rounds <= (len(decisive) + 1) * ceil(log2(256)) + 3 * len(decisive)
+
+
+def test_an_effect_that_longer_lists_undo_is_still_found():
+    def unless_cleaned(candidate):
+        recent = candidate[max((place + 1 for place, one in enumerate(candidate) if one == 20), default=0) :]
+        return {5, 40} <= set(candidate) and 40 in recent
+
+    found = shrink(tuple(range(64)), Oracle(unless_cleaned))
+
+    assert unless_cleaned(found)
+    assert set(found) == {5, 40}

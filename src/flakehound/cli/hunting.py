@@ -156,6 +156,7 @@ class _Hunt:
             seed=self._session.base_seed,
             jobs=1 if serial else self._opened.pool.jobs,
             isolation=self._opened.isolation,
+            snapshots=not serial,
             techniques=wishes.techniques,
             runs=wishes.runs,
             shuffles=wishes.shuffles,

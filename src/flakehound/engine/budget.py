@@ -10,7 +10,8 @@ from flakehound.core.errors import UsageError
 
 DEFAULT_LIMIT_S = 600.0
 DEFAULT_SUITE_TIMES = 30.0
-_HEADROOM = 0.93  # concluding and reporting take time too
+_HEADROOM = 0.9  # the suite may be quicker than it was when we measured, and concluding takes time too
+_OWN_S = 0.5  # our own start and end, which a quick suite would feel
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -26,12 +27,12 @@ class Budget:
         """Without a wish of the user: 10 minutes or 30 suite times, whichever is shorter."""
         if self.limit_s is None:
             self.by_default = True
-            self.limit_s = min(DEFAULT_LIMIT_S, DEFAULT_SUITE_TIMES * suite_s) * _HEADROOM
+            self.limit_s = _default_for(suite_s)
 
     def shorten(self, suite_s: float) -> None:
         """A plain run proved quicker than the watched one that the default was taken from."""
         if self.by_default and self.limit_s is not None:
-            self.limit_s = min(self.limit_s, DEFAULT_SUITE_TIMES * suite_s * _HEADROOM)
+            self.limit_s = min(self.limit_s, _default_for(suite_s))
 
     @property
     def spent_s(self) -> float:
@@ -43,6 +44,10 @@ class Budget:
         """Time that remains; never negative."""
         limit = DEFAULT_LIMIT_S if self.limit_s is None else self.limit_s
         return max(0.0, limit - self.spent_s)
+
+
+def _default_for(suite_s: float) -> float:
+    return min(DEFAULT_LIMIT_S, DEFAULT_SUITE_TIMES * suite_s) * _HEADROOM - _OWN_S
 
 
 def seconds(text: str, remedy: str = "flakehound hunt --budget 10m") -> float:

@@ -97,15 +97,25 @@ class Loop:
         if len(self._history.records) != self._known_records:
             self._known_records = len(self._history.records)
             self._waiting = deque(self._without_running(planner.urgent()))
+        plan = self._due()
+        for _attempt in range(_ATTEMPTS if plan is None else 0):
+            sweep = planner.next_sweep()
+            if sweep is not None and self._fits(sweep):
+                return sweep
+            if sweep is None:
+                break
+        if plan is None:
+            # What had to wait for the sweeps need not wait any longer.
+            self._waiting = deque(self._without_running(planner.urgent()))
+            plan = self._due()
+        return plan
+
+    def _due(self) -> RunPlan | None:
         for due in (self._waiting, self._parts):
             while due:
                 plan = due.popleft()
                 if self._fits(plan):
                     return plan
-        for _attempt in range(_ATTEMPTS):
-            sweep = planner.next_sweep()
-            if sweep is None or self._fits(sweep):
-                return sweep
         return None
 
     def _without_running(self, plans: list[RunPlan]) -> list[RunPlan]:

@@ -19,6 +19,9 @@ from flakehound.hunt.pairs import Pairs
 from flakehound.hunt.sweeps import FORK_S, PAIR_SHARE, Sweeps
 
 COMPLETION_SHARE = 0.3  # of the time: kept for all polluters and cleaners of what is proven
+DEAR_SHARE = 0.01  # of the time: one run about a suspect that takes longer has to wait for the first look
+FIRST_LOOK_SHARE = 0.5  # of the time: with less left, no suspect waits any longer
+ALIKE_S = 0.25  # runs whose cost differs by less keep their order
 PROCESS_ENDING = (Outcome.CRASHED, Outcome.TIMED_OUT)
 
 
@@ -72,7 +75,19 @@ class Agenda:
                     plans.append(plan)
         if self._completion_sweep is not None:
             plans += self._doubtful() + self._completion().confirm()
-        return plans
+        return self._in_good_time(plans)
+
+    def _in_good_time(self, plans: list[RunPlan]) -> list[RunPlan]:
+        """Cheap ones first; dear ones not before the first look at the suite, which shows what else there is."""
+        costs = {plan.key: self._cost_s(plan) for plan in plans}
+        first = sorted(plans, key=lambda plan: costs[plan.key] // ALIKE_S)
+        if not self._sweeps.at_first_look or self._time_left_s() < FIRST_LOOK_SHARE * self._time_at_start_s:
+            return first
+        return [plan for plan in first if costs[plan.key] <= DEAR_SHARE * self._time_at_start_s]
+
+    def _cost_s(self, plan: RunPlan) -> float:
+        tests = plan.order + tuple(test for branch in plan.branches for test in branch)
+        return sum(self._history.mean_s(test) for test in tests)
 
     def next_sweep(self) -> RunPlan | None:
         """The next run that looks for trouble; None when everything worth doing is done."""
@@ -129,6 +144,7 @@ class Agenda:
             isolation=self._options.isolation,
             known=self._known_polluters(test),
             width=min(2, self._options.jobs),
+            snapshots=self._options.snapshots,
         )
         finding = inquiry.pursue()
         self._cache[test] = (version, finding)

@@ -46,6 +46,7 @@ class Inquiry:
         known: Sequence[NodeId],
         width: int = 2,
         eager: bool = False,
+        snapshots: bool = True,
     ) -> None:
         self._test = test
         self._history = history
@@ -53,6 +54,7 @@ class Inquiry:
         self._known = known  # polluters found in other cases
         self._width = width  # how many questions may be put at once
         self._eager = eager  # take the test for order-dependent at its first failure; the end is confirmed anyway
+        self._snapshots = snapshots and isolation is Isolation.FORK  # whether a walk can be copied along the way
         self._ask = Asker(history=history, isolation=isolation)
         self.finding = Finding(test=test)
 
@@ -266,7 +268,7 @@ class Inquiry:
         guesses = guesses_for(self._test, prefix, self._known, [*near, self._cheap_part(prefix)])
         guesses.sort(key=self._cost_s)
         proven = self._known_to_decide(effect)
-        if trials > 1 or len(prefix) < WORTH_A_WALK or self._ask.isolation is Isolation.SPAWN:
+        if trials > 1 or len(prefix) < WORTH_A_WALK or not self._snapshots:
             return shrink(prefix, decides, [*proven, *guesses], width=self._width)
         short = next((g for g in [*proven, *guesses] if len(g) <= SHORT and decides([g])[0]), ())
         return shrink(short or self._narrowed(prefix, effect, decides), decides, width=self._width)
@@ -432,10 +434,12 @@ class Inquiry:
     def _non_idempotent(self) -> None:
         finding, twice = self.finding, (self._test, self._test)
         why = f"does {self._test} fail when repeated?"
-        again = self._ask.failing_last_of(twice, times=CHEAP_CONFIRMATIONS, why=why)
+        times = self._confirmations(twice)
+        again = self._ask.failing_last_of(twice, times=times, why=why)
         if again.is_mixed:
             again = self._ask.failing_last_of(twice, times=MORE_RUNS, why=why)
-        clean = self._ask.last_of((self._test,), times=CHEAP_CONFIRMATIONS, why=why)
+        enough = max(times, passes_that_rule_out_luck(again, MORE_RUNS) - self._passes_in_original().n)
+        clean = self._ask.last_of((self._test,), times=enough, why=why)
         repeated = "when run again in the same process"
         counts = f"passed {clean.passed} of {clean.n} first, failed {of(again)} {repeated}"
         if again.failed and not self._ask.failed_undisturbed(twice):

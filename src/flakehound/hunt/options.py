@@ -16,6 +16,7 @@ class HuntOptions:
     seed: int
     jobs: int = 1
     isolation: Isolation = Isolation.FORK
+    snapshots: bool = True  # False where copies of one process would see each other's files
     techniques: tuple[str, ...] = TECHNIQUES
     runs: int | None = None  # original-order runs; None: as many as fit
     shuffles: int | None = None  # other orders; None: as many as fit

@@ -37,6 +37,7 @@ class Sweeps:
         self._options = options
         self._hood = hood
         self.pairs_used = ""  # which form of PAIRWISE ran, for the report
+        self.at_first_look = True  # nothing but the first few orders so far
 
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All plans worth making, best first; may be endless."""
@@ -52,6 +53,7 @@ class Sweeps:
             yield from self._alone(Setting.REPEATED)
         orders = self._orders() if "idflakies" in wants else iter(())
         yield from islice(orders, 3)
+        self.at_first_look = False
         hashes = self._hash_seeds() if self._options.hash_seeds and "rerun" in wants else iter(())
         yield from self._interleaved(islice(orders, 4), islice(originals, 6), islice(hashes, 6))
         if "pairwise" in wants:
@@ -64,7 +66,9 @@ class Sweeps:
         originals = self._originals(self._most_originals())
         yield from islice(originals, 2)
         orders = self._orders() if "idflakies" in wants else iter(())
-        yield from self._interleaved(islice(orders, 6), islice(originals, 4))
+        yield from self._interleaved(islice(orders, 3), islice(originals, 2))
+        self.at_first_look = False
+        yield from self._interleaved(islice(orders, 3), islice(originals, 2))
         once = self._alone(Setting.REPEATED) if "rerun" in wants else iter(())
         yield from self._interleaved(once, orders, originals)
         yield from self._alone_again()
