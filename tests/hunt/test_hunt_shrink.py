@@ -150,12 +150,12 @@ def test_a_split_has_nearly_equal_parts_that_join_to_the_whole(size, parts):
     assert len(chunks) == min(size, parts)
 
 
-def test_guesses_are_the_neighbour_then_known_polluters_then_what_lies_near():
+def test_guesses_are_the_worst_polluter_the_neighbour_then_what_lies_near():
     earlier = tuple("abcdefgh")
 
     guesses = guesses_for("x", earlier, ["c", "z", "x"], [("d", "b"), earlier])
 
-    assert guesses == [("h",), ("c",), ("b", "d")]
+    assert guesses == [("c",), ("h",), ("b", "d")]
 
 
 def test_there_is_nothing_to_guess_without_earlier_tests():

@@ -63,7 +63,9 @@ def nod_by_seed() -> Verdict:
         tallies(original=(40, 6), shuffled=(25, 4), alone=(2, 1), probe=(3, 3)),
         evidence=("failed 7 of 42 runs in the same order or alone",),
         causes=(
-            LikelyCause(cause=Cause.RANDOMNESS, evidence="failed 3 of 3 with random seed 123, passes with others"),
+            LikelyCause(
+                cause=Cause.RANDOMNESS, evidence="failed 3 of 3 with random seed 123, 4 of 39 with others"
+            ),
         ),
         minimal_order=(TOTAL,),
         replay=Replay(order=(TOTAL,), seed=123, failed=3, runs=3),

@@ -198,7 +198,8 @@ def _open(
         hash_seed=hash_seed,
         suite_s=suite_s,
         start_s=start_s,
-        reference=tuple(reference.records),
+        # The session that collects for the forks ran beside it.
+        reference=tuple(replace(record, disturbed=server is not None) for record in reference.records),
         notes=notes,
         guard=guard,
         server=server,

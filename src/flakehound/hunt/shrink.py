@@ -93,9 +93,9 @@ def split(earlier: Order, parts: int) -> list[Order]:
 
 
 def guesses_for(test: NodeId, earlier: Order, known: Sequence[NodeId], near: Sequence[Order]) -> list[Order]:
-    """Sublists worth trying first: the neighbour before, known polluters, then what lies near `test`."""
+    """Sublists worth trying first: the worst known polluter, the neighbour, other known ones, what lies near."""
     present = set(earlier)
-    singles = [(earlier[-1],)] if earlier else []
-    singles += [(culprit,) for culprit in known if culprit in present and culprit != test]
+    singles: list[Order] = [(culprit,) for culprit in known if culprit in present and culprit != test]
+    singles[1:1] = [(earlier[-1],)] if earlier else []
     groups = [tuple(t for t in earlier if t in set(group)) for group in near]
     return singles + [group for group in groups if len(group) < len(earlier)]

@@ -7,7 +7,9 @@ skips what the history holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain as chain_of
 from itertools import count, islice
+from math import inf
 
 from flakehound.core.history import History, chain
 from flakehound.core.outcomes import NodeId
@@ -25,6 +27,7 @@ ENOUGH_ORIGINAL = 40
 ENOUGH_ALONE = 12
 ENOUGH_SHUFFLES = 20
 VAIN_ORDERS = 200  # known orders in a row that show that there are no others
+DEAR_SHARE = 0.01  # of the time left: a test that takes longer is not repeated in the first round
 PAIR_SHARE = 0.5  # of the time left that an exact pair matrix may take
 GROUP_SIZE = 12
 
@@ -50,15 +53,17 @@ class Sweeps:
         yield from self._originals(min(FIRST_ORIGINAL, self._most_originals()))
         originals = self._originals(self._most_originals())
         if "rerun" in wants or "pairwise" in wants:
-            yield from self._alone(Setting.REPEATED)
+            yield from self._alone(Setting.REPEATED, time_left_s() * DEAR_SHARE)
         orders = self._orders() if "idflakies" in wants else iter(())
-        yield from islice(orders, 3)
+        yield from islice(orders, 2)
         self.at_first_look = False
+        yield from islice(orders, 1)
         hashes = self._hash_seeds() if self._options.hash_seeds and "rerun" in wants else iter(())
         yield from self._interleaved(islice(orders, 4), islice(originals, 6), islice(hashes, 6))
         if "pairwise" in wants:
             yield from self._pairs(time_left_s())
-        yield from self._interleaved(orders, originals, hashes, self._alone_again())
+        repeated = self._repeated() if "rerun" in wants or "pairwise" in wants else iter(())
+        yield from self._interleaved(orders, originals, hashes, chain_of(repeated, self._alone_again()))
 
     def _dear_plans(self) -> Iterator[RunPlan]:
         """Where every process is a new interpreter, whole runs come first: they tell most per second."""
@@ -125,12 +130,16 @@ class Sweeps:
                 hash_seed=hash_seed,
             )
 
-    def _alone(self, setting: Setting) -> Iterator[RunPlan]:
-        """Each test in a process of its own, twice in a row where it can be repeated: two facts for one fork."""
+    def _alone(self, setting: Setting, dear_s: float = inf) -> Iterator[RunPlan]:
+        """Each test in a process of its own, twice in a row where it can be repeated: two facts for one fork.
+
+        A dear test is repeated later, see `_repeated`.
+        """
         batch: list[Order] = []
         seconds = 0.0
         for test in self._history.suite.tests:
-            twice = setting is Setting.REPEATED and test.repeatable
+            cheap = self._history.mean_s(test.id) <= dear_s
+            twice = setting is Setting.REPEATED and test.repeatable and cheap
             order: Order = (test.id, test.id) if twice else (test.id,)
             if setting is Setting.REPEATED and self._history.tally(test.id, Setting.ALONE).n:
                 continue
@@ -141,6 +150,12 @@ class Sweeps:
                 batch, seconds = [], 0.0
         if batch:
             yield self._batch(batch)
+
+    def _repeated(self) -> Iterator[RunPlan]:
+        """Each test twice in one process that was not repeated yet."""
+        for test in self._history.suite.tests:
+            if test.repeatable and not self._history.runs_of((test.id, test.id)):
+                yield self._batch([(test.id, test.id)])
 
     def _batch(self, orders: list[Order]) -> RunPlan:
         return RunPlan(
