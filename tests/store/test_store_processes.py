@@ -9,6 +9,7 @@ import sys
 from store_samples import a_run, a_session, a_suite, child_environment
 
 from flakehound.store import Store
+from flakehound.store.opening import is_database
 
 BATCH = 3
 SUITE = 30
@@ -124,3 +125,17 @@ def test_a_reader_in_the_middle_of_its_runs_does_not_hold_up_a_writer(path, stor
 
         assert tidied["busy"] == 0
         assert len(list(reading)) == 300
+
+
+def test_to_look_at_a_store_drops_no_lock_on_it(tmp_path):
+    path = tmp_path / "store.db"
+    look = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT count(*) FROM run'); c.close()"
+    )
+    with Store.open(path) as store:
+        store.begin(a_session(), a_suite())
+        assert is_database(path)
+        subprocess.run([sys.executable, "-c", look, str(path)], check=True)
+
+        # Who closes the last connection removes the log: without our lock, the other process takes itself for it.
+        assert path.with_name("store.db-wal").exists()

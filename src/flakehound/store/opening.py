@@ -17,7 +17,7 @@ from flakehound.store.errors import (
 )
 from flakehound.store.versions import prepare
 
-MAGIC = b"SQLite format 3\0"  # how every database begins
+SMALLEST_DATABASE = 512  # bytes of SQLite's smallest page
 
 
 def opened(path: Path, *, create: bool, into: Into = hunt_into) -> sqlite3.Connection:
@@ -55,11 +55,25 @@ def is_empty(path: Path) -> bool:
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is one of SQLite's; one that may not be read counts, because opening it tells more."""
+    """Whether a file is one of SQLite's; one that may not be read counts, because opening it tells more.
+
+    Asks SQLite itself. To open and close the file by hand would drop the locks that this process holds on it
+    through any other connection (POSIX locks belong to the process), and a writer beside us could then harm it.
+    """
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
         return os.path.isfile(path)
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+    if os.path.getsize(path) < SMALLEST_DATABASE:
+        return False
+    connection = None
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        connection.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.DatabaseError as error:
+        return "not a database" not in str(error)
+    finally:
+        if connection is not None:
+            connection.close()
+    return True
 
 
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:
