@@ -422,3 +422,14 @@ def test_a_verdict_counts_runs_by_setting_as_the_history_does():
 
     verdict = found.verdict("c")
     assert verdict.tallies == {setting: found.history.tally(C, setting) for setting in Setting}
+
+
+def test_a_test_that_fails_alone_only_in_forks_is_not_called_brittle():
+    def cold(moment):
+        failing = not moment.earlier and moment.isolation is Isolation.FORK
+        return Outcome.FAILED if failing else Outcome.PASSED
+
+    found = hunted(g=cold)
+
+    assert found.verdict("g").kind in (Kind.UNRESOLVED, Kind.NOD)
+    assert "new interpreter" in found.verdict("g").evidence[0]

@@ -11,7 +11,7 @@ from flakehound.core.errors import UsageError
 DEFAULT_LIMIT_S = 600.0
 DEFAULT_SUITE_TIMES = 30.0
 _HEADROOM = 0.94  # the suite may be quicker than it was when we measured
-_OWN_S = 1.1  # our own start and end, which a quick suite would feel
+_OWN_S = 2.2  # our own start and end, which a quick suite would feel
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 

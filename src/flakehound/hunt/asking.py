@@ -102,6 +102,16 @@ class Asker:
             raise Need([plan] * (times - seen.n))
         return seen
 
+    def fails_in_a_new_interpreter(self, test: NodeId) -> bool:
+        """Whether the test fails alone there too: a fork starts with cold memory, and is slower at first."""
+        if self.isolation is Isolation.SPAWN:
+            return True
+        alone = [s for s in self.history.after((), test) if s.record.isolation is Isolation.SPAWN]
+        if not alone:
+            why = f"does {test} fail alone in a new interpreter too?"
+            raise Need([RunPlan(order=(test,), why=why, setting=Setting.ALONE, isolation=Isolation.SPAWN)])
+        return all(s.outcome.is_failure for s in alone)
+
     def cost_s(self, order: Order, isolation: Isolation) -> float:
         """What one run of the order takes, roughly."""
         start = NEW_INTERPRETER_S if isolation is Isolation.SPAWN else FORK_S

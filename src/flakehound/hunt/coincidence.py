@@ -54,14 +54,16 @@ class NodInquiry:
 
         Then a fork is no faithful copy for this test, and only new interpreters tell the truth about it.
         """
-        original = self._hood.original_order
-        orders = [(self._test,), original] if self._test in original else [(self._test,)]
-        return any(self._forks_disagree(order) for order in dict.fromkeys(orders))
+        original, alone = self._hood.original_order, (self._test,)
+        if self._forks_disagree(alone, Setting.ORIGINAL, Setting.ALONE) or self._forks_disagree(
+            alone, Setting.ALONE
+        ):
+            return True
+        return self._test in original and original != alone and self._forks_disagree(original, Setting.ORIGINAL)
 
-    def _forks_disagree(self, order: Order) -> bool:
-        """The same for the original order, or for all clean runs where `order` is the test alone."""
+    def _forks_disagree(self, order: Order, *settings: Setting) -> bool:
+        """The same for some settings; `order` is what to run for more of them."""
         alone = order == (self._test,)
-        settings = (Setting.ORIGINAL, Setting.ALONE) if alone else (Setting.ORIGINAL,)
         after = None if alone else self._hood.earlier(self._test)
         hash_seed = self._history.forked_hash_seed
         forked = self._history.tally(self._test, *settings, isolation=Isolation.FORK, after=after)
@@ -74,7 +76,7 @@ class NodInquiry:
         why = f"does {self._test} behave in a fork as in a new interpreter?"
         self._see(order, Isolation.FORK, None, missing=FORKS_TO_COMPARE - forked.n, why=why)
         self._see(order, Isolation.SPAWN, hash_seed, missing=SAME_SEED_RUNS - fresh.n, why=why)
-        failing = alone and fresh.failed >= SAME_SEED_RUNS
+        failing = Setting.ORIGINAL in settings and alone and fresh.failed >= SAME_SEED_RUNS
         self._finding.kind = Kind.FAILING if failing else Kind.UNRESOLVED
         where = "" if alone else " of the original order"
         self._finding.evidence.insert(

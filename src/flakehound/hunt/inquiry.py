@@ -366,7 +366,10 @@ class Inquiry:
         minimal = self._smallest(prefix, _passes)
         after, alone = self._runs_that_prove_brittle(minimal)
         if self._is_proven_brittle(minimal):
-            self.finding.credit(minimal, after, alone)
+            if self._ask.fails_in_a_new_interpreter(self._test):
+                self.finding.credit(minimal, after, alone)
+            else:
+                self._coincidence()
         elif not self._ask.failed_undisturbed((self._test,)):
             self._note_load((), "alone")
         else:
