@@ -15,6 +15,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.rates import chance_of_such_a_gap
 
+NEW_INTERPRETERS = 4  # in which a test must fail before forks are believed that it always fails alone
 PATIENCE = 2  # runs beyond the asked number after which a test that only skips itself is asked no more
 LUCK = 0.01  # a gap between two failure rates that is likelier than this by luck alone proves nothing
 MOST_QUIET_RUNS = 60  # undisturbed runs of one order that so far failed only beside others
@@ -107,9 +108,10 @@ class Asker:
         if self.isolation is Isolation.SPAWN:
             return True
         alone = [s for s in self.history.after((), test) if s.record.isolation is Isolation.SPAWN]
-        if not alone:
-            why = f"does {test} fail alone in a new interpreter too?"
-            raise Need([RunPlan(order=(test,), why=why, setting=Setting.ALONE, isolation=Isolation.SPAWN)])
+        if all(s.outcome.is_failure for s in alone) and len(alone) < NEW_INTERPRETERS:
+            why = f"does {test} fail alone in new interpreters too?"
+            plan = RunPlan(order=(test,), why=why, setting=Setting.ALONE, isolation=Isolation.SPAWN)
+            raise Need([plan] * (NEW_INTERPRETERS - len(alone)))
         return all(s.outcome.is_failure for s in alone)
 
     def cost_s(self, order: Order, isolation: Isolation) -> float:
