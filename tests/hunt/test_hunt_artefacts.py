@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from simulator import Simulator, always, fails_after, fails_by_luck, fails_if, hunt, id_of, suite_of
+from simulator import always, fails_after, fails_by_luck, fails_if, id_of
+from ten_tests import NAMES, C, G, H, K, hunted
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation
 from flakehound.core.verdicts import Kind
-
-NAMES = tuple("abcdefghkj")
-A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
-
-
-def hunted(names=NAMES, *, seed=0, options=None, **behaviours):
-    simulator = Simulator(suite_of(*names), {id_of(n): acts for n, acts in behaviours.items()}, seed=seed)
-    return hunt(simulator, hunt_seed=seed + 5, **(options or {}))
 
 
 def blamed(found):

@@ -6,11 +6,11 @@ from math import log2
 
 import pytest
 from simulator import TEST_S, Simulator, fails_after, fails_after_all, id_of, suite_of
+from ten_tests import A, B, C, D, a_run
 
 from flakehound.core.history import History, Tally
-from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.core.records import Failure, RunRecord
+from flakehound.core.records import Failure
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.asking import Asker, Need
@@ -20,20 +20,7 @@ from flakehound.hunt.judgement import judge
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
 
-A, B, C, D = (id_of(name) for name in "abcd")
 SUITE = suite_of("a", "b", "c", "d")
-
-
-def a_run(order, letters, **changes):
-    usual = {
-        "order": tuple(order),
-        "outcomes": tuple(Outcome(letter) for letter in letters),
-        "durations_s": (0.01,) * len(order),
-        "setting": Setting.PROBE,
-        "isolation": Isolation.FORK,
-        "why": "",
-    }
-    return RunRecord(**(usual | changes))
 
 
 def an_original(letters, **changes):

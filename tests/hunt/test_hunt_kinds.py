@@ -19,18 +19,11 @@ from simulator import (
     passes_only_after_all,
     suite_of,
 )
+from ten_tests import NAMES, A, B, C, D, E, F, G, H, J, K, hunted
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
 from flakehound.core.verdicts import Cause, Kind
-
-NAMES = tuple("abcdefghkj")
-A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
-
-
-def hunted(names=NAMES, *, seed=0, options=None, **behaviours):
-    simulator = Simulator(suite_of(*names), {id_of(n): acts for n, acts in behaviours.items()}, seed=seed)
-    return hunt(simulator, hunt_seed=seed + 5, **(options or {}))
 
 
 def kinds(found):

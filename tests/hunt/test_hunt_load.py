@@ -14,15 +14,14 @@ from simulator import (
     fails_if,
     fails_when_repeated,
     hunt,
-    id_of,
     passes_only_after,
     suite_of,
 )
+from ten_tests import NAMES, A, B, C, D, G, J, K, a_run, hunted
 
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
-from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.asking import (
     MOST_QUIET_RUNS,
@@ -35,29 +34,11 @@ from flakehound.hunt.asking import (
 from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.neighbourhood import Neighbourhood
 
-NAMES = tuple("abcdefghkj")
-A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
-
-
-def hunted(*, seed=0, jobs=2, **behaviours):
-    planted = {id_of(name): acts for name, acts in behaviours.items()}
-    return hunt(Simulator(suite_of(*NAMES), planted, seed=seed), hunt_seed=seed + 5, jobs=jobs)
+BESIDE_OTHERS = {"jobs": 2}
 
 
 def undisturbed_orders(found):
     return [plan.order for plan, _beside in found.simulator.started if plan.undisturbed]
-
-
-def a_run(order, letters, *, beside=False, setting=Setting.PROBE, seconds=0.01):
-    return RunRecord(
-        order=tuple(order),
-        outcomes=tuple(map(Outcome, letters)),
-        durations_s=(seconds,) * len(order),
-        setting=setting,
-        isolation=Isolation.FORK,
-        why="",
-        disturbed=beside,
-    )
 
 
 def inquiry_about(test, *records):
@@ -76,7 +57,7 @@ def originals(letters, times, **changes):
 
 @pytest.mark.parametrize("polluter", [A, J])
 def test_a_test_that_fails_after_another_only_beside_other_runs_is_no_victim(polluter):
-    found = hunted(g=fails_if(lambda m: m.disturbed and polluter in m.earlier))
+    found = hunted(options=BESIDE_OTHERS, g=fails_if(lambda m: m.disturbed and polluter in m.earlier))
 
     verdict = found.verdict("g")
     assert (verdict.kind, verdict.under_load, verdict.polluters) == (Kind.UNRESOLVED, True, ())
@@ -85,13 +66,13 @@ def test_a_test_that_fails_after_another_only_beside_other_runs_is_no_victim(pol
 
 
 def test_a_test_that_fails_alone_only_beside_other_runs_is_not_brittle():
-    verdict = hunted(g=fails_if(lambda m: m.disturbed and A not in m.earlier)).verdict("g")
+    verdict = hunted(options=BESIDE_OTHERS, g=fails_if(lambda m: m.disturbed and A not in m.earlier)).verdict("g")
 
     assert (verdict.kind, verdict.under_load, verdict.state_setters) == (Kind.UNRESOLVED, True, ())
 
 
 def test_a_test_that_fails_when_repeated_only_beside_other_runs_is_not_non_idempotent():
-    verdict = hunted(g=fails_if(lambda m: m.disturbed and G in m.earlier)).verdict("g")
+    verdict = hunted(options=BESIDE_OTHERS, g=fails_if(lambda m: m.disturbed and G in m.earlier)).verdict("g")
 
     assert (verdict.kind, verdict.under_load) == (Kind.UNRESOLVED, True)
 
@@ -118,7 +99,13 @@ def test_a_regression_is_failing_beside_others_and_without_them():
 
 
 def test_two_jobs_confirm_each_order_dependent_test_with_at_most_one_undisturbed_run():
-    found = hunted(c=fails_after(G), b=passes_only_after(K), e=fails_when_repeated, h=fails_after(A))
+    found = hunted(
+        options=BESIDE_OTHERS,
+        c=fails_after(G),
+        b=passes_only_after(K),
+        e=fails_when_repeated,
+        h=fails_after(A),
+    )
 
     asked = Counter(order[-1] for order in undisturbed_orders(found))
     assert found.verdict("c").polluters == (G,)
@@ -129,13 +116,13 @@ def test_two_jobs_confirm_each_order_dependent_test_with_at_most_one_undisturbed
 
 
 def test_one_job_asks_for_no_undisturbed_run():
-    found = hunted(jobs=1, c=fails_after(G), b=passes_only_after(K), e=fails_when_repeated, d=fails_by_luck(0.3))
+    found = hunted(c=fails_after(G), b=passes_only_after(K), e=fails_when_repeated, d=fails_by_luck(0.3))
 
     assert undisturbed_orders(found) == []
 
 
 def test_the_undisturbed_run_is_one_of_the_confirmations():
-    asker = Asker(history=History(suite_of("a", "b"), [a_run([A, B], "PF", beside=True)]))
+    asker = Asker(history=History(suite_of("a", "b"), [a_run([A, B], "PF", disturbed=True)]))
 
     with pytest.raises(Need) as need:
         asker.failing_last_of((A, B), times=5, why="")
@@ -144,14 +131,14 @@ def test_the_undisturbed_run_is_one_of_the_confirmations():
 
 
 def test_no_undisturbed_run_is_wanted_where_one_has_failed():
-    seen = [a_run([A, B], "PF"), *[a_run([A, B], "PF", beside=True)] * 4]
+    seen = [a_run([A, B], "PF"), *[a_run([A, B], "PF", disturbed=True)] * 4]
     asker = Asker(history=History(suite_of("a", "b"), seen))
 
     assert asker.failing_last_of((A, B), times=5, why="") == Tally(n=5, failed=5)
 
 
 def test_after_an_undisturbed_pass_more_undisturbed_runs_are_wanted_until_load_is_no_guess():
-    seen = [a_run([A, B], "PP"), *[a_run([A, B], "PF", beside=True)] * 5]
+    seen = [a_run([A, B], "PP"), *[a_run([A, B], "PF", disturbed=True)] * 5]
     asker = Asker(history=History(suite_of("a", "b"), seen))
 
     with pytest.raises(Need) as need:
@@ -161,7 +148,7 @@ def test_after_an_undisturbed_pass_more_undisturbed_runs_are_wanted_until_load_i
 
 
 def test_an_order_that_skips_its_test_when_undisturbed_is_not_asked_for_ever():
-    seen = [*[a_run([A, B], "PS")] * 3, *[a_run([A, B], "PF", beside=True)] * 5]
+    seen = [*[a_run([A, B], "PS")] * 3, *[a_run([A, B], "PF", disturbed=True)] * 5]
     asker = Asker(history=History(suite_of("a", "b"), seen))
 
     assert asker.failing_last_of((A, B), times=5, why="") == Tally(n=5, failed=5)
@@ -173,9 +160,9 @@ def test_an_order_that_skips_its_test_when_undisturbed_is_not_asked_for_ever():
 
 def test_a_failure_after_other_tests_is_repeated_undisturbed_after_the_same_tests():
     seen = [
-        *originals("PPFP", 4, beside=True),
-        *originals("PPPP", 8, beside=True),
-        *[a_run([C], "P", setting=Setting.ALONE)] * 60,
+        *originals("PPFP", 4, disturbed=True),
+        *originals("PPPP", 8, disturbed=True),
+        *[a_run([C], "P")] * 60,
     ]
 
     finding = inquiry_about(C, *seen)
@@ -186,9 +173,9 @@ def test_a_failure_after_other_tests_is_repeated_undisturbed_after_the_same_test
 
 def test_load_is_told_with_the_counts_of_the_runs_after_the_same_tests():
     seen = [
-        *originals("PPFP", 6, beside=True),
-        *originals("PPPP", 6, beside=True),
-        *[a_run([C], "P", setting=Setting.ALONE)] * 10,
+        *originals("PPFP", 6, disturbed=True),
+        *originals("PPPP", 6, disturbed=True),
+        *[a_run([C], "P")] * 10,
         *[a_run([A, B, C], "PPP")] * 15,
     ]
 
@@ -202,9 +189,9 @@ def test_load_is_told_with_the_counts_of_the_runs_after_the_same_tests():
 
 def test_a_rare_failure_beside_others_is_not_called_a_matter_of_load():
     seen = [
-        *originals("PPFP", 1, beside=True),
-        *originals("PPPP", 39, beside=True),
-        *[a_run([C], "P", setting=Setting.ALONE)] * 10,
+        *originals("PPFP", 1, disturbed=True),
+        *originals("PPPP", 39, disturbed=True),
+        *[a_run([C], "P")] * 10,
         *[a_run([A, B, C], "PPP")] * MOST_QUIET_RUNS,
     ]
 
@@ -217,8 +204,8 @@ def test_a_rare_failure_beside_others_is_not_called_a_matter_of_load():
 def test_a_test_that_failed_undisturbed_elsewhere_did_not_fail_only_under_load():
     seen = [
         a_run([D, C], "PF"),
-        *[a_run([C], "F", beside=True, setting=Setting.ALONE)] * 10,
-        *[a_run([C], "P", setting=Setting.ALONE)] * 10,
+        *[a_run([C], "F", disturbed=True)] * 10,
+        *[a_run([C], "P")] * 10,
         *originals("PPPP", 3),
     ]
 
@@ -230,9 +217,9 @@ def test_a_test_that_failed_undisturbed_elsewhere_did_not_fail_only_under_load()
 
 def test_a_dear_order_is_not_repeated_before_the_test_was_tried_alone():
     seen = [
-        *originals("PPFP", 2, beside=True, seconds=1.0),
-        *originals("PPPP", 2, beside=True, seconds=1.0),
-        *[a_run([C], "P", beside=True, setting=Setting.ALONE)] * 3,
+        *originals("PPFP", 2, disturbed=True, durations_s=(1.0,) * 4),
+        *originals("PPPP", 2, disturbed=True, durations_s=(1.0,) * 4),
+        *[a_run([C], "P", disturbed=True)] * 3,
     ]
 
     finding = inquiry_about(C, *seen)
@@ -243,7 +230,9 @@ def test_a_dear_order_is_not_repeated_before_the_test_was_tried_alone():
 
 @pytest.mark.parametrize("rate", [0.1, 0.3])
 def test_a_test_that_fails_by_luck_is_no_matter_of_load(rate):
-    told = Counter(hunted(seed=seed, g=fails_by_luck(rate)).verdict("g").kind for seed in range(6))
+    told = Counter(
+        hunted(seed=seed, options=BESIDE_OTHERS, g=fails_by_luck(rate)).verdict("g").kind for seed in range(6)
+    )
 
     assert told == {Kind.NOD: 6}
 

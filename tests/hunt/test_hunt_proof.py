@@ -19,11 +19,11 @@ from simulator import (
     passes_only_after,
     suite_of,
 )
+from ten_tests import NAMES, A, B, C, D, E, F, G, K, a_run, hunted
 
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
-from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Cause, Kind, LikelyCause
 from flakehound.hunt.completion import Completion
 from flakehound.hunt.findings import Finding
@@ -31,27 +31,7 @@ from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.judgement import judge
 from flakehound.hunt.neighbourhood import Neighbourhood
 
-NAMES = tuple("abcdefghkj")
-A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
 SUITE = suite_of("a", "b", "c", "d")
-
-
-def hunted(*, seed=0, most_plans=3000, jobs=1, **behaviours):
-    planted = {id_of(name): acts for name, acts in behaviours.items()}
-    simulator = Simulator(suite_of(*NAMES), planted, seed=seed)
-    return hunt(simulator, hunt_seed=seed + 5, most_plans=most_plans, jobs=jobs)
-
-
-def a_run(order, letters, **changes):
-    usual = {
-        "order": tuple(order),
-        "outcomes": tuple(map(Outcome, letters)),
-        "durations_s": (0.01,) * len(order),
-        "setting": Setting.ALONE if len(order) == 1 else Setting.PROBE,
-        "isolation": Isolation.FORK,
-        "why": "",
-    }
-    return RunRecord(**(usual | changes))
 
 
 def originals(letters, times):
@@ -80,10 +60,14 @@ PLANTED = {
 }
 
 
+def hunted_planted(**options):
+    return hunted(options=options, **{name: acts for name, (acts, _kind) in PLANTED.items()})
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("most_plans", range(1, 75, 4))
 def test_however_early_a_hunt_is_cut_off_no_test_is_wrongly_called_flaky(most_plans, jobs):
-    found = hunted(most_plans=most_plans, jobs=jobs, **{name: acts for name, (acts, _kind) in PLANTED.items()})
+    found = hunted_planted(most_plans=most_plans, jobs=jobs)
 
     for name in NAMES:
         verdict = found.verdict(name)
@@ -98,7 +82,7 @@ def test_however_early_a_hunt_is_cut_off_no_test_is_wrongly_called_flaky(most_pl
 
 @pytest.mark.parametrize("most_plans", range(20, 75, 9))
 def test_the_counts_of_a_cut_off_hunt_are_those_of_its_runs(most_plans):
-    found = hunted(most_plans=most_plans, jobs=2, **{name: acts for name, (acts, _kind) in PLANTED.items()})
+    found = hunted_planted(most_plans=most_plans, jobs=2)
 
     for test, verdict in found.verdicts.items():
         seen = found.history.tally(test)
@@ -249,7 +233,7 @@ def test_a_test_that_never_passed_is_failing_even_if_the_original_order_was_neve
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("isolation", list(Isolation))
 def test_forks_and_new_interpreters_that_disagree_in_the_original_order_only_make_no_test_flaky(isolation, jobs):
-    found = hunted(g=fails_if(lambda m: m.isolation is isolation and A in m.earlier), jobs=jobs)
+    found = hunted(g=fails_if(lambda m: m.isolation is isolation and A in m.earlier), options={"jobs": jobs})
 
     assert found.verdict("g").kind is Kind.UNRESOLVED
     assert "forks do not tell about it" in found.verdict("g").evidence[0]
@@ -307,7 +291,7 @@ def test_a_single_polluter_takes_the_place_of_several_only_with_an_undisturbed_f
 
 
 def test_joint_polluters_are_proven_with_two_jobs_as_well():
-    found = hunted(jobs=2, c=fails_after_all(G, E))
+    found = hunted(options={"jobs": 2}, c=fails_after_all(G, E))
 
     assert set(found.verdict("c").polluters) == {G, E}
     assert found.verdict("c").joint

@@ -213,11 +213,14 @@ class Inquiry:
             self._not_proven(after, clean)
 
     def _note_victim(self, prefix: Order) -> None:
-        """What holds should the time be up before the polluter is known."""
         after, clean = self._history.tally_after(prefix, self._test), self._alone()
         counts = f"failed {of(after)} after {_group(prefix)}, {of(clean)} alone"
-        if self._is_proven(prefix):
-            self.finding.kind = Kind.VICTIM
+        self._note_meanwhile(Kind.VICTIM, counts, proven=self._is_proven(prefix))
+
+    def _note_meanwhile(self, kind: Kind, counts: str, *, proven: bool) -> None:
+        """What holds should the time be up before the tests are known that decide."""
+        if proven:
+            self.finding.kind = kind
             self.finding.evidence = [f"{counts}; which tests it takes is not known yet"]
         else:
             self.finding.evidence = [f"{counts}; not proven yet that the order decides"]
@@ -386,14 +389,9 @@ class Inquiry:
         )
 
     def _note_brittle(self, prefix: Order) -> None:
-        """What holds should the time be up before the state-setter is known."""
         after, alone = self._history.tally_after(prefix, self._test), self._alone()
         counts = f"failed {of(alone)} alone, {of(after)} after {_group(prefix)}"
-        if self._is_proven_brittle(prefix):
-            self.finding.kind = Kind.BRITTLE
-            self.finding.evidence = [f"{counts}; which tests it takes is not known yet"]
-        else:
-            self.finding.evidence = [f"{counts}; not proven yet that the order decides"]
+        self._note_meanwhile(Kind.BRITTLE, counts, proven=self._is_proven_brittle(prefix))
 
     def _is_proven_brittle(self, prefix: Order) -> bool:
         """Whether it passes after these tests and fails alone, without any doubt; as in `_is_proven`."""
