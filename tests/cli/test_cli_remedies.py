@@ -192,10 +192,15 @@ def test_history_offers_to_go_on_only_with_the_newest_hunt_of_a_folder(say, proj
     assert newer.endswith("not finished: flakehound hunt --resume")
 
 
+def make_interpreter(path, first=":"):
+    # Not a link: beside a link Python finds no pyvenv.cfg, and so none of our packages.
+    path.write_text(f'#!/bin/sh\n{first}\nexec "{sys.executable}" "$@"\n')
+    path.chmod(0o755)
+
+
 def test_a_resumed_hunt_uses_the_interpreter_of_the_first(project, tmp_path):
     python, log = tmp_path / "my python", tmp_path / "log"
-    python.write_text(f'#!/bin/sh\necho started >>"{log}"\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
+    make_interpreter(python, first=f'echo started >>"{log}"')
     assert flakehound_in(project, "hunt", *QUICK, "-q", "--python", str(python)).code == 0
     log.unlink()
 
@@ -207,7 +212,7 @@ def test_a_resumed_hunt_uses_the_interpreter_of_the_first(project, tmp_path):
 
 def test_a_hunt_whose_interpreter_is_gone_is_resumed_with_another_one(project, tmp_path):
     python = tmp_path / "python"
-    python.symlink_to(sys.executable)
+    make_interpreter(python)
     assert flakehound_in(project, "hunt", *QUICK, "-q", "--python", str(python)).code == 0
     python.unlink()
 
@@ -222,7 +227,7 @@ def test_a_hunt_whose_interpreter_is_gone_is_resumed_with_another_one(project, t
 def test_a_failure_whose_suite_or_interpreter_is_gone_cannot_be_replayed(shop, tmp_path, gone):
     folder, python = tmp_path / "copy", tmp_path / "python"
     shutil.copytree(shop.folder, folder, ignore=shutil.ignore_patterns(".flakehound"))
-    python.symlink_to(sys.executable)
+    make_interpreter(python)
     store = ("--store", str(tmp_path / "s.db"))
     assert flakehound_in(folder, "hunt", *QUICK, "-q", "--python", str(python), *store).code == 1
     shutil.rmtree(folder) if gone == "folder" else python.unlink()
