@@ -2,7 +2,8 @@
 
 The limit is the sum of the test times divided by the cores. Whole-suite runs and isolated runs of each test
 alone are timed after the suite is open, since a hunt opens it once. The peer is one plain pytest run, opening
-included.
+included. Last, a whole hunt by the command, opening, planning and storing included: its limit counts the
+tests that ran, as its store tells.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from running import engine_on, plain_pytest, run_all, temporary_folder
+from running import engine_on, flakehound_command, plain_pytest, run_all, temporary_folder
 from side_by_side import Row, Series, arguments, at_most, in_turns, ratio, told, wall_s
 from suites import timed_suite
 
@@ -21,6 +22,7 @@ from flakehound.core.plans import Order, RunPlan, Setting
 from flakehound.engine.opening import OpenSuite
 from flakehound.hunt.shrink import split
 from flakehound.hunt.sweeps import BATCH_S, FORK_S
+from flakehound.store import Store
 
 JOBS = 2
 SUITE_S = 2.0  # the sum of the test times of one suite
@@ -77,6 +79,26 @@ def measured(folder: Path, test_s: float, busy: bool, repeats: int) -> list[Row]
     ]
 
 
+def hunted(test_s: float, busy: bool, budget_s: int) -> Row:
+    """One whole hunt within a budget."""
+    with temporary_folder() as folder:
+        timed_suite(folder, test_s=test_s, tests=round(SUITE_S / test_s), busy=busy)
+        store = folder / "hunt.db"
+        wishes = ("hunt", "--budget", f"{budget_s}s", "--jobs", str(JOBS), "--store", str(store))
+        took = wall_s(partial(flakehound_command, folder, *wishes))
+        with Store.open(store, create=False) as opened:
+            (session,) = opened.sessions()
+            spent_s = test_s * sum(run.executed for run in opened.records(session.id))
+    sort = "computing" if busy else "asleep"
+    return at_most(
+        f"tests of {test_s * 1e3:g} ms {sort}: `flakehound hunt --budget {budget_s}s`, all included, {JOBS} jobs",
+        ours=f"{took:.1f} s",
+        peer=f"the tests themselves {spent_s:.1f} s / {JOBS}",
+        figure=ratio(Series(values=(took,)), Series(values=(spent_s / JOBS,))),
+        limit=1.25,
+    )
+
+
 def _row(job: str, took: Series, limit_s: float, peer: Series) -> Row:
     share = ratio(took, Series(values=(limit_s,) * len(took.values)))
     peer_text = f"one plain run {peer.text()}"
@@ -85,8 +107,9 @@ def _row(job: str, took: Series, limit_s: float, peer: Series) -> Row:
 
 def main() -> None:
     parser = arguments(__doc__)
+    parser.add_argument("--budget", type=int, default=40, help="seconds of each hunt (default %(default)s)")
     chosen = parser.parse_args()
-    rows = []
+    rows = [hunted(0.02, busy, chosen.budget) for busy in (False, True)]
     for busy in (False, True):
         for test_s in (0.02, 0.05, 0.1):
             with temporary_folder() as folder:
