@@ -22,11 +22,20 @@ from flakehound.hunt.shrink import split
 LONGEST_SEARCH_S = 3600.0
 
 
-def search(opened: OpenSuite, test: str, *, jobs: int, seed: int, test_limit_s: float | None) -> Verdict:
-    """What other tests do to one test."""
+def search(
+    opened: OpenSuite,
+    test: str,
+    *,
+    jobs: int,
+    seed: int,
+    test_limit_s: float | None,
+    among: Order = (),
+    limit_s: float = LONGEST_SEARCH_S,
+) -> Verdict:
+    """What other tests do to one test; `among` names those that may, when not all."""
     history = History(opened.suite)
-    case = _Case(NodeId(test), history, opened.isolation, jobs)
-    budget = Budget(limit_s=LONGEST_SEARCH_S)
+    case = _Case(NodeId(test), history, opened.isolation, jobs, among)
+    budget = Budget(limit_s=limit_s)
     Loop(opened, history, budget, keep=_forget, seed=seed, test_limit_s=test_limit_s).run(case)
     findings = [case.finding()] if history.failures_of(case.test) else []
     return next(verdict for verdict in judge(history, findings) if verdict.id == test)
@@ -39,8 +48,9 @@ def _forget(_records: Sequence[RunRecord]) -> None:
 class _Case:
     """A planner for one suspect: alone, then after all others, then whatever its inquiry wants."""
 
-    def __init__(self, test: NodeId, history: History, isolation: Isolation, jobs: int) -> None:
+    def __init__(self, test: NodeId, history: History, isolation: Isolation, jobs: int, among: Order = ()) -> None:
         self.test = test
+        self._among = among
         self._history = history
         self._isolation = isolation
         self._jobs = jobs
@@ -62,11 +72,11 @@ class _Case:
     def urgent(self) -> list[RunPlan]:
         """Alone and after walks through the others; if all pass, in more orders; then the inquiry's wishes."""
         original = self._hood.original_order
-        others = tuple(t for t in original if t != self.test)
+        others = tuple(t for t in self._among or original if t != self.test)
         missing = self._walks(others) + self._alone()
         if not missing and not self._history.failures_of(self.test):
             missing = self._missing((*others, self.test))
-        if not missing and not self._history.failures_of(self.test):
+        if not missing and not self._history.failures_of(self.test) and not self._among:
             missing = self._missing(original, tuple(reversed(original)), (*reversed(others), self.test))
         return missing or self.finding().wanted
 

@@ -28,7 +28,7 @@ CREATE TABLE suite (                -- what pytest collected; sessions of an unc
     digest BLOB NOT NULL UNIQUE,    -- of the uncompressed tests
     tests BLOB NOT NULL             -- zlib of JSON: [{id, module, parent, repeatable}], in pytest's order
 );
-CREATE TABLE session (              -- one hunt of one state of the code
+CREATE TABLE session (              -- one hunt, or one pytest run looked on at, of one state of the code
     id INTEGER PRIMARY KEY,         -- ours; differs between merged stores
     uuid TEXT NOT NULL UNIQUE,      -- the same in every store the session was merged into
     suite INTEGER NOT NULL REFERENCES suite (id), -- a test's number is its place in it

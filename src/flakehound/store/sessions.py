@@ -1,4 +1,4 @@
-"""Hunts: one session is one hunt of one state of the code."""
+"""Sessions: one is one hunt, or one plain pytest run, of one state of the code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sqlite3
 import time
 import uuid
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from flakehound.core.plans import Isolation, Suite
@@ -37,6 +37,11 @@ class SessionInfo:
     isolation: Isolation = Isolation.FORK
     id: int | None = None  # given by the store; differs between merged stores
     uuid: str | None = None  # given by the store; the same in every store it is merged into
+
+    @property
+    def is_hunt(self) -> bool:
+        """Whether it was hunted; else the user ran pytest and we looked on."""
+        return self.options.get("command", "hunt") == "hunt"
 
 
 def add_session(connection: sqlite3.Connection, info: SessionInfo, suite: Suite) -> SessionInfo:
@@ -82,13 +87,12 @@ def all_sessions(connection: sqlite3.Connection) -> list[SessionInfo]:
     return [session_from(row) for row in connection.execute("SELECT * FROM session ORDER BY started_s, id")]
 
 
-def newest_session(connection: sqlite3.Connection, rootdir: str | None) -> SessionInfo | None:
-    """The session that started last, of one rootdir or of all."""
+def newest_first(connection: sqlite3.Connection, rootdir: str | None) -> Iterator[SessionInfo]:
+    """Sessions from the one that started last on, of one rootdir or of all."""
     query = """SELECT * FROM session WHERE :rootdir IS NULL OR rootdir = :rootdir
-               ORDER BY started_s DESC, id DESC LIMIT 1"""
+               ORDER BY started_s DESC, id DESC"""
     named = {"rootdir": None if rootdir is None else column_of(rootdir)}
-    row = connection.execute(query, named).fetchone()
-    return session_from(row) if row else None
+    return map(session_from, connection.execute(query, named))
 
 
 def has_session(connection: sqlite3.Connection, session_id: int) -> bool:

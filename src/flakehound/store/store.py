@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -83,9 +84,15 @@ class Store:
             return sessions.all_sessions(self._connection)
 
     def latest(self, rootdir: str | None = None) -> SessionInfo | None:
-        """The session that started last, of `rootdir` when one is named."""
+        """The hunt that started last, of `rootdir` when one is named."""
         with errors_told(self.path):
-            return sessions.newest_session(self._connection, rootdir)
+            return next((info for info in sessions.newest_first(self._connection, rootdir) if info.is_hunt), None)
+
+    def plain_runs(self, rootdir: str, most: int) -> list[SessionInfo]:
+        """The latest pytest runs of `rootdir` that were looked on at, newest first."""
+        with errors_told(self.path):
+            runs = (info for info in sessions.newest_first(self._connection, rootdir) if not info.is_hunt)
+            return list(itertools.islice(runs, most))
 
     def suite(self, session_id: int) -> Suite:
         """The tests a session hunts in."""

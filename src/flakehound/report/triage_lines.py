@@ -1,0 +1,60 @@
+"""What a triage says in a terminal: the verdict first, then the evidence, then what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flakehound.core.outcomes import NodeId
+from flakehound.report.paper import Paper
+from flakehound.report.phrases import counted, few
+
+_LABELS = {
+    "likely-real": "LIKELY REAL",
+    "undecided": "UNDECIDED",
+    "unrelated": "UNRELATED",
+    "flaky": "FLAKY",
+}  # in the order of how much a developer has to care
+_INDENT = 13
+_MOST_CHANGES = 5
+
+
+def triage_lines(triage: Mapping[str, Any], notes: Sequence[str] = (), *, width: int = 100) -> list[str]:
+    """The `flakehound/triage/1` object in lines."""
+    failures = triage["failures"]
+    paper = Paper.for_ids((NodeId(failure["id"]) for failure in failures), width)
+    lines = list(_changes(triage, paper))
+    for verdict in _LABELS:
+        for failure in failures:
+            if failure["verdict"] == verdict:
+                lines += _block(failure, paper)
+    for note in notes:
+        lines += paper.prose(f"note: {note}")
+    return [*lines, _sum(failures)]
+
+
+def _changes(triage: Mapping[str, Any], paper: Paper) -> Iterator[str]:
+    since, changed = triage["since"], triage["changed"]
+    if since is None:
+        return
+    if not changed:
+        yield from paper.prose(f"Nothing changed since {since}.")
+    else:
+        yield from paper.prose(f"{counted(len(changed), 'change')} since {since}: {few(changed, _MOST_CHANGES)}")
+
+
+def _block(failure: Mapping[str, Any], paper: Paper) -> Iterator[str]:
+    label = _LABELS[failure["verdict"]]
+    kind = f"  ({failure['kind'].replace('-', ' ')})" if failure["kind"] else ""
+    yield f"{label:{_INDENT}}{failure['id']}{kind}"
+    yield from paper.prose(failure["evidence"], _INDENT)
+    if failure["kind"] == "state-dependent" and not failure["polluters"]:
+        yield " " * _INDENT + shlex.join(["flakehound", "polluter", failure["id"]])
+
+
+def _sum(failures: Sequence[Mapping[str, Any]]) -> str:
+    counts = Counter(failure["verdict"] for failure in failures)
+    told = ", ".join(f"{counts[verdict]} {verdict.replace('-', ' ')}" for verdict in _LABELS if counts[verdict])
+    return f"{counted(len(failures), 'failure')}: {told}" if failures else "no failure to judge"
