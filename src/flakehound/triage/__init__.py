@@ -1,0 +1,1 @@
+"""The room that triages: is a failing test flaky, or did the change break it?"""

@@ -1,0 +1,92 @@
+"""What changed: files as git tells them, and the parts of them a test can depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+MODULE_LEVEL = "<module>"
+
+
+class Status(Enum):
+    """What became of a file."""
+
+    ADDED = "added"
+    DELETED = "deleted"
+    MODIFIED = "modified"
+    RENAMED = "renamed"
+
+
+class Mode(Enum):
+    """What git says an entry of a tree is."""
+
+    PLAIN = "100644"
+    EXECUTABLE = "100755"
+    LINK = "120000"
+    SUBMODULE = "160000"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """One file in two versions, as bytes: Python itself finds out how a source is encoded."""
+
+    path: str  # below the top of the repository, with "/"
+    status: Status
+    before: bytes | None = None  # None: it did not exist, or it cannot be read
+    after: bytes | None = None
+    old_path: str | None = None  # of a renamed file
+    mode_before: Mode = Mode.PLAIN
+    mode_after: Mode = Mode.PLAIN
+
+
+class Sort(Enum):
+    """What a changed entity is."""
+
+    FUNCTION = "function"  # a method is one too
+    CLASS = "class"  # the statements of its body, its bases, its decorators
+    MODULE = "module"  # statements outside every function and class, or a module that came or went
+    TEST = "test"  # a test that came, went or changed its definition, and that nothing else refers to
+    FILE = "file"  # Python that one of the versions cannot parse
+    DATA = "data"
+    MODE = "mode"  # the executable bit
+    CONFIGURATION = "configuration"
+    NATIVE = "native"
+    LINK = "link"
+    SUBMODULE = "submodule"
+
+
+class How(Enum):
+    """What became of an entity."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+class Reach(Enum):
+    """What a test must have done to depend on an entity."""
+
+    BODY = "body"  # executed a line of it
+    IMPORT = "import"  # imported its module
+    TEST = "test"  # be it, or execute a line of it
+    NAME = "name"  # tried an import that could mean the module, which is gone
+    CONTENT = "content"  # opened the file, or listed its folder
+    EVERY = "every"  # nothing: every test depends on it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedEntity:
+    """The smallest part of a change that a test is asked about."""
+
+    path: str  # as in ChangedFile
+    name: str  # "Cart.total", "<module>"; the path where the file is the entity
+    sort: Sort
+    how: How
+    reach: Reach
+    body_lines: tuple[range, ...] = ()  # of the version after: one of them executed proves that it ran
+    import_lines: range = range(0)  # likewise: importing the module executes one of these
+
+    def __str__(self) -> str:
+        if self.name == self.path:
+            return self.path
+        return f"{self.path}: {'module level' if self.name == MODULE_LEVEL else self.name}"

@@ -1,0 +1,162 @@
+"""Tests that came, went or were defined anew, and that concern nobody but themselves.
+
+By rule a new, removed or redefined function changes what importing its module does, so every test of the file
+would depend on it. Of a test that is left to pytest alone this is not true: nothing else refers to it, and its
+definition evaluates nothing but marks. Whatever is not plainly of that sort stays with the rule.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from flakehound.triage.changes import How
+from flakehound.triage.inert import is_inert_class, is_inert_function, is_inert_statement
+from flakehound.triage.lines import body_lines
+from flakehound.triage.outline import Definition, Outline
+from flakehound.triage.patterns import Patterns
+from flakehound.triage.syntax import DefinitionNode, FunctionNode, identifiers, mentions
+
+# Code that can find a test without its name.
+_LOOKS_AROUND = frozenset(
+    {
+        *("globals", "locals", "vars", "dir", "eval", "exec", "getattr", "setattr", "delattr", "__dict__"),
+        *("inspect", "getmembers", "modules", "import_module", "__import__", "__subclasses__", "load_tests"),
+    }
+)
+_UNITTEST = ("TestCase", "IsolatedAsyncioTestCase")
+_CALLED_BY_NAME = ("pytest_", "setup", "teardown", "__")  # by pytest, for the sake of other tests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTest:
+    """A test, or a class of tests, whose change concerns itself alone."""
+
+    name: str
+    how: How
+    nodes: tuple[DefinitionNode, ...]  # in the version before, in the version after, or in both
+    lines: tuple[range, ...] = ()  # of the version after: executed by the test only
+
+
+def own_tests(path: str, before: Outline, after: Outline, patterns: Patterns) -> list[OwnTest]:
+    """The tests of a file whose definitions differ between two versions, as far as each stands for itself."""
+    if not patterns.is_test_file(path):
+        return []
+    versions = (_Version(before, patterns), _Version(after, patterns))
+    if any(_LOOKS_AROUND & identifiers(version.outline.tree).keys() for version in versions):
+        return []
+    return list(_found(*versions))
+
+
+class _Version:
+    """One version of a test file."""
+
+    def __init__(self, outline: Outline, patterns: Patterns) -> None:
+        self.outline = outline
+        self.words = mentions(outline.tree)
+        self.defined = Counter(definition.name for definition in outline.definitions.values())
+        self._patterns = patterns
+
+    def definition(self, name: str) -> Definition | None:
+        """The first definition of a qualified name."""
+        return self.outline.definitions.get((name, 0))
+
+    def knows(self, name: str) -> bool:
+        """Whether the version defines the name or uses it anywhere."""
+        return bool(self.defined[name] or self.words[name.rpartition(".")[2]])
+
+    def stands_alone(self, definition: Definition) -> bool:
+        """Whether a definition is a test that nothing else in the file refers to."""
+        node = definition.node
+        used = self.words[node.name] - mentions(node)[node.name]
+        if used or self.defined[definition.name] != 1:
+            return False
+        if isinstance(node, ast.ClassDef):
+            return definition.owner is self.outline.tree and self.is_plain(node) and _holds_only_tests(node)
+        return self._is_test(definition, node) and is_inert_function(node)
+
+    def _is_test(self, definition: Definition, node: FunctionNode) -> bool:
+        if node.name.startswith(_CALLED_BY_NAME):
+            return False
+        if definition.owner is self.outline.tree:
+            return self._patterns.is_test_function(node.name)
+        if not isinstance(definition.owner, ast.ClassDef) or definition.name.count(".") != 1:
+            return False
+        named = self._patterns.is_test_function(node.name) or node.name.startswith("test")
+        return named and self.is_plain(definition.owner) and self.is_top(definition.owner)
+
+    def is_top(self, node: ast.ClassDef) -> bool:
+        """Whether a class is defined once, at module level, and never used."""
+        used = self.words[node.name] - mentions(node)[node.name]
+        return node in self.outline.tree.body and not used and self.defined[node.name] == 1
+
+    def is_plain(self, node: ast.ClassDef) -> bool:
+        """Whether it is a test class that inherits from nothing of the project's."""
+        bases = {ast.unparse(base) for base in node.bases} - {"object"}
+        is_test = bool(bases) or self._patterns.is_test_class(node.name)
+        return is_test and bases <= self._unittest_classes and is_inert_class(node)
+
+    @cached_property
+    def _unittest_classes(self) -> set[str]:
+        imports = [one for one in self.outline.tree.body if isinstance(one, ast.ImportFrom)]
+        aliases = [alias for one in imports if one.module == "unittest" for alias in one.names]
+        named = {alias.asname or alias.name for alias in aliases if alias.name in _UNITTEST}
+        return named | {f"unittest.{name}" for name in _UNITTEST}
+
+
+def _found(before: _Version, after: _Version) -> Iterator[OwnTest]:
+    whole: set[str] = set()
+    for name in dict.fromkeys([*before.defined, *after.defined]):
+        if name.rpartition(".")[0] in whole:
+            continue
+        then, now = before.definition(name), after.definition(name)
+        test = _differing(name, then, now, before, after)
+        if test:
+            yield test
+            whole.update([name] if not (then and now) else [])
+
+
+def _differing(
+    name: str, then: Definition | None, now: Definition | None, before: _Version, after: _Version
+) -> OwnTest | None:
+    if then and now:
+        return _redefined(name, then, now, before, after)
+    if now and after.stands_alone(now) and not before.knows(name) and _class_in(name, before):
+        return OwnTest(name=name, how=How.ADDED, nodes=(now.node,), lines=_lines(now.node))
+    if then and before.stands_alone(then) and not after.knows(name) and _class_in(name, after):
+        return OwnTest(name=name, how=How.REMOVED, nodes=(then.node,))
+    return None
+
+
+def _redefined(name: str, then: Definition, now: Definition, before: _Version, after: _Version) -> OwnTest | None:
+    if not isinstance(then.node, FunctionNode) or not isinstance(now.node, FunctionNode):
+        return None
+    if before.outline.header(then) == after.outline.header(now):
+        return None  # at most its body differs
+    if before.stands_alone(then) and after.stands_alone(now):
+        return OwnTest(name=name, how=How.CHANGED, nodes=(then.node, now.node), lines=_lines(now.node))
+    return None
+
+
+def _class_in(name: str, version: _Version) -> bool:
+    """Whether the class of a method stands as plainly in the other version."""
+    owner = name.rpartition(".")[0]
+    if not owner:
+        return True
+    found = version.definition(owner)
+    node = found.node if found else None
+    return isinstance(node, ast.ClassDef) and version.is_plain(node) and version.is_top(node)
+
+
+def _holds_only_tests(node: ast.ClassDef) -> bool:
+    return all(
+        is_inert_function(one) if isinstance(one, FunctionNode) else is_inert_statement(one) for one in node.body
+    )
+
+
+def _lines(node: DefinitionNode) -> tuple[range, ...]:
+    functions = [node] if isinstance(node, FunctionNode) else [x for x in node.body if isinstance(x, FunctionNode)]
+    return tuple(lines for function in functions if (lines := body_lines(function)))

@@ -1,0 +1,112 @@
+"""Read a Python source as the interpreter would, without running it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+DefinitionNode = FunctionNode | ast.ClassDef
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A source that compiles."""
+
+    tree: ast.Module
+    said: str  # the whole tree as text: equal for sources that differ in comments and layout only
+    complaints: Counter[str]  # the compiler's warnings, which a project may turn into errors
+
+
+def parsed(content: bytes) -> Source | None:
+    """The source, or None when this interpreter cannot import it."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            # Compiled, not only parsed: `return` outside a function and its like are found after parsing.
+            compile(content, "<source>", "exec", dont_inherit=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = _without_prefixes(ast.parse(content))
+        complaints = Counter(f"{warning.category.__name__}: {warning.message}" for warning in caught)
+        return Source(tree=tree, said=ast.dump(tree), complaints=complaints)
+    # ValueError: a null byte, or an integer too long to write down; the others: nested too deeply.
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _without_prefixes(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            node.kind = None  # u"" is ""
+    return tree
+
+
+def identifiers(node: ast.AST) -> Counter[str]:
+    """Every identifier used below a node; the names of definitions are not uses."""
+    return Counter(word for child in ast.walk(node) for word in _words_of(child))
+
+
+def mentions(node: ast.AST) -> Counter[str]:
+    """Every identifier used below a node, and every word inside a string."""
+    strings = (child.value for child in ast.walk(node) if isinstance(child, ast.Constant))
+    words = (word for text in strings if isinstance(text, str) for word in _WORD.findall(text))
+    return identifiers(node) + Counter(words)
+
+
+def _words_of(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Constant):
+        return
+    for field, value in ast.iter_fields(node):
+        if field == "name" and isinstance(node, DefinitionNode):
+            continue
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                yield from _WORD.findall(text)
+
+
+def docstring_of(node: ast.AST) -> list[ast.stmt]:
+    """The docstring's statement as a list of one, or nothing."""
+    body: list[ast.stmt] = getattr(node, "body", [])
+    first = body[0].value if body and isinstance(body[0], ast.Expr) else None
+    return body[:1] if isinstance(first, ast.Constant) and isinstance(first.value, str) else []
+
+
+def makes_a_generator(function: FunctionNode) -> bool:
+    """Whether a call of it runs nothing until somebody iterates."""
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_scope(function))
+
+
+def uses_its_class(function: FunctionNode) -> bool:
+    """Whether its class must hand it `__class__`, which changes what the metaclass is given."""
+    return any(
+        isinstance(node, ast.Name) and node.id in ("super", "__class__")
+        for statement in function.body
+        for node in ast.walk(statement)
+    )
+
+
+def _own_scope(function: FunctionNode) -> Iterator[ast.AST]:
+    for statement in function.body:
+        yield from _within_scope(statement)
+
+
+def _within_scope(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    hidden = _body_of(node)
+    for child in ast.iter_child_nodes(node):
+        if child not in hidden:
+            yield from _within_scope(child)
+
+
+def _body_of(node: ast.AST) -> list[ast.stmt] | list[ast.expr]:
+    """What belongs to the scope a node opens; its decorators and defaults belong to the scope around it."""
+    if isinstance(node, ast.Lambda):
+        return [node.body]
+    return node.body if isinstance(node, DefinitionNode) else []
