@@ -1,0 +1,171 @@
+"""How a test came into contact with a file of the project.
+
+An import is told by the file it came from. Where the file alone does not tell (the import failed, or the module
+came from another place that may hold a copy of this file) the module's name does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from posixpath import basename, dirname, join, normpath
+
+from flakehound.core.outcomes import NodeId
+from flakehound.triage.changes import ChangedEntity, How
+from flakehound.triage.dependencies import Dependencies
+
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+_SOURCES = (".py", ".pyc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contact:
+    """What a test had to do with a module."""
+
+    reason: str
+    lines: frozenset[int] | None  # executed; None: unknown, any part of the module may have served
+
+
+class Recording:
+    """The dependencies of one test, asked about files of the repository."""
+
+    def __init__(self, dependencies: Dependencies, *, test: NodeId, root: str, rootdir: str) -> None:
+        self.seen = dependencies
+        self.test = test
+        self.root = normpath(root)
+        self.test_file = normpath(join(rootdir, test.partition("::")[0]))
+        self._files = {file for file in dependencies.imported.values() if file}
+        self._files |= {file for file, lines in dependencies.lines.items() if lines}
+        tried = {*dependencies.attempted, *dependencies.imported}
+        self._names = {prefix for name in tried for prefix in accumulate(name.split("."), "{}.{}".format)}
+
+    def with_module(self, entity: ChangedEntity) -> Contact | None:
+        """The contact with a module that exists; None: the test had nothing to do with it."""
+        file = self.file(entity)
+        doubtful = self._opened(file) or self._by_name(file)
+        if doubtful:
+            return Contact(reason=doubtful, lines=None)
+        if file in self._files:
+            return self._recorded(file, entity)
+        belongs = self._belongs_to_the_run(file)
+        return Contact(reason=belongs, lines=None) if belongs else None
+
+    def with_name(self, entity: ChangedEntity) -> str | None:
+        """Why the test may miss a module that is gone, or found one it would not have found."""
+        file = self.file(entity)
+        meant = sorted(self._names & set(_module_names(file)))
+        if meant:
+            return f"it imports {meant[0]}"
+        return self._opened(file) or self._belongs_to_the_run(file)
+
+    def with_place(self, entity: ChangedEntity) -> str | None:
+        """Why it matters to the test that a file came or went, whatever is in it."""
+        if entity.how is How.CHANGED:
+            return None
+        file = self.file(entity)
+        folder = dirname(file)
+        if basename(file) == "__init__.py" and any(_is_below(one, folder) for one in self._files):
+            return f"it imports from {self._short(folder)}"
+        listed = (one for one in _above(file) if one in self.seen.listed)
+        return next((f"it lists {self._short(one)}" for one in listed), None)
+
+    def with_content(self, entity: ChangedEntity) -> str | None:
+        """Why the content of a file matters to the test."""
+        file = self.file(entity)
+        if file in self._files:
+            return "it runs it"
+        if dirname(file) in self.seen.listed:
+            return f"it lists {self._short(dirname(file))}"
+        return self._opened(file) or self._copy_used(file)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the record may be incomplete."""
+        if self.test_file in self._files:
+            return self.seen.doubts
+        return (*self.seen.doubts, f"the record does not know {self._short(self.test_file)}, the test's own file")
+
+    def is_of(self, entity: ChangedEntity) -> bool:
+        """Whether the test is defined in the entity's file."""
+        return self.file(entity) == self.test_file
+
+    def file(self, entity: ChangedEntity) -> str:
+        """The absolute path of the entity's file."""
+        return join(self.root, entity.path)
+
+    def _recorded(self, file: str, entity: ChangedEntity) -> Contact:
+        lines = self.seen.lines.get(file, frozenset())
+        if not lines or (entity.import_lines and not lines.intersection(entity.import_lines)):
+            return Contact(reason="its lines were not recorded from the import on", lines=None)
+        return Contact(reason="it imports the module", lines=lines)
+
+    def _opened(self, file: str) -> str | None:
+        return "it opens the file" if file in self.seen.opened else None
+
+    def _belongs_to_the_run(self, file: str) -> str | None:
+        if file == self.test_file:
+            return "the test is in this file"
+        if basename(file) == "conftest.py" and _is_below(self.test_file, dirname(file)):
+            return "the conftest serves the test"
+        return None
+
+    def _by_name(self, file: str) -> str | None:
+        for name in sorted(self._names & set(_module_names(file))):
+            if name not in self.seen.imported:
+                return f"it tries to import {name}"
+            if self._may_be_copy(name, file):
+                return f"it imports {name} from {self.seen.imported[name]}, which may be a copy"
+        return None
+
+    def _may_be_copy(self, name: str, file: str) -> bool:
+        """Whether a module that came from elsewhere can hold what the file says."""
+        where = self.seen.imported[name]
+        if where == file:
+            return False
+        if where is None:
+            return not _is_standard(name)
+        installed = _installed_as(where)
+        if installed:
+            return not where.endswith(_SOURCES) or file.endswith(f"/{installed}")
+        inside = _is_below(where, self.root)
+        if inside and "." not in name and where.endswith(_SOURCES):
+            return "/build/" in where  # else another file of the project that happens to have the same name
+        return inside or not _is_standard(name)
+
+    def _copy_used(self, file: str) -> str | None:
+        used = (*self.seen.opened, *self.seen.listed)
+        for one in used:
+            installed = _installed_as(one)
+            if installed and (file.endswith(f"/{installed}") or dirname(file).endswith(f"/{installed}")):
+                return f"it reads {one}, which may be a copy"
+        return None
+
+    def _short(self, folder: str) -> str:
+        return folder.removeprefix(f"{self.root}/")
+
+
+def _module_names(file: str) -> Iterator[str]:
+    """Every dotted name an import can have for a file, since any folder above it may be on the path."""
+    *folders, name = file.rpartition(".")[0].strip("/").split("/")
+    parts = folders if name == "__init__" else [*folders, name]
+    return (".".join(parts[start:]) for start in range(len(parts)))
+
+
+def _is_standard(name: str) -> bool:
+    return name.partition(".")[0] in sys.stdlib_module_names
+
+
+def _installed_as(path: str) -> str:
+    """The part of a path that a wheel decides; empty outside the folders packages are installed to."""
+    return max((path.rpartition(folder)[2] for folder in _INSTALLED if folder in path), key=len, default="")
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(f"{folder}/")
+
+
+def _above(path: str) -> Iterator[str]:
+    while path != (path := dirname(path)):
+        yield path

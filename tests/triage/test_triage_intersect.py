@@ -1,0 +1,365 @@
+"""A test depends on a changed entity, cannot depend on it, or may."""
+
+from __future__ import annotations
+
+import pytest
+from triage_samples import TEST_FILE, added, changed, deleted, entity, met, modified, seen
+
+from flakehound.core.outcomes import NodeId
+from flakehound.triage.changes import MODULE_LEVEL, How, Reach, Sort
+from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.entities import changed_entities
+from flakehound.triage.intersect import NOT_RECORDED, intersect
+
+CART = "/repo/shop/cart.py"
+BODY = entity(body_lines=(range(10, 14),), import_lines=range(1, 3))
+MODULE = entity(name=MODULE_LEVEL, sort=Sort.MODULE, reach=Reach.IMPORT, import_lines=range(1, 3))
+IMPORTS_CART = {"shop.cart": CART}
+
+
+def only(intersection):
+    (touch,) = intersection.touches
+    return str(touch)
+
+
+def module_gone(path):
+    return entity(path, name=path, sort=Sort.MODULE, how=How.REMOVED, reach=Reach.NAME)
+
+
+def module_come(path):
+    return entity(path, name=path, sort=Sort.MODULE, how=How.ADDED, reach=Reach.IMPORT)
+
+
+def data(path="data/prices.json", how=How.CHANGED):
+    return entity(path, name=path, sort=Sort.DATA, how=how, reach=Reach.CONTENT)
+
+
+def test_a_function_is_touched_when_a_line_of_its_body_ran():
+    found = met(BODY, seen(imported=IMPORTS_CART, lines={CART: [1, 2, 9, 12]}))
+
+    assert only(found) == "shop/cart.py: Cart.total (changed; it executes line 12)"
+    assert not found.is_disjoint
+
+
+def test_a_function_whose_module_is_merely_imported_is_not_touched():
+    found = met(BODY, seen(imported=IMPORTS_CART, lines={CART: [1, 2, 9, 14]}))
+
+    assert found.is_disjoint
+    assert found.changed == 1
+
+
+def test_a_module_that_is_imported_is_touched_at_module_level():
+    found = met(MODULE, seen(imported=IMPORTS_CART, lines={CART: [1]}))
+
+    assert only(found) == "shop/cart.py: module level (changed; it imports the module)"
+
+
+def test_a_module_that_is_not_imported_is_not_touched():
+    assert met([BODY, MODULE], seen(imported={"shop.user": "/repo/shop/user.py"})).is_disjoint
+
+
+def test_a_module_that_ran_without_being_imported_is_touched():
+    assert met(MODULE, seen(lines={CART: [1]})).touches
+
+
+def test_a_module_imported_before_the_recording_began_is_touched_whatever_ran():
+    found = met(BODY, seen(imported=IMPORTS_CART, lines={CART: [30]}))
+
+    assert only(found).endswith("(changed; its lines were not recorded from the import on)")
+
+
+def test_a_module_whose_lines_are_missing_is_touched():
+    assert met(BODY, seen(imported=IMPORTS_CART)).touches
+
+
+def test_a_module_read_as_text_is_touched():
+    dependencies = seen(imported=IMPORTS_CART, lines={CART: [1]}, opened=[CART])
+
+    assert only(met(BODY, dependencies)).endswith("(changed; it opens the file)")
+
+
+def test_a_module_whose_import_failed_is_touched():
+    found = met(entity(name="shop/cart.py", sort=Sort.FILE, reach=Reach.IMPORT), seen(attempted=["shop.cart"]))
+
+    assert only(found) == "shop/cart.py (changed; it tries to import shop.cart)"
+
+
+@pytest.mark.parametrize("path", ["tests/test_shop.py", "tests/conftest.py", "conftest.py"])
+def test_a_file_of_the_run_that_cannot_be_parsed_is_touched(path):
+    broken = entity(path, name=path, sort=Sort.FILE, reach=Reach.IMPORT)
+
+    assert met(broken, Dependencies()).touches
+
+
+@pytest.mark.parametrize("path", ["tests/other/conftest.py", "tests/test_user.py"])
+def test_a_file_of_other_tests_that_cannot_be_parsed_is_not_touched(path):
+    assert met(entity(path, name=path, sort=Sort.FILE, reach=Reach.IMPORT), seen()).is_disjoint
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/venv/lib/python3.11/site-packages/shop/cart.py",
+        "/usr/lib/python3/dist-packages/shop/cart.py",
+        "/repo/.venv/lib/python3.11/site-packages/shop/cart.py",
+        "/repo/build/lib/shop/cart.py",
+        "/somewhere/shop/cart.py",
+        "/repo/shop/cart.cpython-311-x86_64-linux-gnu.so",
+        "/venv/lib/python3.11/site-packages/shop/cart.cpython-311-x86_64-linux-gnu.so",
+        None,
+    ],
+)
+def test_a_module_imported_from_a_place_that_may_hold_a_copy_of_it_is_touched(place):
+    change = entity("src/shop/cart.py", body_lines=(range(10, 14),))
+
+    assert met(change, seen(imported={"shop.cart": place})).touches
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "place"),
+    [
+        ("shop/json.py", "json", "/usr/lib/python3.11/json/__init__.py"),
+        ("shop/abc.py", "abc", "/usr/lib/python3.11/abc.py"),
+        ("shop/time.py", "time", None),
+        ("shop/click.py", "click", "/venv/lib/python3.11/site-packages/click/__init__.py"),
+        ("shop/utils.py", "utils", "/repo/tests/utils.py"),
+        ("tests/sub/conftest.py", "conftest", "/repo/tests/conftest.py"),
+        ("shop/utils.py", "requests.utils", "/venv/lib/python3.11/site-packages/requests/utils.py"),
+    ],
+)
+def test_a_module_of_the_same_name_elsewhere_is_no_copy(path, name, place):
+    assert met(entity(path), seen(imported={name: place})).is_disjoint
+
+
+@pytest.mark.parametrize("name", ["shop.cart", "cart", "src.shop.cart", "shop.cart.deep"])
+def test_a_module_that_is_gone_is_touched_by_any_import_that_could_mean_it(name):
+    found = met(module_gone("src/shop/cart.py"), seen(attempted=[name]))
+
+    assert only(found).startswith("src/shop/cart.py (removed; it imports ")
+
+
+def test_a_module_that_is_gone_is_touched_although_the_name_is_found_elsewhere_now():
+    assert met(
+        module_gone("shop/json.py"), seen(imported={"json": "/usr/lib/python3.11/json/__init__.py"})
+    ).touches
+
+
+def test_a_module_that_is_gone_is_not_touched_by_other_imports():
+    assert met(module_gone("shop/cart.py"), seen(attempted=["shop", "shop.user"])).is_disjoint
+
+
+def test_a_package_that_is_gone_is_touched_by_imports_below_it():
+    assert met(module_gone("shop/__init__.py"), seen(attempted=["shop.cart"])).touches
+
+
+@pytest.mark.parametrize("how", [How.ADDED, How.REMOVED])
+def test_a_package_that_comes_or_goes_around_a_test_file_changes_how_it_is_imported(how):
+    reach = Reach.IMPORT if how is How.ADDED else Reach.NAME
+    package = entity("tests/__init__.py", name="tests/__init__.py", sort=Sort.MODULE, how=how, reach=reach)
+
+    assert only(met(package, seen())).endswith("it imports from tests)")
+
+
+def test_a_conftest_that_is_gone_is_touched_by_the_tests_it_served():
+    assert met(module_gone("tests/conftest.py"), seen()).touches
+    assert met(module_gone("tests/other/conftest.py"), seen()).is_disjoint
+
+
+def test_an_added_module_is_touched_when_it_is_imported_because_it_may_hide_another():
+    assert met(module_come("shop/json.py"), seen(imported={"json": "/repo/shop/json.py"})).touches
+
+
+def test_an_added_module_that_nobody_imports_is_not_touched():
+    assert met(module_come("shop/new.py"), seen(imported=IMPORTS_CART, lines={CART: [1]})).is_disjoint
+
+
+@pytest.mark.parametrize("folder", ["/repo/plugins", "/repo"])
+def test_a_module_that_comes_or_goes_is_touched_by_who_lists_its_folder(folder):
+    assert met(module_come("plugins/new.py"), seen(listed=[folder])).touches
+    assert met(module_gone("plugins/old.py"), seen(listed=[folder])).touches
+
+
+def test_a_changed_module_is_not_touched_by_who_lists_its_folder():
+    assert met([BODY, MODULE], seen(listed=["/repo/shop"])).is_disjoint
+
+
+def test_a_renamed_module_is_touched_by_its_old_name_and_by_its_new_file():
+    changes = [module_gone("shop/old.py"), module_come("shop/new.py")]
+
+    assert len(met(changes, seen(attempted=["shop.old"])).touches) == 1
+    assert len(met(changes, seen(imported={"shop.new": "/repo/shop/new.py"})).touches) == 1
+    assert met(changes, seen(imported=IMPORTS_CART)).is_disjoint
+
+
+def test_a_data_file_is_touched_by_who_opens_it():
+    found = met(data(), seen(opened=["/repo/data/prices.json"]))
+
+    assert only(found) == "data/prices.json (changed; it opens the file)"
+
+
+def test_a_data_file_is_touched_by_who_lists_its_folder():
+    assert only(met(data(), seen(listed=["/repo/data"]))) == "data/prices.json (changed; it lists data)"
+
+
+def test_a_data_file_is_not_touched_by_who_reads_others():
+    assert met(data(), seen(opened=["/repo/data/other.json"], listed=["/repo", "/repo/docs"])).is_disjoint
+
+
+@pytest.mark.parametrize("how", [How.ADDED, How.REMOVED])
+def test_a_data_file_that_comes_or_goes_may_show_in_the_list_of_any_folder_above(how):
+    assert met(data("data/new/prices.json", how), seen(listed=["/repo/data"])).touches
+
+
+def test_a_data_file_that_runs_is_touched():
+    assert met(data("bin/tool"), seen(lines={"/repo/bin/tool": [1]})).touches
+
+
+@pytest.mark.parametrize("kind", ["opened", "listed"])
+def test_an_installed_copy_of_a_data_file_is_touched(kind):
+    folder = "/venv/lib/python3.11/site-packages/shop/data"
+    used = f"{folder}/prices.json" if kind == "opened" else folder
+
+    assert met(data("src/shop/data/prices.json"), seen(**{kind: [used]})).touches
+
+
+@pytest.mark.parametrize("sort", [Sort.CONFIGURATION, Sort.NATIVE, Sort.LINK, Sort.SUBMODULE])
+def test_what_concerns_every_test_is_touched_by_every_test(sort):
+    found = met(entity("x", name="x", sort=sort, reach=Reach.EVERY), seen())
+
+    assert only(found).endswith("concerns every test)")
+
+
+def test_any_doubt_intersects_when_anything_changed():
+    found = met(BODY, seen(doubts=("it started a process: git status",)))
+
+    assert found.intersects
+    assert not found.touches
+    assert found.doubts == ("it started a process: git status",)
+
+
+def test_dependencies_that_were_not_recorded_are_a_doubt():
+    assert met(BODY, None).doubts == (NOT_RECORDED,)
+
+
+def test_a_record_that_does_not_know_the_tests_own_file_is_a_doubt():
+    found = met(BODY, Dependencies(imported={"shop.user": "/repo/shop/user.py"}))
+
+    assert found.doubts == ("the record does not know tests/test_shop.py, the test's own file",)
+
+
+@pytest.mark.parametrize("dependencies", [None, seen(doubts=("it started a process",))])
+def test_without_a_change_nothing_is_in_doubt(dependencies):
+    assert met([], dependencies).is_disjoint
+
+
+def test_the_rootdir_may_be_below_the_top_of_the_repository():
+    change = entity("app/tests/conftest.py", name="x", sort=Sort.FILE, reach=Reach.IMPORT)
+
+    found = intersect(
+        [change], Dependencies(), test=NodeId("tests/test_a.py::test_a"), root="/repo/", rootdir="/repo/app"
+    )
+
+    assert found.touches
+
+
+OLD = "import shop\n\ndef test_old():\n    assert x\n\n"
+NEW = OLD + "def test_new():\n    assert y\n"
+
+
+def test_a_new_test_is_touched_by_itself_only():
+    change = changed(OLD, NEW, path="tests/test_shop.py")
+    ran = seen(lines={TEST_FILE: [1, 3, 4, 6]})
+
+    assert met(change, ran, test=NodeId("tests/test_shop.py::test_old")).is_disjoint
+    assert met(change, ran, test=NodeId("tests/test_shop.py::test_new")).touches
+
+
+@pytest.mark.parametrize("id", ["test_new[a::b-1]", "TestA::test_new", "test_new", "test_shop.test_new"])
+def test_a_redefined_test_is_touched_by_itself_even_if_its_fixtures_fail(id):
+    change = changed(NEW, NEW.replace("test_new()", "test_new(db)"), path="tests/test_shop.py")
+
+    found = met(change, seen(lines={TEST_FILE: [1, 3, 6]}), test=NodeId(f"tests/test_shop.py::{id}"))
+
+    assert only(found) == "tests/test_shop.py: test_new (changed; it has the name of this test)"
+
+
+def test_a_test_whose_lines_another_test_executes_is_touched():
+    change = changed(OLD, NEW, path="tests/test_shop.py")
+
+    found = met(change, seen(lines={TEST_FILE: [1, 7]}), test=NodeId("tests/test_shop.py::test_old"))
+
+    assert found.touches
+
+
+def test_a_test_that_went_touches_nobody_but_its_name():
+    change = changed(NEW, OLD, path="tests/test_shop.py")
+    ran = seen(lines={TEST_FILE: [1, 3, 4]})
+
+    assert met(change, ran, test=NodeId("tests/test_shop.py::test_old")).is_disjoint
+    assert met(change, ran, test=NodeId("tests/test_shop.py::TestB::test_new")).touches
+
+
+def test_a_test_that_comes_or_goes_in_a_file_that_others_import_is_touched_by_them():
+    change = changed(NEW, OLD, path="tests/test_base.py")
+    imports = seen(imported={"test_base": "/repo/tests/test_base.py"}, lines={"/repo/tests/test_base.py": [1, 3]})
+
+    assert met(change, imports).touches
+    assert met(change, seen()).is_disjoint
+
+
+def test_the_changes_of_a_file_and_the_record_of_a_run_speak_of_the_same_lines():
+    file = modified(
+        "import a\n\ndef f():\n    return 1\n\ndef g():\n    return 1\n",
+        "import a\n\n# more\n\ndef f():\n    return 1\n\ndef g():\n    return 2\n",
+    )
+
+    change = changed_entities(file)
+
+    assert met(change, seen(imported=IMPORTS_CART, lines={CART: [1, 5, 6, 8]})).is_disjoint
+    assert met(change, seen(imported=IMPORTS_CART, lines={CART: [1, 5, 8, 9]})).touches
+
+
+def test_files_that_come_and_go_are_found_from_git_to_touch():
+    change = [*changed_entities(added("shop/new.py")), *changed_entities(deleted("shop/old.py"))]
+
+    assert [touch.entity.path for touch in met(change, seen(attempted=["shop.old"])).touches] == ["shop/old.py"]
+
+
+WRITTEN = {
+    "lines": {"/repo/a.py": [1, 2]},
+    "imported": {"a": "/repo/./a.py", "sys": None},
+    "attempted": ["b"],
+    "opened": ["/repo/x/../c.json"],
+    "listed": ["/repo/data/"],
+    "doubts": ["it started a process"],
+}
+
+
+def test_dependencies_are_read_as_the_recorder_wrote_them():
+    found = Dependencies.from_json(WRITTEN)
+
+    assert found == Dependencies(
+        lines={"/repo/a.py": frozenset({1, 2})},
+        imported={"a": "/repo/a.py", "sys": None},
+        attempted=frozenset({"b"}),
+        opened=frozenset({"/repo/c.json"}),
+        listed=frozenset({"/repo/data"}),
+        doubts=("it started a process",),
+    )
+
+
+@pytest.mark.parametrize("part", sorted(WRITTEN))
+@pytest.mark.parametrize("value", [None, 7, "text", {"a": 1}, [[]], ...])
+def test_a_part_that_is_missing_or_malformed_is_a_doubt(part, value):
+    written = {name: one for name, one in WRITTEN.items() if name != part}
+    if value is not ...:
+        written[part] = value
+
+    found = Dependencies.from_json(written)
+
+    assert f"the record of what the test depends on lacks {part!r}" in found.doubts
+
+
+@pytest.mark.parametrize("written", [None, [], "text", 3])
+def test_a_record_that_is_no_record_is_in_doubt(written):
+    assert len(Dependencies.from_json(written).doubts) == 6

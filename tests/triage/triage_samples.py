@@ -1,0 +1,63 @@
+"""Hand-made changes and dependencies."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from flakehound.core.outcomes import NodeId
+from flakehound.triage.changes import ChangedEntity, ChangedFile, How, Reach, Sort, Status
+from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.entities import changed_entities
+from flakehound.triage.intersect import intersect
+
+ROOT = "/repo"
+TEST = NodeId("tests/test_shop.py::test_total")
+TEST_FILE = "/repo/tests/test_shop.py"
+
+
+def text(source):
+    return dedent(source).lstrip("\n").encode()
+
+
+def modified(before, after, *, path="shop/cart.py", **more):
+    return ChangedFile(path=path, status=Status.MODIFIED, before=text(before), after=text(after), **more)
+
+
+def added(path, content="X = 1\n"):
+    return ChangedFile(path=path, status=Status.ADDED, after=text(content))
+
+
+def deleted(path, content="X = 1\n"):
+    return ChangedFile(path=path, status=Status.DELETED, before=text(content))
+
+
+def changed(before, after, *, path="shop/cart.py", **more):
+    """The entities of a modified file."""
+    return changed_entities(modified(before, after, path=path), **more)
+
+
+def told(entities):
+    """What a reader wants to know of entities, as a set."""
+    return {(one.name, one.how.value, one.reach.value) for one in entities}
+
+
+def entity(
+    path="shop/cart.py", *, name="Cart.total", reach=Reach.BODY, how=How.CHANGED, sort=Sort.FUNCTION, **more
+):
+    return ChangedEntity(path=path, name=name, sort=sort, how=how, reach=reach, **more)
+
+
+def seen(*, lines=None, imported=None, **more):
+    """What a test depends on; its own file always."""
+    imported = {"test_shop": TEST_FILE, **(imported or {})}
+    return Dependencies(
+        lines={path: frozenset(numbers) for path, numbers in (lines or {}).items()},
+        imported=imported,
+        **{name: frozenset(value) if name != "doubts" else value for name, value in more.items()},
+    )
+
+
+def met(entities, dependencies, *, test=TEST):
+    """The intersection in the sample repository."""
+    one = [entities] if isinstance(entities, ChangedEntity) else entities
+    return intersect(one, dependencies, test=test, root=ROOT, rootdir=ROOT)
