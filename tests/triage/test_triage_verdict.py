@@ -1,0 +1,398 @@
+"""From evidence to a verdict, never to more than the evidence proves."""
+
+from __future__ import annotations
+
+import pytest
+from triage_samples import TEST, entity
+
+from flakehound.core.history import Tally
+from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.triage.case import BaseCheck, Case, Condition, Earlier, Past, Rerun, Stage
+from flakehound.triage.intersect import Intersection, Touch
+from flakehound.triage.verdict import Decision, FlakyKind, is_tolerable, judge
+
+HOW = "a1b2c3d4"  # the signature of the failure
+POLLUTER = NodeId("tests/test_user.py::test_ban")
+TOUCH = Touch(entity=entity(), reason="it executes line 12")
+OTHER = Touch(entity=entity(name="Cart.add"), reason="it executes line 4")
+TOUCHES = Intersection(touches=(TOUCH,), changed=12)
+DISJOINT = Intersection(touches=(), changed=12)
+DOUBTFUL = Intersection(touches=(), changed=12, doubts=("it started a process: git status",))
+UNCHANGED = Intersection(touches=(), changed=0)
+PASSED_ALONE = Earlier(alone=Tally(n=1))
+
+
+def reruns(immediate="F", postponed="F", forked="FF", new="F"):
+    letters = zip(Stage, (immediate, postponed, forked, new), strict=False)
+    return tuple(
+        Rerun(
+            stage=stage,
+            outcome=Outcome(letter),
+            seed=7,
+            failure=HOW if letter in "FECT" else "",
+            recorded=stage is Stage.NEW_INTERPRETER,
+        )
+        for stage, found in letters
+        for letter in found
+    )
+
+
+def judged(found=None, **facts):
+    facts = {"intersection": DISJOINT, "failure": HOW, "base": "main", **facts}
+    return judge(Case(id=TEST, reruns=reruns() if found is None else found, **facts))
+
+
+def checked(here, base, *, condition=Condition.RANDOM_STATE, failure=HOW):
+    return BaseCheck(
+        condition=condition,
+        here=Tally(n=here[0], failed=here[1]),
+        base=Tally(n=base[0], failed=base[1]),
+        failure=failure,
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "stage", "kind"),
+    [
+        (reruns(immediate="P"), Stage.IMMEDIATE, FlakyKind.NOT_BURSTY),
+        (reruns(immediate="FP", new="P"), Stage.IMMEDIATE, FlakyKind.NOT_BURSTY),
+        (reruns(postponed="P"), Stage.POSTPONED, FlakyKind.BURSTY),
+        (reruns(forked="FP", new="P"), Stage.FORKED, FlakyKind.STATE_DEPENDENT),
+        (reruns(new="P"), Stage.NEW_INTERPRETER, FlakyKind.STATE_DEPENDENT),
+        (tuple(reversed(reruns(postponed="P", new="P"))), Stage.POSTPONED, FlakyKind.BURSTY),
+        (reruns(immediate="X"), Stage.IMMEDIATE, FlakyKind.NOT_BURSTY),
+    ],
+)
+def test_a_rerun_that_passes_proves_a_flaky_test_and_the_first_stage_to_pass_tells_its_kind(found, stage, kind):
+    verdict = judged(found)
+
+    assert (verdict.verdict, verdict.stage, verdict.kind) == (Decision.FLAKY, stage, kind)
+
+
+@pytest.mark.parametrize("letter", ["S", "x", "-"])
+def test_a_skip_an_expected_failure_and_a_missing_rerun_are_no_passes(letter):
+    verdict = judged(reruns(immediate=letter), intersection=TOUCHES)
+
+    assert verdict.verdict is Decision.LIKELY_REAL
+
+
+def test_the_evidence_of_a_flaky_test_counts_the_reruns_of_every_stage():
+    verdict = judged(reruns(immediate="F", postponed="F", forked="PF", new=""))
+
+    assert verdict.evidence == (
+        "passed 0 of 1 immediate rerun, passed 0 of 1 postponed rerun, passed 1 of 2 forked reruns; "
+        "touches none of the 12 changes"
+    )
+
+
+def test_the_history_is_part_of_the_evidence():
+    verdict = judged(reruns(immediate="P"), earlier=Earlier(past=Past(failed=3, runs=40, branches=3)))
+
+    assert verdict.evidence.endswith("; failed 3 of the last 40 runs on 3 branches")
+    assert str(Past(failed=1, runs=9, branches=1)) == "failed 1 of the last 9 runs on 1 branch"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        checked((1, 1), (1, 0)),
+        checked((3, 3), (3, 0), condition=Condition.AFTER_POLLUTERS),
+        checked((10, 6), (10, 0)),
+        checked((10, 10), (10, 1)),
+    ],
+)
+def test_a_flaky_test_that_fails_here_and_not_at_the_base_under_one_condition_is_likely_real(check):
+    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
+
+    assert (verdict.verdict, verdict.stage, verdict.kind) == (Decision.LIKELY_REAL, Stage.INTERSECT, None)
+    assert f"failed {check.here.failed} of {check.here.n} here and" in verdict.evidence
+    assert "touches shop/cart.py: Cart.total (changed; it executes line 12)" in verdict.evidence
+    assert not is_tolerable(verdict)
+
+
+def test_a_polluter_that_touches_the_change_and_pollutes_only_here_is_likely_real():
+    verdict = judged(
+        reruns(forked="P"),
+        polluters=(POLLUTER,),
+        company=TOUCHES,
+        base_check=checked((3, 3), (3, 0), condition=Condition.AFTER_POLLUTERS),
+    )
+
+    assert verdict.verdict is Decision.LIKELY_REAL
+    assert verdict.touches == (TOUCH,)
+    assert verdict.polluters == (POLLUTER,)
+    assert f"fails after {POLLUTER}, which touches shop/cart.py: Cart.total" in verdict.evidence
+    assert "after the same tests failed 3 of 3 here and 0 of 3 at main" in verdict.evidence
+
+
+@pytest.mark.parametrize("check", [checked((3, 2), (3, 0)), checked((3, 0), (3, 0)), checked((3, 3), (0, 0))])
+def test_a_base_check_that_shows_no_difference_leaves_a_flaky_test_with_a_caution(check):
+    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
+
+    assert verdict.verdict is Decision.FLAKY
+    assert "the change may have made it flaky" in verdict.evidence
+    assert not is_tolerable(verdict)
+
+
+def test_a_flaky_test_that_fails_at_the_base_too_failed_before_the_change():
+    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=checked((3, 3), (3, 2)))
+
+    assert verdict.verdict is Decision.FLAKY
+    assert "it failed before the change as well" in verdict.evidence
+    assert is_tolerable(verdict)
+
+
+@pytest.mark.parametrize("failure", ["", "ffffffff"])
+def test_a_failure_of_another_sort_at_the_base_excuses_nothing(failure):
+    check = checked((3, 3), (3, 3), failure=failure)
+
+    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
+
+    assert "the change may have made it flaky" in verdict.evidence
+    assert not is_tolerable(verdict)
+
+
+def test_a_base_that_could_not_be_asked_is_said_and_the_test_stays_flaky():
+    check = BaseCheck(condition=Condition.RANDOM_STATE, problem="the worktree does not collect")
+
+    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
+
+    assert verdict.verdict is Decision.FLAKY
+    assert verdict.evidence == (
+        "passed 1 of 1 immediate rerun, passed 0 of 1 postponed rerun, passed 0 of 2 forked reruns, "
+        "passed 0 of 1 new-interpreter rerun; touches shop/cart.py: Cart.total (changed; it executes line 12); "
+        "main could not be asked: the worktree does not collect; the change may have made it flaky"
+    )
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        Earlier(past=Past(failed=3, runs=40, branches=3, alike=1)),
+        Earlier(alone=Tally(n=3, failed=1), failure=HOW),
+    ],
+)
+def test_a_flaky_test_known_to_have_failed_alike_without_the_change_is_tolerable(earlier):
+    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, earlier=earlier)
+
+    assert is_tolerable(verdict)
+    assert "it failed before the change as well" in verdict.evidence
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        Earlier(past=Past(failed=3, runs=40, branches=3)),
+        Earlier(alone=Tally(n=3, failed=1)),
+        Earlier(among=Tally(n=3, failed=1)),
+    ],
+)
+def test_failures_that_may_have_been_of_another_sort_make_nothing_tolerable(earlier):
+    assert not is_tolerable(judged(reruns(immediate="P"), intersection=TOUCHES, earlier=earlier))
+
+
+@pytest.mark.parametrize("found", [reruns(immediate="P"), reruns(postponed="P")])
+@pytest.mark.parametrize(
+    ("facts", "tolerable"),
+    [
+        ({"intersection": DISJOINT}, True),
+        ({"intersection": UNCHANGED}, True),
+        ({"intersection": TOUCHES}, False),
+        ({"intersection": DOUBTFUL}, False),
+        ({"intersection": None, "no_intersection": "no git", "versioned": False}, True),
+        ({"intersection": None, "no_intersection": "not asked for"}, False),
+    ],
+)
+def test_a_flaky_test_is_tolerable_when_it_cannot_touch_a_change(found, facts, tolerable):
+    assert is_tolerable(judged(found, **facts)) is tolerable
+
+
+@pytest.mark.parametrize(
+    ("facts", "tolerable"),
+    [
+        ({}, False),
+        ({"company": DISJOINT}, True),
+        ({"company": DISJOINT, "polluters": (POLLUTER,)}, True),
+        ({"company": TOUCHES}, False),
+        ({"company": DOUBTFUL}, False),
+        ({"polluters": (POLLUTER,)}, False),
+        ({"intersection": UNCHANGED}, True),
+    ],
+)
+def test_a_state_dependent_test_is_tolerable_only_when_what_ran_before_it_cannot_touch_the_change(
+    facts, tolerable
+):
+    assert is_tolerable(judged(reruns(forked="P"), **facts)) is tolerable
+
+
+def test_a_test_that_never_passes_and_touches_the_change_is_likely_real():
+    verdict = judged(intersection=Intersection(touches=(TOUCH, OTHER), changed=12))
+
+    assert (verdict.verdict, verdict.stage) == (Decision.LIKELY_REAL, Stage.INTERSECT)
+    assert verdict.evidence == (
+        "failed all of 5 reruns (1 immediate, 1 postponed, 2 forked, 1 new-interpreter); "
+        "touches shop/cart.py: Cart.total (changed; it executes line 12) and 1 more change"
+    )
+    assert verdict.touches == (TOUCH, OTHER)
+    assert not is_tolerable(verdict)
+
+
+def test_a_test_that_never_passes_and_may_touch_the_change_is_likely_real():
+    verdict = judged(intersection=DOUBTFUL, earlier=PASSED_ALONE)
+
+    assert verdict.verdict is Decision.LIKELY_REAL
+    assert verdict.evidence.endswith("may touch the 12 changes: it started a process: git status")
+
+
+def test_a_test_that_fails_at_the_base_as_well_was_not_broken_by_the_change():
+    verdict = judged(intersection=TOUCHES, earlier=Earlier(alone=Tally(n=2, failed=2)))
+
+    assert (verdict.verdict, verdict.stage) == (Decision.UNDECIDED, None)
+    assert verdict.evidence.endswith(
+        "fails at main as well (2 of 2 runs alone): the change did not break it, no rerun passed"
+    )
+
+
+def test_a_test_that_needs_others_before_it_is_undecided_and_the_evidence_says_so():
+    earlier = Earlier(alone=Tally(n=2, failed=2), among=Tally(n=9, failed=0))
+
+    verdict = judged(earlier=earlier)
+
+    assert verdict.verdict is Decision.UNDECIDED
+    assert verdict.evidence.endswith(
+        "as well (2 of 2 runs alone), where it passed after other tests (9 of 9 runs)"
+    )
+
+
+def test_a_base_that_fails_in_another_way_does_not_excuse_the_change():
+    earlier = Earlier(alone=Tally(n=1, failed=1), failure="ffffffff")
+
+    verdict = judged(intersection=TOUCHES, earlier=earlier)
+
+    assert verdict.verdict is Decision.LIKELY_REAL
+    assert "failed 1 of 1 runs alone at main" in verdict.evidence
+
+
+def test_a_test_that_was_flaky_at_the_base_and_always_fails_now_is_likely_real():
+    verdict = judged(intersection=TOUCHES, earlier=Earlier(alone=Tally(n=3, failed=1), failure=HOW))
+
+    assert verdict.verdict is Decision.LIKELY_REAL
+
+
+def test_a_test_that_touches_nothing_and_passed_before_is_unrelated_to_the_change():
+    verdict = judged(earlier=PASSED_ALONE)
+
+    assert (verdict.verdict, verdict.stage, verdict.kind) == (Decision.UNRELATED, Stage.INTERSECT, None)
+    assert verdict.evidence.endswith("; touches none of the 12 changes; passed before, at main or earlier")
+    assert is_tolerable(verdict)
+
+
+def test_a_test_that_touches_nothing_and_may_never_have_passed_is_undecided():
+    verdict = judged()
+
+    assert verdict.verdict is Decision.UNDECIDED
+    assert "not known to have passed before: --flakehound-check-base would run it at main" in verdict.evidence
+    assert not is_tolerable(verdict)
+
+
+def test_a_test_that_passed_only_after_others_may_miss_one_that_the_change_touched():
+    verdict = judged(earlier=Earlier(among=Tally(n=3)))
+
+    assert verdict.verdict is Decision.UNDECIDED
+    assert (
+        "it passed before only after other tests: --flakehound-check-base would run it alone" in verdict.evidence
+    )
+
+
+@pytest.mark.parametrize(
+    ("company", "decision"),
+    [(DISJOINT, Decision.UNRELATED), (TOUCHES, Decision.UNDECIDED), (DOUBTFUL, Decision.UNDECIDED)],
+)
+def test_a_test_that_passed_only_after_others_is_unrelated_when_those_touch_nothing_either(company, decision):
+    verdict = judged(earlier=Earlier(among=Tally(n=3)), company=company)
+
+    assert verdict.verdict is decision
+
+
+@pytest.mark.parametrize("failure", ["", "ffffffff"])
+def test_a_recorded_rerun_that_failed_in_another_way_proves_nothing(failure):
+    verdict = judged(earlier=PASSED_ALONE, failure=failure)
+
+    assert verdict.verdict is Decision.UNDECIDED
+    assert verdict.evidence.endswith("the rerun that was recorded may have failed for another reason")
+
+
+def test_without_any_recorded_rerun_nothing_is_unrelated():
+    assert judged(reruns(new=""), earlier=PASSED_ALONE).verdict is Decision.UNDECIDED
+
+
+@pytest.mark.parametrize("earlier", [PASSED_ALONE, Earlier(among=Tally(n=3))])
+def test_when_nothing_changed_a_test_that_passed_before_is_unrelated(earlier):
+    verdict = judged(reruns(new=""), intersection=UNCHANGED, earlier=earlier)
+
+    assert verdict.verdict is Decision.UNRELATED
+    assert "nothing changed since main" in verdict.evidence
+
+
+def test_without_git_a_test_that_never_passes_is_undecided_with_the_reason():
+    verdict = judged(intersection=None, no_intersection="/repo is no git repository", versioned=False)
+
+    assert verdict.verdict is Decision.UNDECIDED
+    assert verdict.evidence.endswith("; /repo is no git repository")
+    assert not is_tolerable(verdict)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ((), "no rerun could run"),
+        (reruns("-", "-", "--", "-"), "no rerun could run"),
+        (reruns("S", "S", "SS", "S"), "every rerun was skipped or failed as expected"),
+        (reruns("x", "-", "", ""), "every rerun was skipped or failed as expected"),
+    ],
+)
+def test_a_test_that_was_not_rerun_is_undecided(found, words):
+    verdict = judged(found, intersection=TOUCHES, not_rerun="12 of 40 tests failed, above the threshold")
+
+    assert verdict.verdict is Decision.UNDECIDED
+    assert verdict.evidence.startswith(f"{words}; 12 of 40 tests failed, above the threshold; touches ")
+
+
+@pytest.mark.parametrize("letter", ["C", "T", "E"])
+def test_a_crash_a_timeout_and_an_error_are_failures(letter):
+    found = reruns(letter, letter, letter, letter)
+
+    assert judged(found, intersection=TOUCHES).verdict is Decision.LIKELY_REAL
+
+
+def test_a_verdict_is_written_as_the_contract_says():
+    verdict = judged((*reruns(immediate="P", postponed="", forked="", new=""),), intersection=TOUCHES)
+
+    assert verdict.as_json() == {
+        "id": TEST,
+        "verdict": "flaky",
+        "kind": "not-bursty",
+        "stage": "immediate",
+        "evidence": verdict.evidence,
+        "touches": ["shop/cart.py: Cart.total"],
+        "polluters": [],
+        "reruns": [{"stage": "immediate", "outcome": "P", "seed": 7}],
+    }
+
+
+def test_an_undecided_verdict_has_neither_kind_nor_stage():
+    written = judged(()).as_json()
+
+    assert (written["verdict"], written["kind"], written["stage"]) == ("undecided", None, None)
+
+
+@pytest.mark.parametrize("found", [reruns(), reruns(immediate="P"), reruns(forked="P"), ()])
+@pytest.mark.parametrize("intersection", [TOUCHES, DOUBTFUL, DISJOINT, UNCHANGED, None])
+@pytest.mark.parametrize("earlier", [Earlier(), PASSED_ALONE, Earlier(among=Tally(n=3))])
+def test_every_verdict_has_evidence_and_none_that_touches_the_change_is_tolerable(found, intersection, earlier):
+    verdict = judged(found, intersection=intersection, no_intersection="not asked for", earlier=earlier)
+
+    assert verdict.evidence
+    if intersection in (TOUCHES, DOUBTFUL, None):
+        assert verdict.verdict is not Decision.UNRELATED
+        assert not is_tolerable(verdict)
