@@ -1,23 +1,111 @@
-"""The pytest plugin that installing flakehound registers: one option, and nothing else unless asked."""
+"""The pytest plugin that installing flakehound registers: options, and nothing else unless asked."""
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     import pytest
+
+# Option without its prefix -> help. Each is also a setting of pytest.ini and a variable of the environment.
+_FLAGS = {
+    "": "when tests fail, rerun them and say which failures are flaky and which your change has caused",
+    "no-intersect": "do not ask git whether a failing test touches what changed; judge by reruns alone",
+    "check-base": "run a failing test at --flakehound-since too, in a temporary worktree, where that can decide",
+    "tolerate": "exit with 0 when every failure of a complete run is proven flaky; reports still show them",
+}
+_NUMBERS = {
+    "immediate": "rerun a failing test N times directly after its failure, in the same process (default: 1)",
+    "postponed": "rerun it N times after the last test, in the same process (default: 1)",
+    "forked": "rerun it N times in new processes (default: 2)",
+}
+_WORDS = {
+    "threshold": (
+        "SHARE",
+        "rerun nothing more once a larger share of the tests has failed, for example 1%% or 0.01; up to 10 "
+        "failures are always rerun (default: 1%%)",
+    ),
+    "since": (
+        "REV",
+        "the commit that your change starts from (default: what the environment of your CI names, else the merge "
+        "base with the default branch, else the last commit)",
+    ),
+    "json": ("FILE", "also write the verdicts to FILE, as flakehound/triage/1"),
+    "store": ("PATH", "the file that keeps outcomes from run to run (default: .flakehound/flakehound.db)"),
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add our options; nothing is imported or registered until one of them is used."""
     group = parser.getgroup("flakehound", "flaky tests")
+    for name, words in _FLAGS.items():
+        group.addoption(_option(name), action="store_true", default=None, help=words)
+        parser.addini(_setting(name), _for_a_file(name, words), type="bool", default=None)
+    for name, words in _NUMBERS.items():
+        group.addoption(_option(name), metavar="N", default=None, help=words)
+        parser.addini(_setting(name), _for_a_file(name, words), type=_kind_of_number(), default=None)
+    for name, (metavar, words) in _WORDS.items():
+        group.addoption(_option(name), metavar=metavar, default=None, help=words)
+        parser.addini(_setting(name), _for_a_file(name, words), default=None)
     group.addoption(
         "--flakehound-seed",
         type=int,
         default=None,
         metavar="SEED",
-        help="seed random, numpy and hypothesis as a run of `flakehound hunt` did, to replay its failure",
+        help="seed random, numpy and hypothesis as a run of `flakehound hunt` did, to replay its failure; with "
+        "--flakehound, the seed that the seeds of reruns are counted from",
     )
+
+
+def _option(name: str) -> str:
+    return "--flakehound-" + name if name else "--flakehound"
+
+
+def _setting(name: str) -> str:
+    return _option(name)[2:].replace("-", "_")
+
+
+def _kind_of_number() -> Literal["int"] | None:
+    # pytest 9 takes a number in TOML for a mistake unless it was announced, which earlier ones did not know.
+    import pytest
+
+    return "int" if pytest.version_tuple >= (8, 4) else None
+
+
+def _for_a_file(name: str, words: str) -> str:
+    return "as %s, and as %s in the environment: %s" % (
+        _option(name),
+        _setting(name).upper(),
+        words.replace("%%", "%"),
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the triage where it is asked for, except in the processes that a hunt or a triage starts."""
+    if "flakehound_inside.boot" in sys.modules or not _may_be_asked(config):
+        return
+    from flakehound_inside.triage_options import wishes_of
+
+    wishes = wishes_of(config, os.environ)
+    if wishes is not None:
+        from flakehound_inside.triage_session import Triage
+
+        config.pluginmanager.register(Triage(config, wishes), "flakehound-triage")
+
+
+def _may_be_asked(config: pytest.Config) -> bool:
+    if "FLAKEHOUND" in os.environ:
+        return True
+    if any(getattr(config.option, _setting(name), None) for table in (_FLAGS, _NUMBERS, _WORDS) for name in table):
+        return True
+    try:
+        return bool(config.getini("flakehound"))
+    except Exception:  # no truth value; whoever reads it again says so
+        return True
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
