@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from flakehound_inside.real import real
 
 if TYPE_CHECKING:
+    from flakehound_inside.dependencies import Dependencies
     from flakehound_inside.shapes import Settings
 
 
@@ -24,6 +25,7 @@ def main(settings_path: str, pytest_args: list[str]) -> int:
         guard(settings["request"], settings["peer"])
     _put_the_project_on_the_path()
     _look_like_python_m_pytest(pytest_args)
+    recording = _recording(settings)
     import pytest
 
     from flakehound_inside.quiet import Quiet
@@ -37,7 +39,22 @@ def main(settings_path: str, pytest_args: list[str]) -> int:
         watch = WriteWatch(notes, settings["ours"])
         watch.start()
     quiet = Quiet(settings.get("keep_plugins", ()))
-    return pytest.main(pytest_args, plugins=[quiet, HuntSession(settings, quiet, watch)])
+    code = pytest.main(pytest_args, plugins=[quiet, HuntSession(settings, quiet, watch), *recording])
+    for recorder in recording:
+        recorder.finish()
+    return code
+
+
+def _recording(settings: Settings) -> list[Dependencies]:
+    """What records, already listening: before pytest or anything of the project is imported."""
+    wish = settings.get("record")
+    if not wish:
+        return []
+    from flakehound_inside.dependencies import Dependencies
+
+    recorder = Dependencies(wish, settings["ours"])
+    recorder.start()
+    return [recorder]
 
 
 def _put_the_project_on_the_path() -> None:

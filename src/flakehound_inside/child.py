@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import tempfile
 import traceback
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Iterable, Mapping, Sequence
 
     from flakehound_inside.recorder import Recorder
-    from flakehound_inside.shapes import Handler, Request
+    from flakehound_inside.shapes import Handler, RandomState, Request
 
 _DEADLY = (pytest.exit.Exception, KeyboardInterrupt)
 RESULTS_LOST = 74  # the exit code that sysexits.h calls EX_IOERR
@@ -57,8 +58,22 @@ class Child:
             self._move_temporary_files(request["tmp"])
             self._start(request)
             dump_on_crash(request["output"])
-            self._run(items_for(request["order"], self._session.items))
+            try:
+                self._run_once(request)
+            finally:
+                recording = self._config.pluginmanager.getplugin("flakehound-dependencies")
+                if recording is not None:
+                    recording.finish()
             _without_reporting(self._config._ensure_unconfigure)
+
+    def _run_once(self, request: Request) -> None:
+        items = items_for(request["order"], self._session.items)
+        state = request.get("random_state")
+        if not state:
+            self._run(items)
+        elif self._run(items[:-1], after=items[-1]):
+            _restore_generators(state)
+            self._run(items[-1:], first=len(items) - 1)
 
     def settle(self, output: str) -> None:
         """Prepare the process from which children are forked: where they print."""
@@ -234,6 +249,18 @@ class _Ending:
             except Exception:
                 leave(code)
         leave(code)
+
+
+def _restore_generators(path: str) -> None:
+    with open(path, encoding="utf-8") as file:
+        state: RandomState = real.loads(file.read())
+    if state["seed"] is not None:
+        seeds.apply_seed(state["seed"])  # for the generators whose state nobody keeps
+    version, numbers, gauss_next = state["random"]
+    seeds.restore((version, tuple(numbers), gauss_next))
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None and state["numpy"]:
+        numpy_random.set_state(tuple(state["numpy"]))
 
 
 def _without_reporting(step: Callable[..., object], *arguments: object) -> None:

@@ -36,6 +36,7 @@ class _Details(TypedDict, total=False):
     branches: list[Order]
     until: str
     at: list[int]  # how much of the order each branch follows; empty: all of it
+    random_state: str | None  # file with the state that the last test shall start from, see RandomState
 
 
 class Asked(Watched, _Details):
@@ -51,11 +52,28 @@ class Request(Asked):
     order: Order
 
 
+class RandomState(TypedDict):
+    """Where random generators stood at some moment, as JSON knows it."""
+
+    random: list[Any]  # as random.getstate
+    numpy: list[Any] | None  # as numpy.random.get_state; None: not loaded
+    seed: int | None  # the run's own
+
+
+class Record(TypedDict):
+    """The wish to know what a test depends on."""
+
+    path: str  # the file to write
+    files: list[str] | None  # whose executed lines are asked for; None: of every file below the root
+    root: str
+
+
 class _ModeSettings(TypedDict, total=False):
     # "once"
     request: Asked
     peer: int  # descriptor of the socket to whoever asked
     watch: str | None  # folder for what a plain run writes; None: not watched
+    record: Record | None  # None: not asked for
     ours: str  # folder whose files are not the suite's
     # "serve"
     force_fork: bool

@@ -33,6 +33,8 @@ class Target:
     keep_plugins: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)  # on top of ours
     memory_bytes: int | None = None  # address space of one child; None: no limit of ours
+    # JSON as in the facts of docs/decisions/0015: a new interpreter starts the last test of its order from there.
+    random_state: Path | None = None
 
 
 def inside_folder() -> str:

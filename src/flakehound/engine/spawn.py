@@ -12,8 +12,8 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,24 @@ from flakehound.engine.launch import Target, start
 from flakehound.engine.limits import Limits
 
 _OUTPUT_KEPT = 16384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordWish:
+    """What to record while a test runs."""
+
+    root: Path  # the project, or the repository that it is a part of
+    files: tuple[Path, ...] | None = None  # whose executed lines are wanted; None: of every file below the root
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRun:
+    """A run, and what it depends on."""
+
+    records: tuple[RunRecord, ...]
+    handshake: Handshake
+    # `flakehound/dependencies/1` as the recorder wrote it; None: it could not, the process died.
+    dependencies: Mapping[str, Any] | None
 
 
 class Spawner:
@@ -62,23 +80,40 @@ class Spawner:
 
         With `watch`, the lasting files it writes are noted and saved in that folder.
         """
+        with self._own_folder() as folder:
+            return self._run_in(folder, plan, limits, self_seeded, watch=str(watch) if watch else None)
+
+    def run_recorded(
+        self, plan: RunPlan, limits: Limits, self_seeded: Collection[str], wish: RecordWish
+    ) -> RecordedRun:
+        """Run one order and record what it depends on: imports and collection included."""
+        with self._own_folder() as folder:
+            written = folder / "dependencies.json"
+            files = None if wish.files is None else [str(file) for file in wish.files]
+            record = {"path": str(written), "files": files, "root": str(wish.root)}
+            records, handshake = self._run_in(folder, plan, limits, self_seeded, record=record)
+            dependencies = json.loads(written.read_text()) if written.exists() else None
+        return RecordedRun(records=tuple(records), handshake=handshake, dependencies=dependencies)
+
+    @contextlib.contextmanager
+    def _own_folder(self) -> Iterator[Path]:
         folder = self._folder / f"n{next(self._serial)}"
         folder.mkdir(parents=True)
         try:
-            return self._run_in(folder, plan, limits, self_seeded, watch)
+            yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run_in(
-        self, folder: Path, plan: RunPlan, limits: Limits, self_seeded: Collection[str], watch: Path | None
+        self, folder: Path, plan: RunPlan, limits: Limits, self_seeded: Collection[str], **wishes: object
     ) -> tuple[list[RunRecord], Handshake]:
         request = self._request(folder, plan, limits, self_seeded)
         settings = {
             "mode": "once",
             "handshake": str(folder / "suite.json"),
             "request": request,
-            "watch": str(watch) if watch else None,
             "ours": str(self._folder.parent),
+            **wishes,
         }
         began = time.time()
         end = self._run_interpreter(folder, settings, plan.hash_seed)
@@ -122,6 +157,7 @@ class Spawner:
             "test_limit_s": limits.test_limit_s,
             "run_limit_s": plan.timeout_s or limits.run_limit_s,
             "memory_bytes": self._target.memory_bytes,
+            "random_state": str(self._target.random_state) if self._target.random_state else None,
         }
 
     def call_off(self) -> None:
