@@ -214,6 +214,13 @@ def test_a_data_file_that_runs_is_touched():
     assert met(data("bin/tool"), seen(lines={"/repo/bin/tool": [1]})).touches
 
 
+def test_an_executable_bit_is_not_touched_by_who_imports_the_module():
+    bit = entity(name="shop/cart.py", sort=Sort.MODE, reach=Reach.CONTENT)
+
+    assert met(bit, seen(imported=IMPORTS_CART, lines={CART: [1]})).is_disjoint
+    assert met(bit, seen(opened=[CART])).touches
+
+
 @pytest.mark.parametrize("kind", ["opened", "listed"])
 def test_an_installed_copy_of_a_data_file_is_touched(kind):
     folder = "/venv/lib/python3.11/site-packages/shop/data"

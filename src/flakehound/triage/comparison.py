@@ -1,8 +1,8 @@
 """Compare two versions of a Python module by their syntax trees.
 
-Two versions whose skeletons are equal define the same functions at the same places, so each differing body
-is one changed function. Once the skeletons differ, importing the module does something else: at least one
-entity is then reached by the import alone, and naming the others is for the reader.
+Two versions that import alike define the same functions at the same places, so each differing body is one
+changed function. Once they import otherwise, at least one entity is reached by the import alone, which every
+call presupposes; naming the others is for the reader.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from flakehound.triage.changes import MODULE_LEVEL, ChangedEntity, How, Reach, Sort
 from flakehound.triage.lines import body_lines, import_lines
-from flakehound.triage.outline import Definition, Key, Outline, body_of
+from flakehound.triage.outline import Definition, Key, Outline
 from flakehound.triage.own_tests import OwnTest, own_tests
 from flakehound.triage.patterns import Patterns
-from flakehound.triage.syntax import FunctionNode, Source, identifiers
+from flakehound.triage.sameness import same
+from flakehound.triage.syntax import FunctionNode, Source, docstring_of, identifiers, shape_of
 
 # Libraries and decorators that take a function's code and run something else in its place: its lines never run.
 _COMPILERS = frozenset(
@@ -37,7 +38,7 @@ class Comparison:
 
     def entities(self) -> Iterator[ChangedEntity]:
         """What changed, in the order a reader expects: tests, definitions, module level, bodies."""
-        if self.before.said != self.after.said:
+        if not same(self.before.tree, self.after.tree):
             yield from list(self._differences()) or [self._module()]
         elif self._complains():
             yield self._module()
@@ -48,23 +49,21 @@ class Comparison:
         yield from (self._test(test) for test in tests)
         before = before.leaving_out([node for test in tests for node in test.nodes])
         after = after.leaving_out([node for test in tests for node in test.nodes])
-        imported = list(self._definitions(before, after))
-        if not imported and (before.skeleton != after.skeleton or self._complains()):
+        imported = [] if before.imports_as(after) else list(self._definitions(before, after)) or [self._module()]
+        if not imported and self._complains():
             imported = [self._module()]
         yield from imported
         yield from self._bodies(before, after, {entity.name for entity in imported})
 
     def _definitions(self, before: Outline, after: Outline) -> Iterator[ChangedEntity]:
-        """What importing executes otherwise; empty too when only the order of definitions changed."""
-        if before.skeleton == after.skeleton:
-            return
+        """What importing executes otherwise; empty when only the order of definitions changed."""
         yield from self._one_sided(after, before, How.ADDED)
         yield from self._one_sided(before, after, How.REMOVED)
         for key, now in after.definitions.items():
             then = before.definitions.get(key)
-            if then and before.header(then) != after.header(now):
+            if then and not after.defines_as(then.node, now.node):
                 yield self._definition(now, How.CHANGED)
-        if before.module_level != after.module_level:
+        if not before.has_module_level_of(after):
             yield self._module()
 
     def _one_sided(self, here: Outline, there: Outline, how: How) -> Iterator[ChangedEntity]:
@@ -77,20 +76,20 @@ class Comparison:
                 yield self._definition(definition, how)
 
     def _bodies(self, before: Outline, after: Outline, said: Collection[str]) -> Iterator[ChangedEntity]:
-        for now in after.functions:
-            then = before.definitions.get(now.key)
-            if then is None or now.name in said or not isinstance(then.node, FunctionNode):
-                continue
-            assert isinstance(now.node, FunctionNode)
-            if body_of(then.node) != body_of(now.node):
-                yield self._body(now)
-
-    def _body(self, definition: Definition) -> ChangedEntity:
-        assert isinstance(definition.node, FunctionNode)
-        lines = body_lines(definition.node)
-        if not lines or self._may_be_compiled():
-            return self._definition(definition, How.CHANGED)
-        return self._entity(definition.name, Sort.FUNCTION, How.CHANGED, Reach.BODY, (lines,))
+        functions = [
+            (name, before.functions.get((name, nth)), now) for (name, nth), now in after.functions.items()
+        ]
+        differing = [
+            (name, then, now)
+            for name, then, now in functions
+            if then and name not in said and not _same_body(then, now)
+        ]
+        compiled = bool(differing) and self._may_be_compiled()
+        for name, then, now in differing:
+            lines = body_lines(now)
+            seen = lines and not compiled and shape_of(then) == shape_of(now)
+            reach = Reach.BODY if seen else Reach.IMPORT
+            yield self._entity(name, Sort.FUNCTION, How.CHANGED, reach, (lines,) if seen else ())
 
     def _may_be_compiled(self) -> bool:
         return any(_COMPILERS & identifiers(source.tree).keys() for source in (self.before, self.after))
@@ -120,3 +119,8 @@ class Comparison:
             body_lines=lines,
             import_lines=import_lines(self.after.tree),
         )
+
+
+def _same_body(one: FunctionNode, two: FunctionNode) -> bool:
+    """Whether a call executes the same."""
+    return same(one.body[len(docstring_of(one)) :], two.body[len(docstring_of(two)) :])

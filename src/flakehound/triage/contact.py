@@ -13,7 +13,7 @@ from itertools import accumulate
 from posixpath import basename, dirname, join, normpath
 
 from flakehound.core.outcomes import NodeId
-from flakehound.triage.changes import ChangedEntity, How
+from flakehound.triage.changes import ChangedEntity, How, Sort
 from flakehound.triage.dependencies import Dependencies
 
 _INSTALLED = ("/site-packages/", "/dist-packages/")
@@ -74,7 +74,7 @@ class Recording:
     def with_content(self, entity: ChangedEntity) -> str | None:
         """Why the content of a file matters to the test."""
         file = self.file(entity)
-        if file in self._files:
+        if file in self._files and entity.sort is not Sort.MODE:
             return "it runs it"
         if dirname(file) in self.seen.listed:
             return f"it lists {self._short(dirname(file))}"

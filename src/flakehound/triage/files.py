@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from flakehound.triage.changes import ChangedFile, Mode, Sort
+from flakehound.triage.sameness import same
 from flakehound.triage.syntax import parsed
 
 _TOML = ("*.toml", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile")
@@ -47,19 +48,24 @@ def same_configuration(file: ChangedFile) -> bool:
     """Whether two versions of a configuration file say the same, but for comments."""
     if file.before is None or file.after is None:
         return False
-    said = _said(PurePosixPath(file.path).name, file.before)
-    return said is not None and said == _said(PurePosixPath(file.path).name, file.after)
+    name = PurePosixPath(file.path).name
+    if name.endswith(".py"):
+        return _same_source(file.before, file.after)
+    said = _said(name, file.before)
+    return said is not None and said == _said(name, file.after)
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+def _same_source(before: bytes, after: bytes) -> bool:
+    one, two = parsed(before), parsed(after)
+    return one is not None and two is not None and same(one.tree, two.tree)
+
+
 def _said(name: str, content: bytes) -> str | None:
     """The content without comments; None where we cannot tell a comment."""
-    if name.endswith(".py"):
-        source = parsed(content)
-        return source.said if source else None
     try:
         text = content.decode()
         if _matches(name, _TOML):

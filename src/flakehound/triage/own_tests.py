@@ -134,7 +134,7 @@ def _differing(
 def _redefined(name: str, then: Definition, now: Definition, before: _Version, after: _Version) -> OwnTest | None:
     if not isinstance(then.node, FunctionNode) or not isinstance(now.node, FunctionNode):
         return None
-    if before.outline.header(then) == after.outline.header(now):
+    if after.outline.defines_as(then.node, now.node):
         return None  # at most its body differs
     if before.stands_alone(then) and after.stands_alone(now):
         return OwnTest(name=name, how=How.CHANGED, nodes=(then.node, now.node), lines=_lines(now.node))

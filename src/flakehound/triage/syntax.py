@@ -20,7 +20,6 @@ class Source:
     """A source that compiles."""
 
     tree: ast.Module
-    said: str  # the whole tree as text: equal for sources that differ in comments and layout only
     complaints: Counter[str]  # the compiler's warnings, which a project may turn into errors
 
 
@@ -33,19 +32,12 @@ def parsed(content: bytes) -> Source | None:
             compile(content, "<source>", "exec", dont_inherit=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = _without_prefixes(ast.parse(content))
+            tree = ast.parse(content)
         complaints = Counter(f"{warning.category.__name__}: {warning.message}" for warning in caught)
-        return Source(tree=tree, said=ast.dump(tree), complaints=complaints)
-    # ValueError: a null byte, or an integer too long to write down; the others: nested too deeply.
+        return Source(tree=tree, complaints=complaints)
+    # ValueError: a null byte; the last two: nested too deeply.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-
-
-def _without_prefixes(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant):
-            node.kind = None  # u"" is ""
-    return tree
 
 
 def identifiers(node: ast.AST) -> Counter[str]:
@@ -78,12 +70,17 @@ def docstring_of(node: ast.AST) -> list[ast.stmt]:
     return body[:1] if isinstance(first, ast.Constant) and isinstance(first.value, str) else []
 
 
-def makes_a_generator(function: FunctionNode) -> bool:
+def shape_of(function: FunctionNode) -> tuple[bool, bool]:
+    """What its body decides about it without being executed."""
+    return _makes_a_generator(function), _uses_its_class(function)
+
+
+def _makes_a_generator(function: FunctionNode) -> bool:
     """Whether a call of it runs nothing until somebody iterates."""
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_scope(function))
 
 
-def uses_its_class(function: FunctionNode) -> bool:
+def _uses_its_class(function: FunctionNode) -> bool:
     """Whether its class must hand it `__class__`, which changes what the metaclass is given."""
     return any(
         isinstance(node, ast.Name) and node.id in ("super", "__class__")
@@ -93,16 +90,12 @@ def uses_its_class(function: FunctionNode) -> bool:
 
 
 def _own_scope(function: FunctionNode) -> Iterator[ast.AST]:
-    for statement in function.body:
-        yield from _within_scope(statement)
-
-
-def _within_scope(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    hidden = _body_of(node)
-    for child in ast.iter_child_nodes(node):
-        if child not in hidden:
-            yield from _within_scope(child)
+    nodes: list[ast.AST] = [*function.body]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        hidden = _body_of(node)
+        nodes += [child for child in ast.iter_child_nodes(node) if child not in hidden]
 
 
 def _body_of(node: ast.AST) -> list[ast.stmt] | list[ast.expr]:
