@@ -40,7 +40,7 @@ class Dependencies:
         self._path = wish["path"]
         self._places = Places(wish["root"], ours)
         self._lines = Lines(wish["files"], self._places)
-        self._listener = Listener(self._places)
+        self._listener = Listener(self._places, self._lines)
         self._process = real.getpid()
         self._finished = False
 
@@ -49,8 +49,6 @@ class Dependencies:
         self._before = dict(_module_files())
         self._threads = set(threading.enumerate())
         self._processes = _processes_made()
-        self._listener.loading = self._lines.follow
-        self._listener.tracing = self._lines.replaced_by
         self._listener.start()
 
     def pytest_collection_finish(self) -> None:
@@ -208,7 +206,8 @@ class Lines:
     def __init__(self, files: list[str] | None, places: Places) -> None:
         self._files = None if files is None else frozenset(map(os.path.realpath, files))
         self._places = places
-        self._coverage: Any = None  # None: not prepared, or it cannot be
+        self._is_possible = self._files != frozenset()
+        self._coverage: Any = None  # None: not loaded yet
         self._state: tuple[object, ...] | None = None  # of the process, once it is traced
         self.doubts: list[str] = []
 
@@ -216,59 +215,51 @@ class Lines:
         """Whether somebody wants to know what runs in a file, given by its real path."""
         return self._places.is_project(path) if self._files is None else path in self._files
 
-    def follow(self, path: str) -> None:
-        """Code of a file is about to run: trace from now on, if it is one asked for."""
-        if self._state is None and self.is_asked(self._places.real(path)):
-            if sys.gettrace() is not None:
-                self.doubts.append("another tracer was at work")
-            self._set_up()
-            if not self.doubts:
-                self._start()
+    def waits_for(self, path: str) -> bool:
+        """Whether it is time to begin: code of a file is about to run, the first of those asked for."""
+        if self._state is not None or not self._is_possible or path.startswith("<"):
+            return False
+        return self.is_asked(self._places.real(path))
+
+    def begin(self) -> None:
+        """Trace from now on; a doubt where that cannot be."""
+        if self._start():
+            self._state = _tracing_state()
+            others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
+            if self.has_trace_function and others:
+                names = ", ".join(thread.name for thread in others[:5])
+                self.doubts.append("threads ran before anything was traced: " + names)
 
     def prepare(self) -> None:
         """Do what takes time or could go wrong while a test runs."""
-        if self._state is None and (self._files is None or self._files):
-            self._set_up()
-            if not self.doubts:
-                self._begin()
-                self._coverage.stop()
+        if self._state is None and self._is_possible and self._start():
+            self._coverage.stop()
 
-    def _set_up(self) -> None:
-        if self._coverage is not None or self.doubts:
-            return
-        include, omit = self._places.patterns()
-        if self._files is not None:
-            include, omit = [_pattern(path) for path in self._files], []
+    def _start(self) -> bool:
         try:
+            if sys.gettrace() is not None:
+                raise RuntimeError("another tracer is at work")
             with _OwnSettings():
-                self._coverage = self._coverage_package().Coverage(
-                    data_file=None, config_file=False, branch=False, include=include, omit=omit
-                )
+                if self._coverage is None:
+                    self._coverage = self._set_up()
+                self._coverage.start()
         except Exception as error:
+            self._is_possible = False
             self.doubts.append("what runs could not be traced: %s: %s" % (type(error).__name__, error))
+        return self._is_possible
 
-    def _coverage_package(self) -> Any:
+    def _set_up(self) -> Any:
         spec = importlib.util.find_spec("coverage")
         if spec is not None and self._places.is_project(spec.origin or ""):
             raise ImportError("the project has a module of that name", name="coverage")
-        return importlib.import_module("coverage")
-
-    def _begin(self) -> None:
+        coverage: Any = importlib.import_module("coverage")
         # For its debugging alone coverage notes who called it, and for that reads the source of every caller.
         collector: Any = importlib.import_module("coverage.collector")
-        noting = getattr(collector, "short_stack", None)
         collector.short_stack = lambda *_arguments, **_options: ""
-        try:
-            self._coverage.start()
-        finally:
-            collector.short_stack = noting
-
-    def _start(self) -> None:
-        self._begin()
-        self._state = _tracing_state()
-        others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
-        if self.has_trace_function and others:
-            self.doubts.append("threads ran before anything was traced: " + ", ".join(t.name for t in others[:5]))
+        include, omit = self._places.patterns()
+        if self._files is not None:
+            include, omit = [_pattern(path) for path in self._files], []
+        return coverage.Coverage(data_file=None, config_file=False, branch=False, include=include, omit=omit)
 
     @property
     def has_trace_function(self) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Callable, Iterable, Iterator
 
-    from flakehound_inside.dependencies import Places
+    from flakehound_inside.dependencies import Lines, Places
 
 MOST = 20_000  # files, and as many folders
 _cwd, _thread = os.getcwd, threading.get_ident
@@ -46,8 +46,9 @@ _WRITING = os.O_WRONLY | os.O_TRUNC
 class Listener:
     """Notes, from its start to its end, what the process reaches for."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, lines: Lines) -> None:
         self._places = places
+        self._lines = lines
         self.in_tests = False  # before: pytest itself starts and collects
         self.opened: set[str] = set()  # full paths, links not yet followed
         self.listed: set[str] = set()
@@ -57,8 +58,6 @@ class Listener:
         self.attempted: set[str] = set(sys.modules)
         self.loaded: dict[str, str] = {}  # file -> its module, also of modules that nobody kept
         self.doubts: dict[str, None] = {}  # in the order they arose
-        self.loading: Callable[[str], None] = lambda path: None  # told when code of a file is about to run
-        self.tracing: Callable[[FrameType], str | None] = lambda frame: None  # asked when a trace function is set
         self._bound: list[weakref.ref[Any]] = []
         self._deaf: set[int] = set()  # threads in which we are at work ourselves
         self._ended = False
@@ -66,8 +65,7 @@ class Listener:
             "open": self._hear_open,
             "import": self._hear_import,
             "exec": self._hear_code,
-            "compile": self._hear_code,
-            "code.__new__": self._hear_code,
+            "function.__new__": self._hear_code,
             "os.listdir": self._hear_listing,
             "os.scandir": self._hear_listing,
             "os.symlink": self._hear_link,
@@ -176,10 +174,9 @@ class Listener:
             self.native.add(_full(_decode(file)))
 
     def _hear_code(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
-        path = getattr(arguments[0], "co_filename", None) or (arguments[1] if len(arguments) > 1 else None)
-        if isinstance(path, (str, bytes)):
+        if self._lines.waits_for(arguments[0].co_filename):
             with self.deaf():
-                self.loading(_decode(path))
+                self._lines.begin()
 
     def _hear_listing(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         if frame.f_code.co_filename == _IMPORTLIB:
@@ -230,7 +227,7 @@ class Listener:
         return False
 
     def _hear_tracer(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
-        reason = self.tracing(frame)
+        reason = self._lines.replaced_by(frame)
         if reason:
             self.doubt(reason)
 

@@ -467,7 +467,7 @@ def test_settings_for_coverage_do_not_interfere_and_stay_for_the_test(open_sampl
                 """,
         },
         env={"COVERAGE_RCFILE": ".coveragerc", "COVERAGE_CORE": "pytrace", "COVERAGE_FILE": "mine"},
-        pytest_args=["-W", "error"],
+        pytest_args=["-p", "no:asyncio", "-W", "error"],
     )
 
     run = record(sample, files=["shop/cart.py"])
