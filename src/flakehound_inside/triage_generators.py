@@ -8,17 +8,18 @@ import sys
 from typing import TYPE_CHECKING
 
 from flakehound_inside.seeds import apply_seed
+from flakehound_inside.triage_memory import NumpyTwister, python_twister
 
 if TYPE_CHECKING:
-    from typing import Any, Iterator
+    from typing import Any, Callable, Iterator
 
     import pytest
 
+    from flakehound_inside.triage_memory import PythonTwister
     from flakehound_inside.triage_shapes import RandomState
 
 _set_state, _state_of_random = random.setstate, random.getstate
 _modules = sys.modules
-_MT19937_BYTES = 624 * 4 + 4  # the numbers and the place in them
 
 
 class Snapshot:
@@ -27,7 +28,7 @@ class Snapshot:
     __slots__ = ("numpy", "random")
 
     def __init__(self, random_state: Any, numpy_state: Any) -> None:
-        self.random = random_state
+        self.random = random_state  # as `Generators` copied it
         self.numpy = numpy_state  # None: numpy was not loaded
 
 
@@ -36,16 +37,27 @@ class Generators:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._numpy = _NumpyGenerator()
+        self._numpy = NumpyTwister()
+        self._twister: PythonTwister | None = None
+        self._copy: Callable[[], Any] = _state_of_random
+
+    def prepare(self, tests: int) -> None:
+        """Choose how to copy the state before each of so many tests."""
+        self._twister = python_twister(_state_of_random, tests)
+        self._copy = _state_of_random if self._twister is None else self._twister.copy
 
     def snapshot(self) -> Snapshot:
         """The state now; asked before every test, so it has to be cheap."""
         numpy_random = _modules.get("numpy.random")
-        return Snapshot(_state_of_random(), None if numpy_random is None else self._numpy.state(numpy_random))
+        return Snapshot(self._copy(), None if numpy_random is None else self._numpy.state(numpy_random))
+
+    def _state_in(self, snapshot: Snapshot) -> tuple[Any, ...]:
+        state: tuple[Any, ...] = snapshot.random
+        return state if self._twister is None else self._twister.state(snapshot.random)
 
     def put_back(self, snapshot: Snapshot) -> None:
         """Let the generators go on as if nothing had drawn from them since."""
-        _set_state(snapshot.random)
+        _set_state(self._state_in(snapshot))
         numpy_random = _modules.get("numpy.random")
         if snapshot.numpy is not None and numpy_random is not None:
             numpy_random.set_state(snapshot.numpy)
@@ -70,7 +82,7 @@ class Generators:
 
     def told(self, snapshot: Snapshot) -> RandomState:
         """A snapshot in words that JSON has."""
-        version, numbers, gauss = snapshot.random
+        version, numbers, gauss = self._state_in(snapshot)
         return {
             "random": [version, list(numbers), gauss],
             "numpy": _numpy_told(snapshot.numpy),
@@ -89,41 +101,3 @@ def _numpy_told(state: Any) -> list[Any] | None:
         return None
     name, numbers, place, has_gauss, gauss = state
     return [str(name), numbers.tolist(), int(place), int(has_gauss), float(gauss)]
-
-
-class _NumpyGenerator:
-    """numpy's global generator.
-
-    To read its state takes numpy 40 µs, too much for every test. Its memory tells in 1 µs that nothing has moved;
-    a gauss kept for the next call moves without it, so then the state is read after all.
-    """
-
-    def __init__(self) -> None:
-        self._generator: Any = None
-        self._address: Any = None
-        self._seen = b""
-        self._kept: Any = None
-
-    def state(self, numpy_random: Any) -> Any:
-        generator = numpy_random.get_bit_generator() if hasattr(numpy_random, "get_bit_generator") else None
-        if generator is not None and type(generator).__name__ != "MT19937":
-            return None
-        seen = self._memory(generator)
-        if not seen or seen != self._seen or self._kept is None or self._kept[3]:
-            self._kept = _legacy_state(numpy_random)
-            self._seen = seen
-        return self._kept
-
-    def _memory(self, generator: Any) -> bytes:
-        ctypes: Any = _modules.get("ctypes")
-        if generator is None or ctypes is None:
-            return b""
-        if generator is not self._generator:
-            self._generator, self._address = generator, generator.ctypes.state_address
-        memory: bytes = ctypes.string_at(self._address, _MT19937_BYTES)
-        return memory
-
-
-def _legacy_state(numpy_random: Any) -> Any:
-    state = numpy_random.get_state()
-    return state if isinstance(state, tuple) and state[0] == "MT19937" else None

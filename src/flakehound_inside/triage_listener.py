@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,16 +42,20 @@ class Listener:
         self._journal = journal
         self._generators = generators
         self._first_case = first_case  # opens the book of cases, which a green run does without
-        self._reports: list[pytest.TestReport] = []
+        self._reports: list[pytest.TestReport] = []  # of the test that runs
+        self._all_passed = True
+        self._flaky_is_there = "flaky" in sys.modules  # that plugin reports no attempt but the last
         self.cases: Cases | None = None
         self.failed_reports = 0  # as pytest counts them for its exit code
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the report until its test has ended."""
         self._reports.append(report)
-        # Now, not later: pytest 9 calls a test with failed subtests failed once the terminal has seen it.
-        if report.outcome == "failed" and not hasattr(report, "wasxfail"):
-            self.failed_reports += 1
+        if report.outcome != "passed" or hasattr(report, "wasxfail"):
+            self._all_passed = False
+            # Now, not later: pytest 9 calls a test with failed subtests failed once the terminal has seen it.
+            if report.outcome == "failed" and not hasattr(report, "wasxfail"):
+                self.failed_reports += 1
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(
@@ -59,7 +64,8 @@ class Listener:
         """Let the test run; look at it only if something about it is not plain."""
         before = None
         try:
-            self._reports = []
+            self._reports.clear()
+            self._all_passed = True
             before = self._before(item)
         except Exception as error:
             self._guard.stand_aside(error)
@@ -67,7 +73,10 @@ class Listener:
         if before is None or self._guard.broken:
             return
         try:
-            self._after(item, nextitem, before, complete=outcome.excinfo is None)
+            if self._all_passed and outcome.excinfo is None and not self._flaky_is_there:
+                self._journal.add(item.nodeid, "P", _clock() - before.began)
+            else:
+                self._look(item, nextitem, before, complete=outcome.excinfo is None)
         except Exception as error:
             self._guard.stand_aside(error)
         except BaseException as error:  # an interrupt while we rerun is the user's, and ends the run
@@ -81,24 +90,16 @@ class Listener:
         stack: Any = item.session._setupstate.stack
         return Before(self._generators.snapshot(), len(stack), names)
 
-    def _after(self, item: pytest.Item, nextitem: pytest.Item | None, before: Before, *, complete: bool) -> None:
-        duration_s = _clock() - before.began
-        if complete and all(map(_is_plain_pass, self._reports)) and not hasattr(item, "_flaky_current_errors"):
-            self._journal.add(item.nodeid, "P", duration_s)
-            return
+    def _look(self, item: pytest.Item, nextitem: pytest.Item | None, before: Before, *, complete: bool) -> None:
+        """Something was not plain: a failure, a skip, another plugin's rerun, or the end of the run."""
         from flakehound_inside.triage_attempt import attempt_of, last_attempt, was_repeated
 
-        reports = self._reports
-        attempt = attempt_of(last_attempt(reports))
+        duration_s = _clock() - before.began
+        attempt = attempt_of(last_attempt(self._reports))
         self._journal.add(item.nodeid, attempt.letter if complete else "-", duration_s)
         if attempt.failed and complete:
             if self.cases is None:
                 self.cases = self._first_case(self)
             self.cases.open(item, nextitem, before, attempt)
-        elif attempt.passed and (was_repeated(reports) or getattr(item, "_flaky_current_errors", None)):
+        elif attempt.passed and (was_repeated(self._reports) or getattr(item, "_flaky_current_errors", None)):
             self._journal.rerun_by_others.append(item.nodeid)
-
-
-def _is_plain_pass(report: pytest.TestReport) -> bool:
-    """Whether the report says nothing but: this phase went well."""
-    return report.outcome == "passed" and not hasattr(report, "wasxfail")

@@ -74,6 +74,7 @@ class Triage:
     def _listen(self, session: pytest.Session) -> None:
         from flakehound_inside.triage_listener import Listener
 
+        self._generators.prepare(len(session.items))
         journal = Journal(str((self._worker_input or {}).get("workerid", "")))
         self._journals = [journal]
         self._listener = Listener(

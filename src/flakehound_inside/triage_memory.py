@@ -1,0 +1,96 @@
+"""Copy the state of a random generator from memory.
+
+Python builds 625 numbers to tell the state of `random`, numpy needs 40 µs; either would be the larger part of what
+a test that passes pays. A copy of the memory takes less than 1 µs, and becomes numbers only for a test that fails.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_WORDS = 624  # of a Mersenne twister, and one more for the place in them
+_BYTES = (_WORDS + 1) * 4
+_ENOUGH_TESTS = 200  # to be worth the 3 ms of importing ctypes
+
+
+def reader(tests: int) -> Any:
+    """A function that reads memory; None where that is not worth it or not possible."""
+    if "ctypes" not in sys.modules and tests < _ENOUGH_TESTS:
+        return None
+    try:
+        import ctypes
+    except ImportError:  # Python was built without
+        return None
+    return ctypes.string_at
+
+
+class PythonTwister:
+    """The memory of the generator behind `random`: behind the head of every object its place, then its words."""
+
+    def __init__(self, getstate: Any, read: Any) -> None:
+        self._generator = getstate.__self__
+        self._version = getstate()[0]
+        self._read = read
+        self._address = id(self._generator) + object.__basicsize__
+
+    def copy(self) -> tuple[bytes, Any]:
+        """The memory, and the number that `gauss` keeps for its next call."""
+        return self._read(self._address, _BYTES), self._generator.gauss_next
+
+    def state(self, copied: tuple[bytes, Any]) -> tuple[Any, ...]:
+        """What `random.getstate` would have said."""
+        memory, gauss = copied
+        place, *words = array("I", memory)
+        return self._version, (*words, place), gauss
+
+
+def python_twister(getstate: Any, tests: int) -> PythonTwister | None:
+    """The generator's memory, if it is proven to hold what we believe; None in another Python."""
+    if sys.implementation.name != "cpython" or array("I").itemsize != 4:
+        return None
+    read = reader(tests)
+    if read is None or not hasattr(getstate, "__self__"):
+        return None
+    twister = PythonTwister(getstate, read)
+    return twister if twister.state(twister.copy()) == getstate() else None
+
+
+class NumpyTwister:
+    """numpy's global generator. Its memory lacks the number kept for the next gauss; it only tells of change."""
+
+    def __init__(self) -> None:
+        self._generator: Any = None
+        self._address: Any = None
+        self._seen = b""
+        self._kept: Any = None
+
+    def state(self, numpy_random: Any) -> Any:
+        """numpy's legacy state; None of a generator that has none."""
+        generator = numpy_random.get_bit_generator() if hasattr(numpy_random, "get_bit_generator") else None
+        if generator is not None and type(generator).__name__ != "MT19937":
+            return None
+        seen = self._memory(generator)
+        # A kept gauss is used up without a move; without one, nothing can have changed.
+        if not seen or seen != self._seen or self._kept is None or self._kept[3]:
+            self._kept = _legacy_state(numpy_random)
+            self._seen = seen
+        return self._kept
+
+    def _memory(self, generator: Any) -> bytes:
+        ctypes: Any = sys.modules.get("ctypes")
+        if generator is None or ctypes is None:
+            return b""
+        if generator is not self._generator:
+            self._generator, self._address = generator, generator.ctypes.state_address
+        memory: bytes = ctypes.string_at(self._address, _BYTES)
+        return memory
+
+
+def _legacy_state(numpy_random: Any) -> Any:
+    state = numpy_random.get_state()
+    return state if isinstance(state, tuple) and state[0] == "MT19937" else None

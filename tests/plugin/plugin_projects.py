@@ -1,0 +1,147 @@
+"""Small suites, run by a real pytest in a process of its own, with a stand-in for the controller outside."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import flakehound
+
+SOURCES = Path(flakehound.__file__).parents[1]
+STAND_IN = Path(__file__).with_name("stand_in.py")
+# Another interpreter with another pytest, for a look at more versions than the one that runs this suite.
+PYTHON = os.environ.get("FLAKEHOUND_PLUGIN_PYTHON", sys.executable)
+# The pytest that runs this test has set some of these; the rest would change what is tested.
+_OURS = ("PYTEST_", "COV_CORE_", "FLAKEHOUND", "GITHUB_", "STAND_IN")
+_LIMIT_S = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What one run of pytest did."""
+
+    code: int
+    out: str
+    err: str
+    facts: dict[str, Any] | None  # None: the controller was not asked
+
+    def failure(self, name: str) -> dict[str, Any]:
+        """What the facts say of the failed test whose id ends so."""
+        assert self.facts is not None, self.out + self.err
+        [found] = [failure for failure in self.facts["failures"] if failure["id"].endswith(name)]
+        return found
+
+    def reruns(self, name: str) -> list[str]:
+        """Stage and outcome of each rerun of a failed test."""
+        return [
+            rerun["stage"] + " " + rerun["outcome"] + (" same state" if rerun.get("same_state") else "")
+            for rerun in self.failure(name)["reruns"]
+        ]
+
+    @property
+    def outcomes(self) -> str:
+        """The last line of the terminal, without the time."""
+        lines = [line.strip("= ") for line in self.out.splitlines() if " in " in line and "s" in line]
+        return lines[-1].rpartition(" in ")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """A folder of tests."""
+
+    folder: Path
+
+    def write(self, files: dict[str, str]) -> Suite:
+        """Put files into it."""
+        for name, text in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(dedent(text), encoding="utf-8")
+        return self
+
+    def run(self, *arguments: str, **variables: str) -> Ran:
+        """Run it with `--flakehound`, its order untouched."""
+        return self.plain("--flakehound", *arguments, **variables)
+
+    def plain(self, *arguments: str, **variables: str) -> Ran:
+        """Run it with no option of ours."""
+        place = self.folder / "facts.json"
+        place.unlink(missing_ok=True)
+        ran = subprocess.run(
+            command(*arguments),
+            cwd=self.folder,
+            env=environment(self.folder, **variables),
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+        facts = json.loads(place.read_text()) if place.exists() else None
+        return Ran(code=ran.returncode, out=ran.stdout, err=ran.stderr, facts=facts)
+
+    def lines(self, name: str = "calls.txt") -> list[str]:
+        """What the suite has written to a file of its own; the file is gone afterwards."""
+        path = self.folder / name
+        text = path.read_text() if path.exists() else ""
+        path.unlink(missing_ok=True)
+        return text.splitlines()
+
+
+def command(*arguments: str) -> list[str]:
+    """How to start pytest with our plugin, installed or not, and without a random order unless that is asked for."""
+    ours = [] if PYTHON == sys.executable else ["-p", "flakehound_inside.plugin"]
+    order = [] if any("randomly" in argument for argument in arguments) else ["-p", "no:randomly"]
+    return [PYTHON, "-m", "pytest", *ours, *order, *arguments]
+
+
+def environment(folder: Path, **variables: str) -> dict[str, str]:
+    """An environment without a trace of the pytest that runs this suite."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    if PYTHON != sys.executable:
+        clean["PYTHONPATH"] = str(SOURCES)
+    return {
+        **clean,
+        "FLAKEHOUND_TRIAGE_COMMAND": json.dumps([sys.executable, str(STAND_IN)]),
+        "STAND_IN_FACTS": str(folder / "facts.json"),
+        **variables,
+    }
+
+
+@functools.lru_cache
+def has(module: str) -> bool:
+    """Whether the interpreter of the suites can import a module."""
+    return subprocess.run([PYTHON, "-c", "import " + module], capture_output=True, check=False).returncode == 0
+
+
+@functools.lru_cache
+def pytest_version() -> tuple[int, ...]:
+    """Of the interpreter that runs the suites."""
+    said = subprocess.run(
+        [PYTHON, "-c", "import pytest; print(pytest.__version__)"], capture_output=True, text=True, check=True
+    )
+    return tuple(int(part) for part in said.stdout.split(".")[:2])
+
+
+# Passes from the second call on, within one process.
+FLAKY = """
+    calls = []
+
+    def test_flaky():
+        calls.append(1)
+        assert len(calls) > 1
+"""
+BROKEN = """
+    def test_broken():
+        assert 1 == 2, "one is not two"
+"""
+STEADY = """
+    def test_steady():
+        pass
+"""

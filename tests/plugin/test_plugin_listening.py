@@ -1,0 +1,185 @@
+"""What the facts say of a red run."""
+
+from __future__ import annotations
+
+import pytest
+from plugin_projects import BROKEN, STEADY, Ran, Suite
+
+FILES = {
+    "test_all.py": """
+        import pytest
+
+        @pytest.fixture
+        def broken_setup():
+            raise OSError("no disk")
+
+        @pytest.fixture
+        def broken_teardown():
+            yield
+            raise ValueError("left over")
+
+        def test_passes(): pass
+
+        @pytest.mark.skip
+        def test_skipped(): pass
+
+        def test_fails():
+            print("said before the failure")
+            assert 1 == 2, "one is not two"
+
+        def test_errs(broken_setup): pass
+
+        def test_errs_late(broken_teardown): pass
+
+        @pytest.mark.xfail(strict=True)
+        def test_passes_against_expectation(): pass
+
+        @pytest.mark.xfail
+        def test_fails_as_expected(): assert 0
+
+        @pytest.mark.xfail
+        def test_passes_unexpectedly(): pass
+    """
+}
+
+
+@pytest.fixture(scope="module")
+def ran(shared_suite: Suite) -> Ran:
+    return shared_suite.write(FILES).run("--flakehound-seed=100")
+
+
+def test_the_facts_name_the_suite_and_how_it_was_started(ran, shared_suite):
+    facts = ran.facts
+
+    assert facts["schema"] == "flakehound/triage-facts/1"
+    assert facts["rootdir"] == facts["cwd"] == str(shared_suite.folder)
+    assert facts["tests"] == 8
+
+
+def test_the_facts_hold_what_ran_in_its_order_with_outcome_and_time(ran):
+    [session] = ran.facts["sessions"]
+
+    assert session["worker"] == ""
+    assert [test.partition("::")[2] for test in session["order"]] == [
+        *("test_passes", "test_skipped", "test_fails", "test_errs", "test_errs_late"),
+        *("test_passes_against_expectation", "test_fails_as_expected", "test_passes_unexpectedly"),
+    ]
+    assert session["outcomes"] == "PSFEEFxX"
+    assert len(session["durations_s"]) == 8
+    assert all(0 < duration_s < 60 for duration_s in session["durations_s"])
+
+
+def test_every_failed_phase_is_a_failure_and_nothing_else(ran):
+    told = {
+        failure["id"].partition("::")[2]: (failure["phase"], failure["place"])
+        for failure in ran.facts["failures"]
+    }
+
+    assert told == {
+        "test_fails": ("call", 2),
+        "test_errs": ("setup", 3),
+        "test_errs_late": ("teardown", 4),
+        "test_passes_against_expectation": ("call", 5),
+    }
+
+
+def test_a_failure_is_told_in_pytests_words(ran, shared_suite):
+    failure = ran.failure("::test_fails")
+
+    assert failure["exception"] == "AssertionError"
+    assert failure["message"].startswith("AssertionError: one is not two\nassert 1 == 2")
+    assert failure["where"].endswith("test_all.py:20")
+    assert 'assert 1 == 2, "one is not two"' in failure["text"]
+    assert "said before the failure" in failure["text"]
+    assert failure["worker"] == ""
+
+
+def test_a_failure_carries_the_random_state_that_it_started_with(ran):
+    state = ran.failure("::test_fails")["random_state"]
+
+    version, numbers, gauss = state["random"]
+    assert (version, len(numbers), gauss) == (3, 625, None)
+    assert (state["numpy"], state["seed"]) == (None, None)
+
+
+def test_a_test_that_was_expected_to_fail_passes_when_it_fails(ran):
+    assert ran.reruns("test_passes_against_expectation") == ["immediate F", "postponed F"]
+
+
+def test_a_rerun_is_told_with_its_seed_and_its_message(ran):
+    first, second = ran.failure("::test_fails")["reruns"]
+
+    assert (first["stage"], first["outcome"], first["seed"]) == ("immediate", "F", 101)
+    assert (second["stage"], second["outcome"], second["seed"]) == ("postponed", "F", 102)
+    assert first["message"].startswith("AssertionError: one is not two")
+    assert set(first) == {"stage", "outcome", "seed", "message"}
+
+
+def test_the_verdicts_stand_in_a_section_of_their_own(ran):
+    section, summary = ran.out.index("= flakehound ="), ran.out.index("short test summary info")
+
+    assert section < ran.out.index("UNDECIDED  test_all.py::test_fails  failed in every rerun") < summary
+
+
+def test_the_exit_code_stays(ran):
+    assert ran.code == 1
+
+
+def test_a_green_run_asks_nobody_and_says_nothing(suite):
+    suite.write({"test_it.py": STEADY})
+
+    ran = suite.run()
+
+    assert (ran.code, ran.facts) == (0, None)
+    assert "flakehound" not in ran.out.partition("collected")[2]
+
+
+def test_a_run_that_collects_nothing_asks_nobody(suite):
+    ran = suite.run()
+
+    assert (ran.code, ran.facts) == (5, None)
+
+
+def test_an_error_of_collection_is_left_to_pytest(suite):
+    suite.write({"test_it.py": "import nothing_of_this_name\n"})
+
+    ran = suite.run()
+
+    assert (ran.code, ran.facts) == (2, None)
+
+
+def test_beside_an_error_of_collection_failures_are_judged(suite):
+    suite.write({"test_bad.py": "import nothing_of_this_name\n", "test_it.py": BROKEN})
+
+    ran = suite.run("--continue-on-collection-errors")
+
+    assert (ran.code, len(ran.facts["failures"])) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"), [("import pytest; pytest.exit('enough', 7)", 7), ("raise KeyboardInterrupt", 2)]
+)
+def test_a_run_that_was_cut_short_is_not_judged(suite, body, code):
+    suite.write({"test_a.py": BROKEN, "test_b.py": f"def test_end(): {body}\n"})
+
+    ran = suite.run("--flakehound-immediate=0")
+
+    assert (ran.code, ran.facts) == (code, None)
+
+
+def test_an_internal_error_is_left_to_pytest(suite):
+    suite.write(
+        {
+            "test_a.py": BROKEN,
+            "test_b.py": STEADY,
+            "conftest.py": """
+                def pytest_runtest_logstart(nodeid):
+                    assert "test_b" not in nodeid
+            """,
+        }
+    )
+
+    ran = suite.run()
+
+    assert (ran.code, ran.facts) == (3, None)
+    assert "INTERNALERROR" in ran.out
