@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from triage_samples import TEST, entity
 
@@ -262,6 +264,39 @@ def test_a_test_that_needs_others_before_it_is_undecided_and_the_evidence_says_s
     assert verdict.evidence.endswith(
         "as well (2 of 2 runs alone), where it passed after other tests (9 of 9 runs)"
     )
+
+
+def in_the_same_order(base, failure=HOW):
+    return BaseCheck(condition=Condition.SAME_ORDER, here=Tally(n=1, failed=1), base=base, failure=failure)
+
+
+USED_TO_PASS = Earlier(alone=Tally(n=1, failed=1), among=Tally(n=3), failure=HOW)
+
+
+def test_a_test_that_used_to_pass_and_now_fails_in_the_same_order_without_the_change_is_unrelated():
+    check = in_the_same_order(Tally(n=1, failed=1))
+
+    verdict = judged(intersection=DISJOINT, earlier=USED_TO_PASS, base_check=check)
+
+    assert verdict.verdict is Decision.UNRELATED
+    assert "in the same order it fails at main as well, where it passed before" in verdict.evidence
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"base_check": in_the_same_order(Tally(n=1))},
+        {"base_check": in_the_same_order(Tally(n=1, failed=1), failure="another")},
+        {"base_check": in_the_same_order(Tally(n=1, failed=1)), "intersection": TOUCHES},
+        {"base_check": in_the_same_order(Tally(n=1, failed=1)), "earlier": replace(USED_TO_PASS, among=Tally())},
+        {"base_check": checked((1, 1), (1, 1))},
+    ],
+    ids=["passes-there", "another-failure", "touches", "never-passed", "another-condition"],
+)
+def test_less_than_that_does_not_clear_the_change(facts):
+    verdict = judged(**{"intersection": DISJOINT, "earlier": USED_TO_PASS, **facts})
+
+    assert verdict.verdict is not Decision.UNRELATED
 
 
 def test_a_base_that_fails_in_another_way_does_not_excuse_the_change():

@@ -190,7 +190,12 @@ FILES = {
             while wanted and not Path(wanted).exists() and time.monotonic() < deadline:
                 time.sleep(0.02)
     """,
-    "pytest.ini": "[pytest]\nasyncio_mode = strict\npythonpath = .\n",
+    "pytest.ini": """
+        [pytest]
+        asyncio_mode = strict
+        asyncio_default_fixture_loop_scope = function
+        pythonpath = .
+    """,
     ".gitignore": "__pycache__/\n.pytest_cache/\n*.log\n",
 }
 PLAIN = ("-p", "no:randomly")
@@ -237,7 +242,9 @@ class Shop:
 
     def git(self, *words: str) -> str:
         env = {**os.environ, **_WHO}
-        told = subprocess.run(["git", *words], cwd=self.folder, env=env, capture_output=True, text=True, check=True)
+        told = subprocess.run(
+            ["git", *words], cwd=self.folder, env=env, capture_output=True, text=True, check=True
+        )
         return told.stdout
 
     def commit(self, message: str) -> str:
@@ -249,7 +256,8 @@ class Shop:
         """Run pytest as a user would; with `plain`, without us."""
         env = {name: value for name, value in os.environ.items() if not name.startswith(_OF_CI)}
         env |= {**_WHO, "SHOP_OUTSIDE": str(self.outside), **self.env}
-        ours = [] if plain else ["--flakehound", "--flakehound-json", str(self.outside / "triage.json")]
+        # "=": a path as a word of its own, outside the project, would move the rootdir that pytest chooses.
+        ours = [] if plain else ["--flakehound", f"--flakehound-json={self.outside / 'triage.json'}"]
         command = [sys.executable, "-m", "pytest", *PLAIN, *ours, *args]
         told = subprocess.run(
             command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=300, check=False

@@ -11,7 +11,7 @@ from enum import Enum
 
 from flakehound.core.outcomes import NodeId
 from flakehound.triage import evidence
-from flakehound.triage.case import Case, Rerun, Stage
+from flakehound.triage.case import Case, Condition, Rerun, Stage
 from flakehound.triage.intersect import Intersection, Touch
 
 CHECK_BASE = "--flakehound-check-base"
@@ -122,6 +122,10 @@ def _cannot_be_the_change(case: Case, kind: FlakyKind) -> bool:
 
 def _never_passed(case: Case) -> TriageVerdict:
     alone, failure = case.earlier.alone, case.earlier.failure
+    if _fails_without_the_change(case):
+        told = f"in the same order it fails at {case.base} as well, where it passed before"
+        clauses = (evidence.relation(case), told, evidence.past(case))
+        return _verdict(case, Decision.UNRELATED, *clauses, stage=Stage.INTERSECT, cleared=True)
     # A base that fails in another way (its worktree may lack a file that git does not know) proves nothing.
     if alone.n and alone.failed == alone.n and failure in ("", case.failure):
         return _verdict(case, Decision.UNDECIDED, _as_well(case), evidence.past(case))
@@ -140,6 +144,15 @@ def _as_well(case: Case) -> str:
     if among.passed:  # what the change did to those others is not known
         return f"{told}, where it passed after other tests ({among.passed} of {among.n} runs)"
     return f"{told}: the change did not break it, no rerun passed"
+
+
+def _fails_without_the_change(case: Case) -> bool:
+    """Whether a test that touches nothing, and used to pass, now fails in the same way and order at the base."""
+    check, found = case.base_check, case.intersection
+    if check is None or check.condition is not Condition.SAME_ORDER or found is None or not found.is_disjoint:
+        return False
+    always = 0 < check.base.n == check.base.failed
+    return always and case.is_alike(check.failure) and case.earlier.among.passed > 0
 
 
 def _disjoint(case: Case, found: Intersection) -> TriageVerdict:
