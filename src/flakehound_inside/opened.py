@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from flakehound_inside.dependencies import Lines, Places
 
 MOST = 20_000  # files, and as many folders
+_MOST_DOUBTS = 50
 _cwd, _thread = os.getcwd, threading.get_ident
 _ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 _IMPORTLIB = "<frozen importlib._bootstrap_external>"
@@ -105,7 +106,7 @@ class Listener:
 
     def doubt(self, text: str) -> None:
         """Note a reason why what we heard may not be all."""
-        if len(self.doubts) < MOST:
+        if len(self.doubts) < _MOST_DOUBTS:
             self.doubts[text] = None
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:

@@ -439,6 +439,47 @@ def test_without_coverage_the_lines_are_a_doubt(open_sample):
     assert any("could not be traced" in doubt for doubt in told["doubts"])
 
 
+def test_a_file_that_native_code_opens_is_noticed_when_it_is_watched(open_sample):
+    sample = open_sample(
+        {
+            "test_it.py": """
+                import ctypes
+                def test_it():
+                    libc = ctypes.CDLL(None)
+                    libc.close(libc.open(b"native.xml", 0))
+                """,
+            "native.xml": "",
+            "other.xml": "",
+        }
+    )
+    watched = tuple(sample.root / name for name in ("native.xml", "other.xml", "deleted.xml"))
+    wish = RecordWish(root=sample.root, files=(), watched=watched)
+
+    run = sample.spawner.run_recorded(plan_for(), Limits(), (), wish)
+
+    assert run.records[0].last is Outcome.PASSED
+    assert below(sample.root, run.dependencies)["opened"] == ["native.xml", "pytest.ini"]
+
+
+def test_a_module_loaded_before_anything_could_be_recorded_counts_as_executed_altogether(open_sample):
+    sample = open_sample(
+        {
+            "site/sitecustomize.py": "import early\n",
+            "early.py": "def used():\n    return 1\n",
+            "test_it.py": "import early\ndef test_it(): pass\n",
+        }
+    )
+    env = {"PYTHONPATH": f"{sample.root}/site{os.pathsep}{sample.root}"}
+    sample.spawner = Spawner(
+        Target(python=sys.executable, cwd=sample.root, env=env), sample.folder / "early" / "n"
+    )
+
+    told = below(sample.root, record(sample, files=["early.py"]).dependencies)
+
+    assert told["lines"] == {"early.py": [1, 2, 3]}
+    assert told["imported"]["early"] == "early.py"
+
+
 def test_a_project_with_a_module_called_coverage_keeps_it(recorded):
     told, outcome = recorded(
         "import coverage\ndef test_it(): assert coverage.OURS\n",

@@ -24,6 +24,7 @@ from flakehound.engine.forkserver import COLLECTION_LIMIT_S, no_session
 from flakehound.engine.handshake import Handshake, read_handshake
 from flakehound.engine.launch import Target, start
 from flakehound.engine.limits import Limits
+from flakehound.engine.open_watch import OpenWatch
 
 _OUTPUT_KEPT = 16384
 
@@ -34,6 +35,8 @@ class RecordWish:
 
     root: Path  # the project, or the repository that it is a part of
     files: tuple[Path, ...] | None = None  # whose executed lines are wanted; None: of every file below the root
+    # Files that are no Python: noticed when anybody opens them, native code too, of which Python hears nothing.
+    watched: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +94,12 @@ class Spawner:
             written = folder / "dependencies.json"
             files = None if wish.files is None else [str(file) for file in wish.files]
             record = {"path": str(written), "files": files, "root": str(wish.root)}
-            records, handshake = self._run_in(folder, plan, limits, self_seeded, record=record)
+            with contextlib.closing(OpenWatch(wish.watched)) as watch:
+                records, handshake = self._run_in(folder, plan, limits, self_seeded, record=record)
+                opened = [os.path.realpath(path) for path in watch.opened()]
             dependencies = json.loads(written.read_text()) if written.exists() else None
+            if dependencies is not None:
+                dependencies["opened"] = sorted({*dependencies.get("opened", ()), *opened})
         return RecordedRun(records=tuple(records), handshake=handshake, dependencies=dependencies)
 
     @contextlib.contextmanager
