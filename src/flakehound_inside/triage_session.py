@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,6 +36,7 @@ class Triage:
         self._generators = Generators(config)
         self._worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
         self._seed = self._first_seed()
+        self._started_s = time.time()
         # From before the first test: tests change the environment.
         self._environment = dict(os.environ)
         self._journals: list[Journal] = []
@@ -121,6 +123,17 @@ class Triage:
                 self._journals = self._workers.journals()
             if any(journal.failures for journal in self._journals):
                 self._judge(session)
+            elif any(journal.order for journal in self._journals):
+                self._remember()
+
+    def _remember(self) -> None:
+        from flakehound_inside.triage_spool import Spool
+
+        spool = Spool(self._config, self._wishes.store, self._environment, self._started_s)
+        try:
+            spool.leave(self._journals, self._seed)
+        except OSError:  # a checkout that may not be written to is none of the user's problems
+            return
 
     def _judge(self, session: pytest.Session) -> None:
         from flakehound_inside.triage_facts import facts_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,7 @@ class FailingRun:
     pytest_args: tuple[str, ...]
     wishes: Wishes
     tests: int
+    started_s: float  # seconds since 1970, as near as the tests' own times tell
     processes: tuple[Watched, ...]
     failures: tuple[FailedTest, ...]
     not_rerun: str  # why nothing more was rerun; empty: everything was
@@ -114,6 +116,7 @@ def _run_from(written: Mapping[str, Any]) -> FailingRun:
         pytest_args=tuple(written["args"]),
         wishes=_wishes(written["options"], cwd),
         tests=written["tests"],
+        started_s=time.time() - max((sum(one["durations_s"]) for one in written["sessions"]), default=0.0),
         processes=tuple(_process(one) for one in written["sessions"]),
         failures=tuple(_failed_test(one) for one in written["failures"]),
         not_rerun=written["not_rerun"] or "",

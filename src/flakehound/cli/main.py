@@ -28,6 +28,8 @@ COMMANDS = {
     "history": ("flakehound.cli.history", "List the hunts in the store."),
     "merge": ("flakehound.cli.merge", "Copy the hunts of another store into this one."),
 }
+# For other programs: not listed, not guessed at.
+INTERNAL = {"triage-facts": "flakehound.cli.triage_facts"}
 
 
 class LazyGroup(click.Group):
@@ -51,9 +53,10 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The named command, None when there is none."""
-        if cmd_name not in COMMANDS:
+        module = INTERNAL.get(cmd_name) or COMMANDS.get(cmd_name, ("",))[0]
+        if not module:
             return None
-        command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        command = importlib.import_module(module).command
         assert isinstance(command, click.Command)
         return command
 
@@ -62,7 +65,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is meant; one that is not there is told with the nearest."""
         near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-        if near and args[0] not in COMMANDS:
+        if near and args[0] not in (*COMMANDS, *INTERNAL):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 

@@ -82,7 +82,7 @@ class NewProcesses:
         self, order: Order, wish: RecordWish, random_state: Mapping[str, Any] | None = None
     ) -> RecordedRun | None:
         """The last test of an order in a new interpreter, with what the run depends on; None: it cannot run."""
-        state = self._state_file(random_state) if random_state else None
+        state = self.state_file(random_state) if random_state else None
         target = replace(self._target, pytest_args=self.arguments_for(order), random_state=state)
         try:
             told = Spawner(target, self._place("n")).run_recorded(self._plan(order), self._limits, (), wish)
@@ -91,15 +91,15 @@ class NewProcesses:
         self._kept(told.records)
         return told if told.records and told.records[0].last is not Outcome.NOT_RUN else None
 
-    def again(self, order: Order, times: int, random_state: Mapping[str, Any] | None = None) -> list[Outcome]:
-        """How the last test of an order ends in new interpreters."""
-        state = self._state_file(random_state) if random_state else None
+    def again(self, order: Order, times: int, random_state: Mapping[str, Any] | None = None) -> list[RunRecord]:
+        """An order in new interpreters."""
+        state = self.state_file(random_state) if random_state else None
         target = replace(self._target, pytest_args=self.arguments_for(order), random_state=state)
         spawner = Spawner(target, self._place("n"))
         records: list[RunRecord] = []
         for _ in range(times):
             records += self._kept(spawner.run_single(self._plan(order), self._limits, ())[0])
-        return [record.last for record in records]
+        return records
 
     def search(self, failed: FailedTest) -> Verdict | None:
         """Which of the tests that ran before it make it fail; None where that cannot be asked."""
@@ -146,7 +146,8 @@ class NewProcesses:
         self._next_seed = (self._next_seed + times) % 2**32
         return (self._next_seed - times) % 2**32
 
-    def _state_file(self, random_state: Mapping[str, Any]) -> Path:
+    def state_file(self, random_state: Mapping[str, Any]) -> Path:
+        """A file with the state, for a new interpreter to read."""
         path = self._place("state.json")
         path.write_text(json.dumps(random_state), encoding="utf-8")
         return path

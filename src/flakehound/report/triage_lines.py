@@ -36,13 +36,11 @@ def triage_lines(triage: Mapping[str, Any], notes: Sequence[str] = (), *, width:
 
 
 def _changes(triage: Mapping[str, Any], paper: Paper) -> Iterator[str]:
-    since, changed = triage["since"], triage["changed"]
-    if since is None:
+    changed = triage["changed"]
+    if triage["since"] is None:
         return
-    if not changed:
-        yield from paper.prose(f"Nothing changed since {since}.")
-    else:
-        yield from paper.prose(f"{counted(len(changed), 'change')} since {since}: {few(changed, _MOST_CHANGES)}")
+    what = f"{counted(len(changed), 'change')}: {few(changed, _MOST_CHANGES)}" if changed else "nothing changed"
+    yield from paper.prose(f"{triage['since_why']}: {what}")
 
 
 def _block(failure: Mapping[str, Any], paper: Paper) -> Iterator[str]:

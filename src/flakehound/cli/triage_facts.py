@@ -1,0 +1,171 @@
+"""`flakehound triage-facts`: what `pytest --flakehound` starts after a red run. Not for people."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flakehound.cli.remedies import DEFAULT_STORE
+from flakehound.core.errors import ExitCode, FlakehoundError
+
+if TYPE_CHECKING:
+    from flakehound.cli.change import Change
+    from flakehound.cli.failing_run import FailingRun
+    from flakehound.cli.new_processes import NewProcesses
+    from flakehound.cli.plain_runs import Remembered
+    from flakehound.core.outcomes import NodeId
+    from flakehound.core.records import Failure, RunRecord
+    from flakehound.store import Store
+    from flakehound.triage.verdict import TriageVerdict
+
+SCHEMA = "flakehound/triage/1"
+SPOOL = "runs"  # where the plugin leaves runs for the store, beside it
+
+
+@click.command("triage-facts", hidden=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("facts_file", metavar="FACTS", type=click.Path(path_type=Path))
+@click.argument("answer_file", metavar="ANSWER", type=click.Path(path_type=Path))
+def command(facts_file: Path, answer_file: Path) -> int:
+    """Judge the failures of a pytest run.
+
+    `pytest --flakehound` calls this; docs/decisions/0015 describes both files.
+    """
+    from flakehound.cli.change import change_of
+    from flakehound.cli.failing_run import read_facts
+    from flakehound.cli.new_processes import NewProcesses
+
+    run = read_facts(facts_file)
+    changes: list[Change] = []
+    notes = list(run.notes)
+    with NewProcesses(run) as processes, _store(run, notes) as store:
+        problem = ""
+        if _needs_forks(run):
+            problem = processes.open(meanwhile=lambda: changes.append(change_of(run)))
+        change = changes[0] if changes else change_of(run)
+        if problem:
+            notes.append(f"no reruns in forked processes: {problem}")
+        notes += change.notes
+        verdicts = _judged(run, change, processes, store)
+        told = _triage(change, verdicts)
+        _keep(store, run, change, processes, notes)
+    _write(answer_file, told, notes)
+    if run.wishes.json_file is not None:
+        run.wishes.json_file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    return ExitCode.NOTHING_FLAKY
+
+
+def _needs_forks(run: FailingRun) -> bool:
+    return run.wishes.forked > 1 and not run.not_rerun and any(not failed.passed for failed in run.failures)
+
+
+def _judged(run: FailingRun, change: Change, processes: NewProcesses, store: Store | None) -> list[TriageVerdict]:
+    from flakehound.cli.triaging import Triage
+
+    triage = Triage(run, change, processes, remember=_memory(run, change, store), tell=_tell)
+    with closing(triage):
+        return [triage.verdict_on(failed) for failed in run.failures]
+
+
+def _tell(words: str) -> None:
+    click.echo(words, err=True)
+
+
+def _memory(run: FailingRun, change: Change, store: Store | None) -> Callable[[NodeId, str], Remembered | None]:
+    from flakehound.cli.plain_runs import remembered
+
+    def remember(test: NodeId, signature: str) -> Remembered | None:
+        if store is None:
+            return None
+        return remembered(
+            store,
+            run.rootdir,
+            test,
+            signature,
+            base=change.base.revision if change.base else None,
+            of_the_change=change.commits,
+        )
+
+    return remember
+
+
+@contextmanager
+def _store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
+    """The store, with the runs since the last time in it; None, and a note, where there can be none."""
+    from flakehound.cli.plain_runs import drained
+    from flakehound.store import Store
+
+    path = run.wishes.store or run.rootdir / DEFAULT_STORE
+    try:
+        store = Store.open(path)
+        drained(store, path.parent / SPOOL)
+    except (FlakehoundError, OSError) as problem:
+        notes.append(f"nothing is remembered: {problem}")
+        yield None
+        return
+    with store:
+        yield store
+
+
+def _keep(store: Store | None, run: FailingRun, change: Change, processes: NewProcesses, notes: list[str]) -> None:
+    from flakehound.cli.plain_runs import PlainRun, kept
+
+    if store is None:
+        return
+    own = PlainRun(
+        rootdir=run.rootdir,
+        python=platform.python_version(),
+        pytest=metadata.version("pytest"),
+        commit=change.commit,
+        branch=change.branch,
+        seed=run.wishes.seed,
+        started_s=run.started_s,
+        records=(*_processes_of(run), *processes.records),
+    )
+    try:
+        kept(store, own)
+    except FlakehoundError as problem:
+        notes.append(f"the run is not remembered: {problem.what}")
+
+
+def _processes_of(run: FailingRun) -> Iterator[RunRecord]:
+    from flakehound.cli.plain_runs import whole_run
+
+    for process in run.processes:
+        failures: dict[int, Failure] = {
+            failed.place: failed.failure for failed in run.failures if failed.worker == process.worker
+        }
+        if process.order:
+            yield whole_run(process.order, process.outcomes, process.durations_s, failures, run.started_s)
+
+
+def _triage(change: Change, verdicts: list[TriageVerdict]) -> dict[str, Any]:
+    from flakehound.triage.verdict import is_tolerable
+
+    return {
+        "schema": SCHEMA,
+        "since": change.base.revision if change.base else None,
+        "since_name": change.base.name if change.base else None,
+        "since_why": change.base.why if change.base else change.problem,
+        "changed": [str(entity) for entity in change.entities],
+        "tolerable": bool(verdicts) and all(is_tolerable(verdict) for verdict in verdicts),
+        "failures": [verdict.as_json() for verdict in verdicts],
+    }
+
+
+def _write(answer_file: Path, triage: dict[str, Any], notes: list[str]) -> None:
+    from flakehound.report.triage_lines import triage_lines
+
+    width = int(os.environ.get("COLUMNS", "100")) if sys.stdout is None else 100
+    answer = {"triage": triage, "summary": triage_lines(triage, notes, width=width), "notes": notes}
+    part = answer_file.with_suffix(".part")
+    part.write_text(json.dumps(answer), encoding="utf-8")
+    part.replace(answer_file)

@@ -1,0 +1,93 @@
+"""Leave a green run where the controller takes it into the store later; SQLite would cost every green run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flakehound_inside.real import real
+
+if TYPE_CHECKING:
+    from typing import Any, Mapping, Sequence
+
+    from flakehound_inside.triage_journal import Journal
+
+_STATUS = ("git", "status", "--porcelain=v2", "--branch", "-z")
+_PATIENCE_S = 0.5  # a green run is not kept waiting for git
+_MOST = 200  # runs that wait for the controller; it comes with every red run and every hunt
+_MADE_BY_RUNNING = ("__pycache__/", ".pyc", ".pytest_cache/", ".flakehound/")
+
+
+class Spool:
+    """One run that may be left behind."""
+
+    def __init__(
+        self, config: pytest.Config, store: str | None, environment: Mapping[str, str], started_s: float
+    ) -> None:
+        root = str(config.rootpath)
+        usual = os.path.join(root, ".flakehound", "flakehound.db")
+        path = os.path.join(str(config.invocation_params.dir), store) if store else usual
+        self._folder = os.path.join(os.path.dirname(path), "runs")
+        self._hide = None if store else os.path.dirname(path)
+        self._rootdir = root
+        self._started_s = started_s
+        self._environment = environment
+
+    def leave(self, journals: Sequence[Journal], seed: int) -> None:
+        """Write the run down, under a name of its own; the oldest go when nobody fetches them."""
+        run = {
+            "rootdir": self._rootdir,
+            "python": ".".join(str(part) for part in sys.version_info[:3]),
+            "pytest": pytest.__version__,
+            "seed": seed,
+            "started_s": self._started_s,
+            "sessions": [journal.session_facts() for journal in journals],
+            **self._checkout(),
+        }
+        self._make_folder()
+        name = "%017.6f-%d.json" % (self._started_s, os.getpid())
+        path = os.path.join(self._folder, name)
+        with open(path + ".part", "w", encoding="utf-8") as file:
+            file.write(real.dumps(run))
+        os.replace(path + ".part", path)
+        waiting = sorted(other for other in os.listdir(self._folder) if other.endswith(".json"))
+        for other in waiting[:-_MOST]:
+            os.unlink(os.path.join(self._folder, other))
+
+    def _make_folder(self) -> None:
+        if self._hide is not None and not os.path.isdir(self._hide):
+            os.makedirs(self._hide)
+            with open(os.path.join(self._hide, ".gitignore"), "w", encoding="utf-8") as file:
+                file.write("*\n")
+        os.makedirs(self._folder, exist_ok=True)
+
+    def _checkout(self) -> dict[str, Any]:
+        """Commit and branch; a commit that the files differ from is marked."""
+        told = _status(self._rootdir, self._environment)
+        found: dict[str, Any] = {"commit": None, "branch": ""}
+        for entry in told.split("\0"):
+            if entry.startswith("# branch.oid ") and "(" not in entry:
+                found["commit"] = entry.split(" ", 2)[2]
+            elif entry.startswith("# branch.head "):
+                found["branch"] = entry.split(" ", 2)[2]
+        changed = (entry for entry in told.split("\0") if entry[:2] in ("1 ", "2 ", "u ", "? "))
+        if found["commit"] and any(not entry.endswith(_MADE_BY_RUNNING) for entry in changed):
+            found["commit"] += "-dirty"
+        return found
+
+
+def _status(root: str, environment: Mapping[str, str]) -> str:
+    # At the end and not beside the tests: a test may wait for every child of its process.
+    # Locks are left alone: the user may commit at this very moment.
+    quiet = dict(environment, GIT_OPTIONAL_LOCKS="0", LC_ALL="C")
+    try:
+        told = subprocess.run(
+            _STATUS, cwd=root, env=quiet, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE_S
+        )
+    except (OSError, subprocess.TimeoutExpired):  # no git, or a huge checkout
+        return ""
+    return told.stdout.decode("utf-8", "replace") if told.returncode == 0 else ""
