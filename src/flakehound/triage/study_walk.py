@@ -78,7 +78,8 @@ class Walk:
     def shares(self) -> dict[NodeId, Share]:
         """Per test, how many of its changes were disjoint."""
         return {
-            test: Share(disjoint=self.disjoint[test], compared=compared) for test, compared in self.compared.items()
+            test: Share(disjoint=self.disjoint[test], compared=compared)
+            for test, compared in self.compared.items()
         }
 
 
@@ -102,7 +103,7 @@ class Change:
         return carried_back(dependencies, self.files, root=self.root) if dependencies is not None else None
 
 
-# Strongest first: of several reasons the one counts that no finer comparison would take away.
+# Of several reasons the first counts: the closest contact.
 _REASONS = {
     Reach.BODY: "it executes a changed function",
     Reach.TEST: "the test itself changed",

@@ -1,0 +1,41 @@
+"""`flakehound study`: experiments from the literature, repeated on your own project."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+# Study -> module and one-line help, as in cli/main.py.
+STUDIES = {
+    "triage": (
+        "flakehound.cli.study_triage",
+        "What reruns cost, and how often a change has nothing to do with a test.",
+    ),
+}
+
+
+class LazyStudies(click.Group):
+    """Loads a study's module on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The studies there are."""
+        return list(STUDIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The named study, None when there is none."""
+        if cmd_name not in STUDIES:
+            return None
+        found = importlib.import_module(STUDIES[cmd_name][0]).command
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of studies, without importing any."""
+        with formatter.section("Studies"):
+            formatter.write_dl([(name, text) for name, (_module, text) in STUDIES.items()])
+
+
+@click.group("study", cls=LazyStudies, context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Repeat experiments from the literature on your own project."""

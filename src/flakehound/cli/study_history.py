@@ -1,0 +1,142 @@
+"""The revisions of a project, newest first, each laid out in the same folder when its turn comes.
+
+The same folder, because what a test depends on is told in absolute paths and has to hold for its neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from flakehound.cli.study_remedies import again
+from flakehound.core.errors import FlakehoundError, UsageError
+from flakehound.engine import changed_files
+from flakehound.engine.git import SLOW_S, NoRepository, Repository, call_git, open_repository
+from flakehound.engine.launch import Target
+from flakehound.engine.revisions import NoSuchRevision
+from flakehound.engine.worktree import BaseTree, NoTree, checked_out
+from flakehound.triage.changes import ChangedFile, Mode, Status
+
+_INSTALLED = re.compile(r"/(site-packages|dist-packages|lib/python3\.\d+)/")  # an environment may lie in the tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """One state of the project."""
+
+    name: str  # as people say it
+    key: str  # as its history finds it
+
+
+class History(Protocol):
+    """Where revisions come from."""
+
+    revisions: Sequence[Revision]  # newest first
+    top: Path  # where the one that is checked out lies, without links
+    target: Target  # its suite
+
+    def check_out(self, revision: Revision) -> None:
+        """Lay a revision out, and nothing else of the project."""
+
+    def changes(self, older: Revision, newer: Revision) -> list[ChangedFile]:
+        """What differs between two revisions; may lay another one out."""
+
+    def is_foreign(self, file: str) -> bool:
+        """Whether a file belongs to the project as the user has it, not to a revision."""
+
+
+class NoHistory(FlakehoundError):
+    """There are no two revisions to compare."""
+
+
+@dataclass(slots=True)
+class GitHistory:
+    """Commits along the first parents, in a linked worktree of their own."""
+
+    revisions: Sequence[Revision]
+    top: Path
+    target: Target
+    tree: BaseTree
+
+    def check_out(self, revision: Revision) -> None:
+        """Lay a commit out; what the tests of the last one left behind goes."""
+        for words in (("checkout", "--detach", "--force", "--quiet", revision.key), ("clean", "-ffdxq")):
+            told = call_git(self.top, *words, timeout_s=SLOW_S)
+            if not told.is_good:
+                raise NoHistory(f"git could not check {revision.name} out: {told.problem}")
+
+    def changes(self, older: Revision, newer: Revision) -> list[ChangedFile]:
+        """What the commits between two of them changed."""
+        self.check_out(newer)
+        here = replace(self.tree.repository, top=self.top, head=newer.key)
+        told = changed_files.changed_files(here, older.key)
+        if told.problem:
+            raise NoHistory(told.problem)
+        return [_in_our_words(file) for file in told.files]
+
+    def is_foreign(self, file: str) -> bool:
+        """Whether a file lies in the user's own tree."""
+        return self.tree.is_of_the_user(file) and not _INSTALLED.search(file)
+
+
+@contextmanager
+def git_history(target: Target, *, revisions: int, since: str | None) -> Iterator[GitHistory]:
+    """The history of the repository in which the suite lies; it has one revision more than changes."""
+    repository = open_repository(target.cwd)
+    if isinstance(repository, NoRepository):
+        raise NoHistory(
+            f"no history to study: {repository.why}",
+            remedy=repository.remedy or again(releases="FOLDER-WITH-RELEASES", since=None),
+        )
+    commits = _commits(repository, revisions, since)
+    if len(commits) < 2:
+        raise NoHistory(f"{repository.top} has no two revisions to compare", remedy="git log --oneline")
+    with checked_out(repository, commits[0]) as tree:
+        if isinstance(tree, NoTree):
+            raise NoHistory(tree.why)
+        yield GitHistory(
+            revisions=[Revision(name=commit[:10], key=commit) for commit in commits],
+            top=tree.top,
+            target=_suite_in(tree, target),
+            tree=tree,
+        )
+
+
+def _commits(repository: Repository, revisions: int, since: str | None) -> list[str]:
+    reach = [repository.head]
+    oldest: list[str] = []
+    if since is not None:
+        commit = repository.commit(since)
+        if commit is None:
+            raise NoSuchRevision(repository, since)
+        reach, oldest = [f"{commit}..{repository.head}"], [commit]
+    told = repository.ask("rev-list", "--first-parent", f"--max-count={revisions + 1}", *reach, "--")
+    found = told.text.split()
+    return (found + oldest)[: revisions + 1]
+
+
+def _suite_in(tree: BaseTree, target: Target) -> Target:
+    there = tree.target(target)
+    if not there.cwd.is_dir():
+        raise UsageError(f"{target.cwd} is in no commit", remedy="git status")
+    return there
+
+
+def _in_our_words(file: changed_files.ChangedFile) -> ChangedFile:
+    return ChangedFile(
+        path=file.path,
+        status=Status(file.status),
+        before=file.before,
+        after=file.after,
+        old_path=file.old_path,
+        mode_before=_mode(file.mode_before),
+        mode_after=_mode(file.mode_after),
+    )
+
+
+def _mode(written: str) -> Mode:
+    return Mode(written) if written in {mode.value for mode in Mode} else Mode.PLAIN  # absent: 000000

@@ -1,0 +1,137 @@
+"""`flakehound study triage`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from flakehound.cli.json_file import check_writable, write_json
+from flakehound.cli.options import SuiteWishes, suite_options
+from flakehound.cli.study_remedies import again
+from flakehound.core.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+PARTS = ("postponed", "processes", "revisions")
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("triage", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--only", "parts", multiple=True, type=click.Choice(PARTS), help="Study this part; may be repeated.")
+@click.option(
+    "--revisions",
+    type=click.IntRange(min=1),
+    default=60,
+    show_default=True,
+    metavar="N",
+    help="Changes to look at, the newest first.",
+)
+@click.option("--since", metavar="REV", help="Look at no change before this commit.")
+@click.option(
+    "--releases",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Compare the releases in this folder (sdists or unpacked sources) instead of commits.",
+)
+@click.option(
+    "--tests",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Tests to study, drawn at random. Reruns are timed for ten of them at most.",
+)
+@click.option(
+    "--reruns",
+    default="1,2,5,10,20",
+    show_default=True,
+    metavar="N,N,...",
+    help="Numbers of reruns in one process to time.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="How often everything is timed; medians are told.",
+)
+@click.option("--csv", "csv_file", type=_FILE, help="Also write every figure as CSV.")
+@click.option("--plot", "plot_file", type=_FILE, help="Draw the shares as a box plot; needs flakehound[study].")
+@suite_options
+def command(
+    suite: SuiteWishes,
+    parts: tuple[str, ...],
+    revisions: int,
+    since: str | None,
+    releases: Path | None,
+    tests: int,
+    reruns: str,
+    repeats: int,
+    csv_file: Path | None,
+    plot_file: Path | None,
+) -> int:
+    """Repeat the evaluation behind `pytest --flakehound` on your own project.
+
+    \b
+    postponed  what reruns right after a test cost, and what they cost at the end of the suite
+    processes  one rerun in a new process, and how many in the same process take as long (N_E)
+    revisions  for each of the last changes, the tests that cannot have to do with it
+
+    \b
+    Example:
+        flakehound study triage --only revisions --revisions 20 --plot shares.png tests
+    """
+    from flakehound.cli.study_wishes import StudyWishes
+    from flakehound.cli.studying import studied
+
+    for file in (suite.json_file, csv_file, plot_file):
+        check_writable(file)
+    if plot_file is not None:
+        _check_plotting()
+    wishes = StudyWishes(
+        suite=suite,
+        parts=parts or PARTS,
+        revisions=revisions,
+        since=since,
+        releases=releases,
+        tests=tests,
+        reruns=_numbers(reruns),
+        repeats=repeats,
+    )
+    told = studied(wishes, tell=lambda words: click.echo(words, err=True))
+    _show(told, suite.json_file, csv_file, plot_file)
+    return ExitCode.INTERRUPTED if told["interrupted"] else ExitCode.NOTHING_FLAKY
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    found = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and int(word) for word in found):
+        raise UsageError(f"{text!r} is no list of numbers of reruns", remedy=again(reruns="1,5,20"))
+    return tuple(sorted({int(word) for word in found}))
+
+
+def _check_plotting() -> None:
+    from flakehound.report.study_plot import PlottingMissing, check_plotting
+
+    try:
+        check_plotting()
+    except PlottingMissing as missing:
+        raise UsageError(str(missing), remedy=missing.remedy) from missing
+
+
+def _show(told: Mapping[str, Any], json_file: Path | None, csv_file: Path | None, plot_file: Path | None) -> None:
+    from flakehound.report.study_tables import study_csv, study_lines
+
+    click.echo("\n".join(study_lines(told)))
+    write_json(json_file, json.dumps(told, indent=2) + "\n")
+    write_json(csv_file, study_csv(told))
+    if plot_file is not None and told.get("revisions") and told["revisions"]["tests"]:
+        from flakehound.report.study_plot import plot_shares
+
+        plot_shares({told["project"]: [test["percent"] for test in told["revisions"]["tests"]]}, plot_file)

@@ -1,0 +1,38 @@
+"""Draw how often changes are disjoint from tests, one box per project."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_INCHES_PER_BOX = 1.1
+
+
+class PlottingMissing(Exception):
+    """The extra that draws is not installed."""
+
+    remedy = "python -m pip install 'flakehound[study]'"
+
+
+def check_plotting() -> None:
+    """Raise PlottingMissing where nothing can be drawn; better before a long study than after it."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise PlottingMissing("--plot needs matplotlib, which is not installed")
+
+
+def plot_shares(shares: Mapping[str, Sequence[float]], path: Path) -> None:
+    """Boxes as in the thesis: quartiles and median, whiskers at the 10th and 90th percentile, outliers as dots."""
+    check_plotting()
+    # By name: whoever checks our types need not have the extra. `Figure` without pyplot touches no display.
+    drawing: Any = importlib.import_module("matplotlib.figure")
+    figure = drawing.Figure(figsize=(2.4 + _INCHES_PER_BOX * len(shares), 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    axes.boxplot(list(shares.values()), whis=(10, 90), medianprops={"color": "red"}, flierprops={"marker": "."})
+    axes.set_xticks(range(1, len(shares) + 1), [f"{name}\n{len(values)} tests" for name, values in shares.items()])
+    axes.set_ylim(-3, 103)
+    axes.set_ylabel("changes disjoint from a test, %")
+    axes.grid(axis="y", alpha=0.3)
+    figure.savefig(path, dpi=150)
