@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flakehound.cli.failing_run import FailingRun
-from flakehound.cli.plain_runs import DIRTY
+from flakehound.cli.plain_runs import DIRTY, SPOOL
 from flakehound.cli.remedies import DEFAULT_STORE
 from flakehound.engine import changed_files as told_by_git
 from flakehound.engine.git import NoRepository, Repository, open_repository
@@ -68,7 +68,7 @@ def change_of(run: FailingRun) -> Change:
 
 def _written_by_us(run: FailingRun) -> Collection[Path]:
     store = run.wishes.store or run.rootdir / DEFAULT_STORE
-    own = [store, store.with_name("runs"), *(store.with_name(store.name + end) for end in ("-wal", "-shm"))]
+    own = [store, store.with_name(SPOOL), *(store.with_name(store.name + end) for end in ("-wal", "-shm"))]
     return [*own, *([run.wishes.json_file] if run.wishes.json_file else [])]
 
 

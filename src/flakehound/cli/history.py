@@ -13,6 +13,7 @@ import click
 from flakehound.cli.options import store_option
 from flakehound.cli.remedies import hunt_command
 from flakehound.core.errors import ExitCode
+from flakehound.core.plans import Setting
 
 if TYPE_CHECKING:
     from flakehound.store import SessionInfo, Store
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
 @click.command("history", context_settings={"help_option_names": ["-h", "--help"]})
 @store_option
 def command(store_path: Path) -> int:
-    """List the hunts in the store, oldest first."""
-    from flakehound.cli.store_file import existing_store
+    """List the hunts, and the pytest runs with --flakehound, in the store, oldest first."""
+    from flakehound.cli.plain_runs import drained
+    from flakehound.cli.store_file import store_with_runs
     from flakehound.cli.stored import no_hunt_in
 
-    with existing_store(store_path) as store:
+    with store_with_runs(store_path) as store:
+        drained(store)
         lines = [_line(store, session) for session in store.sessions()]
     if not lines:
         raise no_hunt_in(store_path)
@@ -38,8 +41,18 @@ def _line(store: Store, session: SessionInfo) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(session.started_s))
     commit = (session.commit or "no git")[:12]
     report = store.verdicts(session.id)
-    found = _not_finished(store, session) if report is None else found_in(report)
+    if not session.is_hunt:
+        found = _plain_run(store, session.id)
+    else:
+        found = _not_finished(store, session) if report is None else found_in(report)
     return f"{when}  {commit:12}  {session.rootdir}  {found}"
+
+
+def _plain_run(store: Store, session_id: int) -> str:
+    whole = [record for record in store.records(session_id) if record.setting is Setting.ORIGINAL]
+    outcomes = [outcome for record in whole for outcome in record.outcomes]
+    failed = sum(outcome.is_failure for outcome in outcomes)
+    return f"pytest: {len(outcomes)} tests, " + (f"{failed} failed" if failed else "none failed")
 
 
 def _not_finished(store: Store, session: SessionInfo) -> str:

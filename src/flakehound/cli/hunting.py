@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flakehound.cli.plain_runs import drained, failed_lately
 from flakehound.cli.progress import Progress
 from flakehound.cli.remedies import again
 from flakehound.cli.target import commit_of, plain_arguments
@@ -32,6 +33,8 @@ from flakehound.report.summary import Hunted, SpentFacts, SuiteFacts
 from flakehound.store import SessionInfo, Store
 
 Tell = Callable[[Hunted], None]
+MOST_SUSPECTS = 50  # that are looked at first
+MOST_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,7 @@ def hunt(wishes: Wishes, tell: Tell) -> Hunted:
         budget.settle(opened.suite_s)
         # Not before the suite is open: a folder without tests should not be left with a store.
         with Store.open(wishes.store_path) as store:
+            drained(store)
             return _Hunt(wishes, budget, store, opened, tell).run()
     finally:
         opened.close()
@@ -102,6 +106,7 @@ class _Hunt:
         self._session_id = self._session.id
         self._history = History(opened.suite, self._earlier_records() if wishes.earlier else ())
         self._keep_reference()
+        self._suspects = failed_lately(store, opened.handshake.rootdir)
         self._agenda = self._planner()
         self._interrupted = False
 
@@ -163,6 +168,7 @@ class _Hunt:
             hash_seeds="PYTHONHASHSEED" not in os.environ,
             endless=wishes.budget_s is not None and not wishes.is_counted,
             pairs=wishes.pairs,
+            suspects=tuple(self._suspects)[:MOST_SUSPECTS],
         )
 
     def run(self) -> Hunted:
@@ -251,7 +257,7 @@ class _Hunt:
             ),
             seed=self._session.base_seed,
             runs=self._whole_runs(),
-            notes=tuple(self._opened.notes),
+            notes=(*self._opened.notes, *self._notes_on_suspects()),
             pairs=self._agenda.pairs_used,
             complete=self._agenda.is_done,
             interrupted=self._interrupted,
@@ -260,6 +266,12 @@ class _Hunt:
             pytest_args=plain_arguments(target.pytest_args, told.switched_off),
             store=self._wishes.shown_store,
         )
+
+    def _notes_on_suspects(self) -> list[str]:
+        known = set(self._opened.suite.order)
+        return [
+            f"in your own pytest runs {test} {past}" for test, past in self._suspects.items() if test in known
+        ][:MOST_TOLD]
 
     def _original_order_s(self) -> float:
         return sum(self._history.mean_s(test.id, default=0.0) for test in self._history.suite.tests)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from flakehound.triage.case import Past
 
 LATEST = 40  # runs that are looked at
 DIRTY = "-dirty"
+SPOOL = "runs"  # where the plugin leaves runs, beside the store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,27 @@ def remembered(
     return Remembered(past=_past(sightings, signature), at_base=among, alone_at_base=alone)
 
 
+def failed_lately(store: Store, rootdir: str) -> dict[NodeId, Past]:
+    """The tests that failed in the latest runs, whatever the code was then; most frequent first."""
+    runs: Counter[NodeId] = Counter()
+    failed: Counter[NodeId] = Counter()
+    branches: dict[NodeId, set[str]] = {}
+    for session in store.plain_runs(rootdir, LATEST):
+        assert session.id is not None
+        for record in store.records(session.id):
+            if record.setting is not Setting.ORIGINAL:
+                continue
+            for _place, test, outcome in record:
+                runs[test] += outcome.is_failure or outcome.is_pass
+                failed[test] += outcome.is_failure
+                branches.setdefault(test, set()).add(session.options.get("branch", ""))
+    return {
+        test: Past(failed=times, runs=runs[test], branches=len(branches[test]))
+        for test, times in failed.most_common()
+        if times
+    }
+
+
 def _is_innocent(session: SessionInfo, of_the_change: Collection[str]) -> bool:
     commit = session.commit
     return commit is not None and not commit.endswith(DIRTY) and commit not in of_the_change
@@ -131,10 +154,10 @@ def _past(sightings: Sequence[tuple[Outcome, str, str]], signature: str) -> Past
     )
 
 
-def drained(store: Store, spool: Path) -> int:
-    """Move the runs that the plugin left in `spool` into the store; how many there were."""
+def drained(store: Store) -> int:
+    """Move the runs that the plugin left beside the store into it; how many there were."""
     found = 0
-    for path in sorted(spool.glob("*.json")):
+    for path in sorted((store.path.parent / SPOOL).glob("*.json")):
         try:
             run = _spooled(json.loads(path.read_text(encoding="utf-8")))
         except (ValueError, KeyError, TypeError):

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+from flakehound.cli.plain_runs import SPOOL
 from flakehound.cli.remedies import DEFAULT_STORE, again, current_folder, hunt_command
 from flakehound.core.errors import UsageError
 from flakehound.store import SessionInfo, Store, StoreError, StoreMissing
@@ -33,6 +34,12 @@ def existing_store(store_path: Path) -> Store:
         copied = _copied(store_path, lambda place: again(store_path=place))
         check_access(store_path, copied if os.access(store_path, os.R_OK) else hunt_command)
     return Store.open(store_path, create=False)
+
+
+def store_with_runs(store_path: Path) -> Store:
+    """The store; made now where only the plugin has left runs for it so far."""
+    waiting = _is_void(store_path) and any((store_path.parent / SPOOL).glob("*.json"))
+    return Store.open(store_path) if waiting else existing_store(store_path)
 
 
 def check_source(other: Path) -> None:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from flakehound.triage.verdict import TriageVerdict
 
 SCHEMA = "flakehound/triage/1"
-SPOOL = "runs"  # where the plugin leaves runs for the store, beside it
 
 
 @click.command("triage-facts", hidden=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -106,7 +105,7 @@ def _store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
     path = run.wishes.store or run.rootdir / DEFAULT_STORE
     try:
         store = Store.open(path)
-        drained(store, path.parent / SPOOL)
+        drained(store)
     except (FlakehoundError, OSError) as problem:
         notes.append(f"nothing is remembered: {problem}")
         yield None

@@ -205,6 +205,7 @@ class Triage:
                 id=found.failed.id,
                 reruns=tuple(found.reruns),
                 failure=found.signature,
+                same_state=found.failed.same_state,
                 base=change.base_name,
                 intersection=found.intersection,
                 no_intersection=self._why_no_intersection(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation
 
 TECHNIQUES = ("rerun", "idflakies", "pairwise")
@@ -23,6 +24,7 @@ class HuntOptions:
     hash_seeds: bool = True  # False where the user pins PYTHONHASHSEED
     endless: bool = False  # go on rerunning until the budget is spent
     pairs: str = "auto"  # auto, exact, grouped, none
+    suspects: tuple[NodeId, ...] = ()  # failed in runs of the user's own: looked at first
 
     def counted_only(self) -> HuntOptions:
         """The same hunt with nothing in it but the runs whose number the user named."""

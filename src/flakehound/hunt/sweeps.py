@@ -21,6 +21,7 @@ from flakehound.hunt.orders import each_first, full_rows, grouped_rows, reversed
 FORK_S = 0.008  # one forked child with one trivial test, before we have measured it
 BATCH_S = 1.0  # work given to one process when it is split by us
 MOST_BATCH = 64
+SUSPECT_RUNS = 8
 FIRST_ORIGINAL = 3  # the reference run among them
 HASH_SEED_RUNS = 12  # a test that a hash seed fails half of the time slips through 1 in 4000 times
 ENOUGH_ORIGINAL = 40
@@ -51,6 +52,7 @@ class Sweeps:
     def _cheap_plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         wants = self._options.techniques
         yield from self._originals(min(FIRST_ORIGINAL, self._most_originals()))
+        yield from self._suspected()
         originals = self._originals(self._most_originals())
         if "rerun" in wants or "pairwise" in wants:
             yield from self._alone(Setting.REPEATED, time_left_s() * DEAR_SHARE)
@@ -70,6 +72,7 @@ class Sweeps:
         wants = self._options.techniques
         originals = self._originals(self._most_originals())
         yield from islice(originals, 2)
+        yield from self._suspected()
         orders = self._orders() if "idflakies" in wants else iter(())
         yield from self._interleaved(islice(orders, 3), islice(originals, 2))
         self.at_first_look = False
@@ -103,6 +106,20 @@ class Sweeps:
                     order=order,
                     why="original order",
                     setting=Setting.ORIGINAL,
+                    isolation=self._options.isolation,
+                )
+
+    def _suspected(self) -> Iterator[RunPlan]:
+        """Tests that failed in runs of the user's own, alone: most failures come from a few tests."""
+        known = {test.id for test in self._history.suite.tests}
+        for test in self._options.suspects:
+            missing = SUSPECT_RUNS - self._history.tally_after((), test).n
+            if test in known and missing > 0 and "rerun" in self._options.techniques:
+                yield RunPlan(
+                    order=(),
+                    branches=((test,),) * missing,
+                    why=f"does {test} fail again, as in an earlier pytest run?",
+                    setting=Setting.ALONE,
                     isolation=self._options.isolation,
                 )
 

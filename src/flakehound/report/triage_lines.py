@@ -40,7 +40,7 @@ def _changes(triage: Mapping[str, Any], paper: Paper) -> Iterator[str]:
     if triage["since"] is None:
         return
     what = f"{counted(len(changed), 'change')}: {few(changed, _MOST_CHANGES)}" if changed else "nothing changed"
-    yield from paper.prose(f"{triage['since_why']}: {what}")
+    yield from paper.prose(f"{what} ({triage['since_why']})")
 
 
 def _block(failure: Mapping[str, Any], paper: Paper) -> Iterator[str]:

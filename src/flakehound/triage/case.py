@@ -104,6 +104,7 @@ class Case:
     id: NodeId
     reruns: tuple[Rerun, ...]
     failure: str = ""  # the signature of the failure that started the case; empty: not known
+    same_state: Tally = NONE  # further reruns, from the random state of the failure
     base: str = "the base"  # the revision the change is measured from, as the user knows it
     intersection: Intersection | None = None
     no_intersection: str = ""  # why there is none, as a clause: "the folder is no git repository"

@@ -33,7 +33,17 @@ def relation(case: Case) -> str:
     if case.unchanged:
         return f"nothing changed since {case.base}"
     own = touching(found)
-    return sentence(own, _company(case)) if own else sentence(f"touches none of {_changes(found)}", _company(case))
+    return sentence(own or _apart(found), _company(case))
+
+
+def random_state(case: Case) -> str:
+    """Whether the random numbers of the failure make it fail again."""
+    again = case.same_state
+    return f"with the random numbers of the failure failed {_of_runs(again)}" if again.failed else ""
+
+
+def _apart(found: Intersection) -> str:
+    return "does not touch the 1 change" if found.changed == 1 else f"touches none of {_changes(found)}"
 
 
 def touching(found: Intersection) -> str:

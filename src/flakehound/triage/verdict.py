@@ -89,7 +89,7 @@ def is_tolerable(verdict: TriageVerdict) -> bool:
 
 def _passed(case: Case, stage: Stage) -> TriageVerdict:
     check = evidence.check(case.base_check, case.base) if case.base_check else ""
-    clauses = (evidence.relation(case), check)
+    clauses = (evidence.random_state(case), evidence.relation(case), check)
     if case.base_check and case.base_check.shows_a_regression:
         return _verdict(case, Decision.LIKELY_REAL, *clauses, evidence.past(case), stage=Stage.INTERSECT)
     return _verdict(
