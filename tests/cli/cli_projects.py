@@ -90,6 +90,11 @@ def flakehound_in(folder: Path, *arguments: str, **changes: str) -> Said:
     return _said(folder, [sys.executable, "-m", "flakehound", *arguments], **changes)
 
 
+def pytest_in(folder: Path, *arguments: str, **changes: str) -> Said:
+    """`pytest ARGUMENTS` in a folder, in its own order."""
+    return _said(folder, [sys.executable, "-m", "pytest", "-p", "no:randomly", *arguments], **changes)
+
+
 def flakehound_with(patch: str, folder: Path, *arguments: str) -> Said:
     """The same, with a line of Python run first: for what cannot be brought about from outside."""
     code = f"{patch}\nfrom flakehound.cli.main import run\nrun()\n"
