@@ -92,8 +92,9 @@ class Generators:
     def _randomly_seed(self) -> int | None:
         seed = getattr(self._config.option, "randomly_seed", None)
         resets = getattr(self._config.option, "randomly_reset_seed", False)
-        active = resets and self._config.pluginmanager.hasplugin("randomly")
-        return seed if active and isinstance(seed, int) else None
+        plugin = _modules.get("pytest_randomly")
+        active = plugin is not None and self._config.pluginmanager.is_registered(plugin)
+        return seed if resets and active and isinstance(seed, int) else None
 
 
 def _numpy_told(state: Any) -> list[Any] | None:

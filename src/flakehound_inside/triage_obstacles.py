@@ -37,17 +37,23 @@ def obstacle_now(item: pytest.Item) -> str | None:
 
 
 def _runs_in_a_fork(item: pytest.Item) -> bool:
-    if not item.config.pluginmanager.hasplugin("pytest_forked"):
+    if _plugin(item, "pytest_forked") is None:
         return False
     return bool(getattr(item.config.option, "forked", False)) or item.get_closest_marker("forked") is not None
 
 
 def _would_be_killed(item: pytest.Item) -> bool:
-    timeouts: Any = sys.modules.get("pytest_timeout")
-    if timeouts is None or not item.config.pluginmanager.hasplugin("timeout"):
+    timeouts = _plugin(item, "pytest_timeout")
+    if timeouts is None:
         return False
     try:
         settings = timeouts._get_item_settings(item)
         return bool(settings.timeout and settings.timeout > 0 and settings.method == "thread")
     except Exception:  # another version of it
         return False
+
+
+def _plugin(item: pytest.Item, module: str) -> Any:
+    """The plugin that is a whole module, if it is in use; its name among plugins depends on how it was loaded."""
+    plugin = sys.modules.get(module)
+    return plugin if plugin is not None and item.config.pluginmanager.is_registered(plugin) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,15 +53,13 @@ class Rerunner:
         """The immediate reruns; afterwards everything is as if there had been none."""
         if not self._wishes.immediate:
             return
-        kept = self._generators.snapshot()
         failed = FailedFixtures(case.original)
-        try:
+        with contextlib.ExitStack() as afterwards:  # the last one first, and each whatever became of the others
+            afterwards.callback(self._generators.put_back, self._generators.snapshot())
+            afterwards.callback(failed.put_back)
+            afterwards.callback(self._tear_down, nextitem)
             failed.forget()
             self._rerun(case, "immediate", self._wishes.immediate)
-        finally:
-            self._generators.put_back(kept)
-            self._tear_down(nextitem)
-            failed.put_back()
 
     def rerun_later(self, case: Case) -> None:
         """The postponed reruns; the caller ends them with `end`."""

@@ -20,7 +20,16 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 PYTHON = os.environ.get("FLAKEHOUND_PLUGIN_PYTHON", sys.executable)
 # The pytest that runs this test has set some of these; the rest would change what is tested.
 _OURS = ("PYTEST_", "COV_CORE_", "FLAKEHOUND", "GITHUB_", "STAND_IN")
-_LIMIT_S = 120
+_LIMIT_S = 300
+# Beginning of an option -> the plugin that knows it. No other is loaded: they take time, and come and go.
+_PLUGINS = {
+    "-n": "xdist",
+    "--cov": "pytest_cov",
+    "--force-flaky": "flaky",
+    "--randomly": "randomly",
+    "--reruns": "rerunfailures",
+    "--timeout": "timeout",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,19 +104,19 @@ class Suite:
 
 
 def command(*arguments: str) -> list[str]:
-    """How to start pytest with our plugin, installed or not, and without a random order unless that is asked for."""
-    ours = [] if PYTHON == sys.executable else ["-p", "flakehound_inside.plugin"]
-    order = [] if any("randomly" in argument for argument in arguments) else ["-p", "no:randomly"]
-    return [PYTHON, "-m", "pytest", *ours, *order, *arguments]
+    """How to start pytest with our plugin and no other than the arguments ask for."""
+    wanted = {plugin for option, plugin in _PLUGINS.items() for word in arguments if word.startswith(option)}
+    plugins = ["flakehound_inside.plugin", *sorted(wanted)]
+    return [PYTHON, "-m", "pytest", *(word for plugin in plugins for word in ("-p", plugin)), *arguments]
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
     """An environment without a trace of the pytest that runs this suite."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-    if PYTHON != sys.executable:
-        clean["PYTHONPATH"] = str(SOURCES)
     return {
         **clean,
+        "PYTHONPATH": str(SOURCES),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "FLAKEHOUND_TRIAGE_COMMAND": json.dumps([sys.executable, str(STAND_IN)]),
         "STAND_IN_FACTS": str(folder / "facts.json"),
         **variables,

@@ -1,4 +1,4 @@
-"""Stands in for `flakehound triage-facts FACTS ANSWER`: judges by the reruns inside alone, or misbehaves as asked."""
+"""Stands in for `flakehound triage-facts FACTS ANSWER`: judges by the reruns inside, or misbehaves as asked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def answer_to(facts: dict) -> dict:
             "failures": verdicts,
             "tolerable": all(verdict["verdict"] == "flaky" for verdict in verdicts),
         },
-        "summary": [f"{verdict['verdict'].upper()}  {verdict['id']}  {verdict['evidence']}" for verdict in verdicts],
+        "summary": [
+            f"{verdict['verdict'].upper()}  {verdict['id']}  {verdict['evidence']}" for verdict in verdicts
+        ],
         "notes": [],
     }
 

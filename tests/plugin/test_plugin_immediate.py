@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from plugin_projects import BROKEN, FLAKY, Suite, has, pytest_version
+from plugin_projects import BROKEN, FLAKY, has, pytest_version
 
 LOG = """
     def note(words):
@@ -92,7 +92,9 @@ def test_a_rerun_sets_up_and_tears_down_what_belongs_to_the_test_and_no_more(sui
 
     once = ["method up", "function up", "first", "function down", "method down"]
     second = [step.replace("first", "second") for step in once]
-    calls = [line for line in suite.lines() if "session" not in line and "module" not in line and "class" not in line]
+    calls = [
+        line for line in suite.lines() if "session" not in line and "module" not in line and "class" not in line
+    ]
     assert calls == [*once, *once, *second]
 
 
@@ -396,26 +398,23 @@ def test_an_item_that_cannot_be_run_twice_is_named(suite):
 
 
 def test_under_a_debugger_nothing_is_rerun(suite):
-    ran = suite.write({"test_it.py": BROKEN}).run("--pdb", "--pdbcls=plugin_pdb:Quiet", PYTHONPATH=str(_pdb(suite)))
-
-    assert ran.reruns("test_broken") == []
-    assert "a debugger is in use" in ran.out
-
-
-def _pdb(suite: Suite) -> str:
-    from plugin_projects import SOURCES
-
     suite.write(
         {
-            "plugin_pdb.py": """
+            "test_it.py": BROKEN,
+            "conftest.py": """
                 import pdb
+
                 class Quiet(pdb.Pdb):
                     quitting = False
                     def interaction(self, *arguments, **named): pass
-            """
+            """,
         }
     )
-    return f"{suite.folder}:{SOURCES}"
+
+    ran = suite.run("--pdb", "--pdbcls=conftest:Quiet")
+
+    assert ran.reruns("test_broken") == []
+    assert "a debugger is in use" in ran.out
 
 
 @pytest.mark.skipif(not has("pytest_timeout"), reason="needs pytest-timeout")
@@ -468,7 +467,8 @@ def test_a_failed_subtest_makes_its_test_a_failure(suite):
         }
     )
 
-    plain, ran = suite.plain(), suite.run()
+    loaded = () if pytest_version() >= (9, 0) else ("-p", "subtests")
+    plain, ran = suite.plain(*loaded), suite.run(*loaded)
 
     assert ran.reruns("test_it") == ["immediate P", "immediate P same state"]
     assert ran.reruns("test_never") == ["immediate F", "postponed F"]

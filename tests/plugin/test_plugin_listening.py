@@ -71,8 +71,7 @@ def test_the_facts_hold_what_ran_in_its_order_with_outcome_and_time(ran):
 
 def test_every_failed_phase_is_a_failure_and_nothing_else(ran):
     told = {
-        failure["id"].partition("::")[2]: (failure["phase"], failure["place"])
-        for failure in ran.facts["failures"]
+        failure["id"].partition("::")[2]: (failure["phase"], failure["place"]) for failure in ran.facts["failures"]
     }
 
     assert told == {

@@ -92,7 +92,8 @@ def test_every_option_is_taken_from_pytest_ini(revealing):
         revealing,
         ini="flakehound = true\nflakehound_immediate = 3\nflakehound_postponed = 4\nflakehound_forked = 5\n"
         "flakehound_threshold = 0.2\nflakehound_since = v1\nflakehound_no_intersect = true\n"
-        "flakehound_check_base = yes\nflakehound_tolerate = 1\nflakehound_json = a.json\nflakehound_store = b.db\n",
+        "flakehound_check_base = yes\nflakehound_tolerate = 1\n"
+        "flakehound_json = a.json\nflakehound_store = b.db\n",
     )
 
     assert told == {

@@ -181,9 +181,7 @@ def test_up_to_ten_failures_are_always_rerun(suite):
 def test_beyond_ten_failures_and_the_share_nothing_more_is_rerun_and_that_is_said(suite):
     ran = suite.write({"test_it.py": failing(12)}).run()
 
-    words = (
-        "more than 10 of 12 tests failed (the limit is 1% of the tests, at least 10): nothing more was rerun"
-    )
+    words = "more than 10 of 12 tests failed (the limit is 1% of the tests, at least 10): nothing more was rerun"
     assert ran.facts["not_rerun"] == words
     assert words in ran.out
     assert [len(failure["reruns"]) for failure in ran.facts["failures"]] == [1] * 10 + [0] * 2

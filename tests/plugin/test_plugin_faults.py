@@ -1,0 +1,126 @@
+"""When our own code breaks: one warning, and the user's run is what it would have been."""
+
+from __future__ import annotations
+
+import pytest
+from plugin_projects import BROKEN, FLAKY, STEADY, Ran, Suite, has
+
+FILES = {
+    "test_a.py": FLAKY,
+    "test_b.py": """
+        import pytest
+        calls = []
+
+        @pytest.fixture(scope="module")
+        def room():
+            calls.append("up")
+            yield
+            with open("calls.txt", "a") as file: file.write("down\\n")
+
+        def test_green(room): pass
+        def test_red(room): assert 0
+        def test_after(room): assert calls == ["up"]
+    """,
+    "test_c.py": STEADY,
+}
+# Where a fault is planted: module, then attribute.
+PLACES = [
+    "triage_listener.Listener._before",
+    "triage_listener.Listener._look",
+    "triage_session.Triage._listen",
+    "triage_session.Triage._cases",
+    "triage_session.Triage._rerun_the_rest",
+    "triage_session.Triage._judge",
+    "triage_attempt.attempt_of",
+    "triage_journal.Journal.add",
+    "triage_journal.Journal.fail",
+    "triage_cases.Cases.open",
+    "triage_cases.Cases.rerun_the_rest",
+    "triage_generators.Generators.snapshot",
+    "triage_generators.Generators.put_back",
+    "triage_generators.Generators.told",
+    "triage_threshold.Threshold.count",
+    "triage_twin.Original.twin",
+    "triage_rerun.Rerunner._rerun",
+    "triage_rerun.Rerunner._run_once",
+    "triage_rerun._Protocol._others",
+    "triage_muting._log_handlers",
+    "triage_fixtures.FailedFixtures.forget",
+    "triage_facts.facts_of",
+    "triage_outside.Outside.ask",
+    "triage_telling.Telling.tell",
+    "triage_telling.Telling.print",
+    "triage_answer.lines_of",
+]
+PLANT = """
+    import importlib
+
+    name, *path = "{place}".split(".")
+    module = importlib.import_module("flakehound_inside." + name)
+    owner = module if len(path) == 1 else getattr(module, path[0])
+
+    def broken(*arguments, **named):
+        raise RuntimeError("planted")
+
+    setattr(owner, path[-1], broken)
+"""
+
+
+@pytest.fixture(scope="module")
+def plain(shared_suite: Suite) -> Ran:
+    return shared_suite.write(FILES).plain("-rA", "--tb=no")
+
+
+def told(ran: Ran) -> list[str]:
+    words = ("PASSED", "FAILED", "ERROR")
+    return sorted(line for line in ran.out.splitlines() if line.startswith(words))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_fault_of_ours_is_one_warning_and_changes_no_outcome(suite, plain, place):
+    suite.write({**FILES, "conftest.py": PLANT.format(place=place)})
+
+    ran = suite.run("-rA", "--tb=no")
+
+    assert told(ran) == told(plain)
+    assert ran.code == plain.code
+    assert ran.out.count("PytestWarning: flakehound") == 1, ran.out
+    assert "RuntimeError: planted" in ran.out
+    assert "INTERNALERROR" not in ran.out + ran.err
+
+
+@pytest.mark.skipif(not has("xdist"), reason="needs pytest-xdist")
+@pytest.mark.parametrize(
+    "place",
+    [
+        "triage_xdist.Workers._tally",
+        "triage_xdist._Desk.put",
+        "triage_xdist._Desk.close",
+        "triage_xdist.Workers.journals",
+        "triage_session.Triage._send",
+        "triage_cases.Cases.open",
+    ],
+)
+def test_the_same_holds_for_workers_and_their_controller(suite, plain, place):
+    suite.write({**FILES, "conftest.py": PLANT.format(place=place)})
+
+    ran = suite.run("-rA", "--tb=no", "-n1")
+
+    assert told(ran) == told(plain)
+    assert ran.code == plain.code
+    assert "PytestWarning: flakehound stands aside, pytest goes on without it: RuntimeError: planted" in ran.out
+    assert "INTERNALERROR" not in ran.out + ran.err
+
+
+def test_the_warning_names_the_place_in_our_code(suite):
+    suite.write({"test_it.py": BROKEN, "conftest.py": PLANT.format(place="triage_facts.facts_of")})
+
+    assert "RuntimeError: planted (triage_session.py:" in suite.run().out
+
+
+def test_a_fault_under_warnings_that_are_errors_changes_nothing_either(suite):
+    suite.write({"test_it.py": BROKEN, "conftest.py": PLANT.format(place="triage_cases.Cases.open")})
+
+    ran = suite.run("-W", "error")
+
+    assert (ran.code, ran.outcomes) == (1, "1 failed, 1 warning")

@@ -1,0 +1,208 @@
+"""The controller outside: what it is given, and what happens when it does not answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from plugin_projects import BROKEN, FLAKY, Suite, command, environment
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        ("fail", "no such revision: nowhere"),
+        ("mute", "it ended without an answer"),
+        ("garbage", "its answer is no JSON"),
+        ("shapeless", "its answer is not of the shape that was agreed on"),
+    ],
+)
+def test_without_an_answer_there_is_one_warning_and_pytest_goes_on(suite, behaviour, reason):
+    suite.write({"test_it.py": BROKEN})
+
+    ran = suite.run("--junitxml=junit.xml", STAND_IN=behaviour)
+
+    assert f"PytestWarning: flakehound could not judge the failures: {reason}" in ran.out
+    assert (ran.code, ran.outcomes) == (1, "1 failed, 1 warning")
+    assert "= flakehound =" not in ran.out
+    assert "flakehound" not in (suite.folder / "junit.xml").read_text()
+
+
+def test_a_command_that_cannot_be_started_is_a_warning_too(suite):
+    suite.write({"test_it.py": BROKEN})
+
+    ran = suite.run(FLAKEHOUND_TRIAGE_COMMAND='["/no/such/program"]')
+
+    assert "could not judge the failures: /no/such/program cannot be started" in ran.out
+    assert ran.code == 1
+
+
+def test_warnings_that_are_errors_do_not_turn_ours_against_the_run(suite):
+    suite.write({"test_it.py": BROKEN})
+
+    ran = suite.run("-W", "error", STAND_IN="mute")
+
+    assert (ran.code, ran.outcomes) == (1, "1 failed, 1 warning")
+
+
+def test_it_starts_where_pytest_was_started_in_the_environment_from_before_the_tests(suite):
+    suite.write(
+        {
+            "test_it.py": """
+                import os
+
+                def test_it():
+                    os.environ["LEFT_BEHIND"] = "1"
+                    os.chdir("/")
+                    assert 0
+            """
+        }
+    )
+
+    suite.run(PYTEST_ADDOPTS="-v", COV_CORE_SOURCE="x")
+
+    seen = json.loads((suite.folder / "facts.env").read_text())
+    assert "LEFT_BEHIND" not in seen
+    assert [name for name in seen if name.startswith(("PYTEST_", "COV_CORE"))] == [
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
+        "PYTEST_ADDOPTS",
+    ]
+
+
+def test_its_progress_is_not_shown_where_nobody_watches(suite):
+    ran = suite.write({"test_it.py": BROKEN}).run(STAND_IN="slow")
+
+    assert "looking at the change" not in ran.out + ran.err
+    assert "UNDECIDED" in ran.out
+
+
+def test_its_progress_is_a_live_line_in_a_terminal_and_is_gone_afterwards(suite):
+    suite.write({"test_it.py": BROKEN})
+
+    shown = in_a_terminal(suite, "--flakehound", STAND_IN="slow")
+
+    assert "\rflakehound: looking at the change" in shown
+    assert shown.index("looking at the change") < shown.index("UNDECIDED")
+    blank = shown.partition("looking at the change")[2].partition("\n")[0]
+    assert blank.replace("\r", "").strip() == ""
+
+
+def in_a_terminal(suite: Suite, *arguments: str, **variables: str) -> str:
+    """What the user of a terminal is shown."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command(*arguments),
+        cwd=suite.folder,
+        env=environment(suite.folder, TERM="xterm", **variables),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and select.select([ours], [], [], until - time.monotonic())[0]:
+        try:
+            chunk = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        shown += chunk
+    process.wait(timeout=60)
+    os.close(ours)
+    return shown.decode(errors="replace").replace("\r\n", "\n")
+
+
+def test_an_interrupt_ends_it_and_keeps_what_the_reruns_inside_told(suite):
+    suite.write({"test_a.py": FLAKY, "test_b.py": BROKEN})
+    process = subprocess.Popen(
+        command("--flakehound"),
+        cwd=suite.folder,
+        env=environment(suite.folder, STAND_IN="hang"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(suite.folder / "facts.env")
+
+    os.killpg(process.pid, signal.SIGINT)
+    out, _nothing = process.communicate(timeout=60)
+
+    assert process.returncode == 1, out
+    assert "interrupted; known so far:" in out
+    assert "test_a.py::test_flaky: failed, then passed in the immediate rerun" in out
+    assert "2 failed" in out
+
+
+def wait_for(path) -> None:
+    until = time.monotonic() + 60
+    while not path.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert path.exists()
+
+
+def test_an_interrupt_takes_what_it_still_says(suite):
+    script = suite.folder / "slow.py"
+    suite.write(
+        {
+            "test_it.py": FLAKY,
+            "slow.py": """
+                import pathlib, sys, time
+                try:
+                    pathlib.Path("ready").touch()
+                    time.sleep(60)
+                except KeyboardInterrupt:
+                    told = '"summary": ["half of it"], "notes": ["the rest is open"]'
+                    pathlib.Path(sys.argv[2]).write_text('{"triage": {"failures": []}, ' + told + "}")
+                    sys.exit(130)
+            """,
+        }
+    )
+    process = subprocess.Popen(
+        command("--flakehound"),
+        cwd=suite.folder,
+        env=environment(suite.folder, FLAKEHOUND_TRIAGE_COMMAND=json.dumps([sys.executable, str(script)])),
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(suite.folder / "ready")
+
+    os.killpg(process.pid, signal.SIGINT)
+    out, _nothing = process.communicate(timeout=60)
+
+    assert "half of it" in out
+    assert "note: the rest is open" in out
+
+
+def test_nothing_is_left_in_the_temporary_folder(suite, tmp_path):
+    (tmp_path / "temp").mkdir()
+
+    suite.write({"test_it.py": BROKEN}).run(TMPDIR=str(tmp_path / "temp"))
+
+    assert [path.name for path in (tmp_path / "temp").iterdir() if path.name.startswith("fh-")] == []
+
+
+def test_what_the_user_asked_for_by_default_starts_no_triage_within_a_hunt(suite):
+    suite.write({"test_it.py": FLAKY, "pytest.ini": "[pytest]\nflakehound = true\n"})
+    hunted = "import flakehound_inside.boot, pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
+    python, _m, _pytest, *rest = command("test_it.py")
+
+    ran = subprocess.run(
+        [python, "-c", hunted, *rest],
+        cwd=suite.folder,
+        env=environment(suite.folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.returncode == 1
+    assert not (suite.folder / "facts.json").exists()

@@ -1,0 +1,343 @@
+"""Where the verdicts go: JUnit, GitHub, the exit code."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from plugin_projects import BROKEN, FLAKY, STEADY, Ran, Suite, has, pytest_version
+
+from flakehound_inside.triage_github import GitHub
+from flakehound_inside.triage_junit import write_verdicts
+
+LATER = """
+    calls = []
+
+    def test_later():
+        calls.append(1)
+        assert len(calls) > 2, "at the %d. time" % len(calls)
+"""
+BAD_FIXTURE = """
+    import pytest
+
+    @pytest.fixture
+    def bad(): raise OSError("no disk")
+
+    def test_errs(bad): pass
+"""
+
+
+@pytest.fixture(scope="module")
+def junit(shared_suite: Suite) -> dict[str, ElementTree.Element]:
+    """The test cases of a JUnit file, by name."""
+    bodies = {"a": FLAKY, "b": BROKEN, "c": LATER, "d": BAD_FIXTURE, "e": STEADY}
+    shared_suite.write({f"test_{name}.py": body for name, body in bodies.items()})
+    shared_suite.run("--junitxml=out/junit.xml", "--flakehound-seed=4")
+    return cases(shared_suite)
+
+
+def cases(suite: Suite) -> dict[str, ElementTree.Element]:
+    tree = ElementTree.parse(suite.folder / "out/junit.xml")
+    return {case.get("name"): case for case in tree.iter("testcase")}
+
+
+def properties(case: ElementTree.Element) -> dict[str, str]:
+    return {found.get("name"): found.get("value") for found in case.iter("property")}
+
+
+def tags(case: ElementTree.Element) -> list[str]:
+    return [child.tag for child in case]
+
+
+def test_a_failed_test_has_its_verdict_as_properties(junit):
+    assert properties(junit["test_flaky"]) == {
+        "flakehound.verdict": "flaky",
+        "flakehound.kind": "not-bursty",
+        "flakehound.stage": "immediate",
+        "flakehound.evidence": "passed in the immediate rerun",
+    }
+    assert properties(junit["test_broken"]) == {
+        "flakehound.verdict": "undecided",
+        "flakehound.evidence": "failed in every rerun",
+    }
+
+
+def test_the_failure_stays_and_every_failed_attempt_of_a_flaky_test_is_beside_it(junit):
+    assert tags(junit["test_flaky"]) == ["properties", "failure", "flakyFailure"]
+    assert tags(junit["test_later"]) == ["properties", "failure", "flakyFailure", "flakyFailure"]
+    first, second = junit["test_later"].findall("flakyFailure")
+    assert first.get("message").startswith("AssertionError: at the 1. time")
+    assert second.get("message").startswith("AssertionError: at the 2. time")
+
+
+def test_the_reruns_of_a_test_that_never_passed_are_beside_its_failure(junit):
+    assert tags(junit["test_broken"]) == ["properties", "failure", "rerunFailure", "rerunFailure"]
+    rerun = junit["test_broken"].find("rerunFailure")
+    assert rerun.get("message").startswith("AssertionError: one is not two")
+    assert rerun.get("type") == "AssertionError"
+    assert 'assert 1 == 2, "one is not two"' in rerun.find("stackTrace").text
+    assert rerun.find("system-out").text == "flakehound: immediate rerun, seed 5"
+
+
+def test_an_error_of_setup_is_an_error_in_the_reruns_too(junit):
+    assert tags(junit["test_errs"]) == ["properties", "error", "rerunError", "rerunError"]
+
+
+def test_a_test_that_passed_is_left_alone(junit):
+    assert tags(junit["test_steady"]) == []
+
+
+def test_the_numbers_of_the_file_are_those_of_pytest(junit, shared_suite):
+    [totals] = ElementTree.parse(shared_suite.folder / "out/junit.xml").iter("testsuite")
+
+    assert [totals.get(name) for name in ("tests", "failures", "errors")] == ["5", "3", "1"]
+
+
+@pytest.mark.skipif(not has("xdist"), reason="needs pytest-xdist")
+def test_prefix_classes_parameters_and_workers_are_found_again(suite):
+    suite.write(
+        {
+            "deep/test_a.py": """
+                import pytest
+
+                class TestIt:
+                    @pytest.mark.parametrize("value", ["a::b", "c/d", "\\x07", "[x]"])
+                    def test_it(self, value): assert 0
+            """
+        }
+    )
+
+    suite.run("--junitxml=out/junit.xml", "--junitprefix=all", "-n2")
+
+    verdicts = {name: properties(case).get("flakehound.verdict") for name, case in cases(suite).items()}
+    assert set(verdicts.values()) == {"undecided"}
+    assert len(verdicts) == 4
+
+
+def test_a_test_that_failed_and_could_not_be_torn_down_has_its_verdict_twice_and_its_attempts_once(suite):
+    suite.write(
+        {
+            "test_a.py": """
+                import pytest
+
+                @pytest.fixture
+                def bad():
+                    yield
+                    raise OSError("no disk")
+
+                def test_both(bad): assert 0
+            """
+        }
+    )
+
+    suite.run("--junitxml=out/junit.xml")
+
+    tree = ElementTree.parse(suite.folder / "out/junit.xml")
+    both = [tags(case) for case in tree.iter("testcase")]
+    assert both == [["properties", "failure", "rerunFailure", "rerunFailure"], ["properties", "error"]]
+
+
+def test_what_was_printed_stays_behind_the_attempts(suite):
+    suite.write({"test_a.py": "def test_a():\n    print('said')\n    assert 0\n"})
+
+    suite.run("--junitxml=out/junit.xml", "-o", "junit_logging=all")
+
+    assert tags(cases(suite)["test_a"])[:4] == ["properties", "failure", "rerunFailure", "rerunFailure"]
+    assert "system-out" in tags(cases(suite)["test_a"])[4:]
+
+
+def test_properties_of_the_test_itself_stay(suite):
+    suite.write({"test_a.py": "def test_a(record_property):\n    record_property('mine', 1)\n    assert 0\n"})
+
+    suite.run("--junitxml=out/junit.xml")
+
+    assert properties(cases(suite)["test_a"]) == {
+        "mine": "1",
+        "flakehound.verdict": "undecided",
+        "flakehound.evidence": "failed in every rerun",
+    }
+
+
+def test_reruns_outside_are_told_by_their_stage(tmp_path):
+    path = tmp_path / "junit.xml"
+    path.write_text('<testsuites><testcase classname="test_a" name="test_a"><failure/></testcase></testsuites>')
+    verdict = {
+        "id": "test_a.py::test_a",
+        "verdict": "flaky",
+        "reruns": [
+            {"stage": "immediate", "outcome": "F", "seed": 1},
+            {"stage": "forked", "outcome": "C", "seed": None},
+            {"stage": "forked", "outcome": "P", "seed": 3},
+        ],
+    }
+    failure = {"id": "test_a.py::test_a", "phase": "setup", "message": "m", "exception": "E", "text": "t"}
+    failure["reruns"] = [{"stage": "immediate", "outcome": "F", "seed": 1, "message": "inside", "text": "trace"}]
+
+    write_verdicts(str(path), None, [verdict], [failure])
+
+    case = ElementTree.parse(path).find("testcase")
+    assert tags(case) == ["properties", "failure", "flakyError", "flakyFailure", "flakyError"]
+    assert [child.get("message") for child in case][2:] == ["m", "inside", "failed in the forked rerun"]
+    assert case[4].find("system-out").text == "flakehound: forked rerun"
+
+
+def test_a_file_that_cannot_be_read_again_is_a_warning(suite):
+    suite.write(
+        {
+            "test_a.py": BROKEN,
+            "conftest.py": """
+                import pytest
+
+                @pytest.hookimpl(hookwrapper=True)
+                def pytest_sessionfinish(session):
+                    yield
+
+                class Spoiler:
+                    @pytest.hookimpl(tryfirst=True)
+                    def pytest_sessionfinish(self, session):
+                        import os
+                        os.makedirs("out/junit.xml.part")
+
+                def pytest_configure(config): config.pluginmanager.register(Spoiler())
+            """,
+        }
+    )
+
+    ran = suite.run("--junitxml=out/junit.xml")
+
+    assert "flakehound could not write its verdicts into the JUnit file: IsADirectoryError" in ran.out
+    assert "UNDECIDED" in ran.out
+    assert tags(cases(suite)["test_broken"]) == ["failure"]
+
+
+def tolerated(suite: Suite, *arguments: str, **variables: str) -> Ran:
+    return suite.run("--flakehound-tolerate", *arguments, **variables)
+
+
+def test_a_run_whose_every_failure_is_flaky_may_be_tolerated(suite):
+    ran = tolerated(suite.write({"test_a.py": FLAKY, "test_b.py": STEADY}), "--junitxml=out/junit.xml")
+
+    assert (ran.code, ran.outcomes) == (0, "1 failed, 1 passed")
+    assert "tolerated: every failure is proven flaky" in ran.out
+    assert "failure" in tags(cases(suite)["test_flaky"])
+
+
+def test_without_the_wish_it_stays_red(suite):
+    ran = suite.write({"test_a.py": FLAKY}).run()
+
+    assert ran.code == 1
+    assert "tolerated" not in ran.out
+
+
+def test_one_failure_that_is_not_flaky_keeps_it_red(suite):
+    ran = tolerated(suite.write({"test_a.py": FLAKY, "test_b.py": BROKEN}))
+
+    assert ran.code == 1
+    assert "not tolerated: not every failure is proven flaky" in ran.out
+
+
+def test_a_run_that_stopped_early_is_not_tolerated(suite):
+    ran = tolerated(suite.write({"test_a.py": FLAKY, "test_b.py": STEADY}), "-x")
+
+    assert ran.code == 1
+    assert "not tolerated: the run was stopped before its last test" in ran.out
+
+
+def test_an_error_of_collection_is_not_tolerated(suite):
+    suite.write({"test_a.py": FLAKY, "test_b.py": "import nothing_of_this_name\n"})
+
+    ran = tolerated(suite, "--continue-on-collection-errors")
+
+    assert ran.code == 1
+    assert "not tolerated: pytest counts 2 failures, and 1 are of tests" in ran.out
+
+
+def test_an_answer_that_leaves_a_failure_out_tolerates_nothing(suite):
+    answer = {"triage": {"failures": [], "tolerable": True}, "summary": [], "notes": []}
+
+    ran = tolerated(suite.write({"test_a.py": FLAKY}), STAND_IN_ANSWER=json.dumps(answer))
+
+    assert ran.code == 1
+    assert "not tolerated: test_a.py::test_flaky was not judged" in ran.out
+
+
+@pytest.mark.skipif(pytest_version() < (9, 0) and not has("pytest_subtests"), reason="needs subtests")
+def test_failed_subtests_may_be_tolerated(suite):
+    suite.write(
+        {
+            "test_a.py": """
+                calls = []
+
+                def test_it(subtests):
+                    calls.append(1)
+                    for number in range(3):
+                        with subtests.test(number=number):
+                            assert number == 0 or len(calls) > 1
+            """
+        }
+    )
+
+    assert tolerated(suite, *(() if pytest_version() >= (9, 0) else ("-p", "subtests"))).code == 0
+
+
+@pytest.fixture
+def job(tmp_path) -> dict[str, str]:
+    """The environment of a job of GitHub Actions whose checkout is the folder above the suite."""
+    return {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_WORKSPACE": str(tmp_path),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+    }
+
+
+def test_github_gets_a_warning_for_what_is_flaky_and_an_error_for_the_rest(suite, job, tmp_path):
+    suite.write({"test_a.py": FLAKY, "test_b.py": BROKEN})
+
+    ran = suite.run(**job)
+
+    lines = [line for line in ran.out.splitlines() if line.startswith("::")]
+    assert lines == [
+        "::warning file=suite/test_a.py,line=4,title=flaky test::"
+        "test_a.py::test_flaky: passed in the immediate rerun",
+        "::error file=suite/test_b.py,line=2,title=undecided failure::"
+        "test_b.py::test_broken: failed in every rerun",
+    ]
+    assert (tmp_path / "summary.md").read_text().splitlines() == [
+        "### flakehound",
+        "",
+        "| test | verdict | evidence |",
+        "|---|---|---|",
+        "| `test_a.py::test_flaky` | flaky (not-bursty) | passed in the immediate rerun |",
+        "| `test_b.py::test_broken` | undecided | failed in every rerun |",
+        "",
+    ]
+
+
+def test_elsewhere_no_line_is_for_github(suite):
+    ran = suite.write({"test_b.py": BROKEN}).run()
+
+    assert "::error" not in ran.out
+
+
+def test_what_would_end_a_command_of_github_is_escaped():
+    github = GitHub({"GITHUB_ACTIONS": "true"}, "/root,dir")
+    verdict = {"id": "a:b.py::test[%]", "verdict": "likely-real", "evidence": "first\r\nsecond: 100%"}
+
+    [line] = github.annotations([verdict], [])
+
+    assert line == (
+        "::error file=/root%2Cdir/a%3Ab.py,title=likely a real failure::"
+        "a:b.py::test[%25]: first%0D%0Asecond: 100%25"
+    )
+
+
+def test_what_would_end_a_cell_of_the_summary_is_escaped(tmp_path):
+    github = GitHub({"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}, "/root")
+    (tmp_path / "summary.md").write_text("before\n")
+
+    github.append_summary([{"id": "a.py::t[a|b]", "verdict": "flaky", "evidence": "one\ntwo <b>"}])
+
+    text = (tmp_path / "summary.md").read_text()
+    assert text.startswith("before\n### flakehound\n")
+    assert "| `a.py::t[a\\|b]` | flaky | one two &lt;b> |" in text
