@@ -72,8 +72,21 @@ class Child:
         if not state:
             self._run(items)
         elif self._run(items[:-1], after=items[-1]):
-            _restore_generators(state)
+            self._restore_generators(state)
             self._run(items[-1:], first=len(items) - 1)
+
+    def _restore_generators(self, path: str) -> None:
+        with open(path, encoding="utf-8") as file:
+            state: RandomState = real.loads(file.read())
+        version, numbers, gauss_next = state["random"]
+        seeds.restore((version, tuple(numbers), gauss_next))
+        numpy_random = sys.modules.get("numpy.random")
+        if numpy_random is not None and state["numpy"]:
+            numpy_random.set_state(tuple(state["numpy"]))
+        randomly = sys.modules.get("pytest_randomly")
+        if randomly is not None and state["seed"] is not None:
+            self._config.option.randomly_seed, self._config.option.randomly_reset_seed = state["seed"], True
+            self._config.pluginmanager.register(_Reseeding(randomly))
 
     def settle(self, output: str) -> None:
         """Prepare the process from which children are forked: where they print."""
@@ -251,16 +264,13 @@ class _Ending:
         leave(code)
 
 
-def _restore_generators(path: str) -> None:
-    with open(path, encoding="utf-8") as file:
-        state: RandomState = real.loads(file.read())
-    if state["seed"] is not None:
-        seeds.apply_seed(state["seed"])  # for the generators whose state nobody keeps
-    version, numbers, gauss_next = state["random"]
-    seeds.restore((version, tuple(numbers), gauss_next))
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None and state["numpy"]:
-        numpy_random.set_state(tuple(state["numpy"]))
+class _Reseeding:
+    """Lets pytest-randomly, which is switched off, seed one test as it did in the run that is repeated."""
+
+    def __init__(self, randomly: Any) -> None:
+        self.pytest_runtest_setup = lambda item: randomly.pytest_runtest_setup(item)
+        self.pytest_runtest_call = lambda item: randomly.pytest_runtest_call(item)
+        self.pytest_runtest_teardown = lambda item: randomly.pytest_runtest_teardown(item)
 
 
 def _without_reporting(step: Callable[..., object], *arguments: object) -> None:

@@ -57,7 +57,7 @@ class RandomState(TypedDict):
 
     random: list[Any]  # as random.getstate
     numpy: list[Any] | None  # as numpy.random.get_state; None: not loaded
-    seed: int | None  # the run's own
+    seed: int | None  # from which pytest-randomly seeds every test; None: it does not
 
 
 class Record(TypedDict):

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import socket
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -652,3 +653,37 @@ def test_the_last_test_of_an_order_starts_from_a_given_random_state(open_sample,
     records, _suite = Spawner(target, tmp_path / "more" / "n").run_single(plan_for(), Limits(), ())
 
     assert records[0].outcomes == (Outcome.PASSED, Outcome.PASSED)
+
+
+def test_a_test_that_pytest_randomly_seeds_draws_the_same_numbers_again(open_sample, tmp_path):
+    pytest.importorskip("pytest_randomly")
+    version, numbers, gauss = random.getstate()
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"random": [version, list(numbers), gauss], "numpy": None, "seed": 7}))
+    sample = open_sample(
+        {
+            "test_it.py": """
+                import os, pytest, random
+
+                def draw():
+                    with open(os.environ["DRAWN"], "a") as file:
+                        print(random.random(), file=file)
+
+                @pytest.fixture
+                def drawing():
+                    draw()
+                    yield
+                    draw()
+
+                def test_it(drawing): draw()
+                """
+        }
+    )
+    env = {"DRAWN": str(tmp_path / "again")}
+    target = Target(python=sys.executable, cwd=sample.root, random_state=state, env=env)
+
+    Spawner(target, tmp_path / "more" / "n").run_single(plan_for(), Limits(), ())
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--randomly-seed=7"]
+    subprocess.run(command, cwd=sample.root, env={**os.environ, "DRAWN": str(tmp_path / "first")}, check=True)
+
+    assert (tmp_path / "again").read_text() == (tmp_path / "first").read_text()
