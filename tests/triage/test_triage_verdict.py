@@ -10,6 +10,7 @@ from triage_samples import TEST, entity
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.triage.case import BaseCheck, Case, Condition, Earlier, Past, Rerun, Stage
+from flakehound.triage.changes import Reach, Sort
 from flakehound.triage.intersect import Intersection, Touch
 from flakehound.triage.verdict import Decision, FlakyKind, is_tolerable, judge
 
@@ -24,7 +25,7 @@ UNCHANGED = Intersection(touches=(), changed=0)
 PASSED_ALONE = Earlier(alone=Tally(n=1))
 
 
-def reruns(immediate="F", postponed="F", forked="FF", new="F"):
+def reruns(immediate="F", postponed="F", forked="F", new="F"):
     letters = zip(Stage, (immediate, postponed, forked, new), strict=False)
     return tuple(
         Rerun(
@@ -66,7 +67,7 @@ def checked(here, base, *, condition=Condition.RANDOM_STATE, failure=HOW):
     ],
 )
 def test_a_rerun_that_passes_proves_a_flaky_test_and_the_first_stage_to_pass_tells_its_kind(found, stage, kind):
-    verdict = judged(found)
+    verdict = judged(found, company=DISJOINT)
 
     assert (verdict.verdict, verdict.stage, verdict.kind) == (Decision.FLAKY, stage, kind)
 
@@ -79,10 +80,10 @@ def test_a_skip_an_expected_failure_and_a_missing_rerun_are_no_passes(letter):
 
 
 def test_the_evidence_of_a_flaky_test_counts_the_reruns_of_every_stage():
-    verdict = judged(reruns(immediate="F", postponed="F", forked="PF", new=""))
+    verdict = judged(reruns(immediate="FP", postponed="F", forked="PF", new=""))
 
     assert verdict.evidence == (
-        "passed 0 of 1 immediate rerun, passed 0 of 1 postponed rerun, passed 1 of 2 forked reruns; "
+        "passed 1 of 2 immediate reruns, passed 0 of 1 postponed rerun, passed 1 of 2 forked reruns; "
         "touches none of the 12 changes"
     )
 
@@ -161,7 +162,7 @@ def test_a_base_that_could_not_be_asked_is_said_and_the_test_stays_flaky():
 
     assert verdict.verdict is Decision.FLAKY
     assert verdict.evidence == (
-        "passed 1 of 1 immediate rerun, passed 0 of 1 postponed rerun, passed 0 of 2 forked reruns, "
+        "passed 1 of 1 immediate rerun, passed 0 of 1 postponed rerun, passed 0 of 1 forked rerun, "
         "passed 0 of 1 new-interpreter rerun; touches shop/cart.py: Cart.total (changed; it executes line 12); "
         "main could not be asked: the worktree does not collect; the change may have made it flaky"
     )
@@ -227,12 +228,62 @@ def test_a_state_dependent_test_is_tolerable_only_when_what_ran_before_it_cannot
     assert is_tolerable(judged(reruns(forked="P"), **facts)) is tolerable
 
 
+# A pass that proves nothing
+
+
+@pytest.mark.parametrize("stage", ["immediate", "postponed"])
+def test_a_test_that_passes_only_where_it_has_failed_before_is_judged_as_if_it_never_passed(stage):
+    found = reruns(**{stage: "P"}, forked="FF")
+
+    real = judged(found, intersection=TOUCHES)
+    open_ = judged(found, intersection=DISJOINT)
+
+    assert (real.verdict, real.kind) == (Decision.LIKELY_REAL, None)
+    assert open_.verdict is Decision.UNDECIDED
+    assert "passes only where it has failed before" in real.evidence
+
+
+def test_one_pass_in_a_new_process_is_proof_again():
+    verdict = judged(reruns(immediate="P", forked="FFFFP"), intersection=TOUCHES)
+
+    assert verdict.verdict is Decision.FLAKY
+
+
+def test_a_failure_that_its_random_numbers_bring_back_is_undecided_when_the_base_cannot_be_asked():
+    facts = {"same_state": Tally(n=1, failed=1), "intersection": TOUCHES}
+    problem = BaseCheck(condition=Condition.RANDOM_STATE, problem="no worktree")
+
+    assert judged(reruns(immediate="P"), **facts).verdict is Decision.UNDECIDED
+    assert judged(reruns(immediate="P"), **facts, base_check=problem).verdict is Decision.UNDECIDED
+    asked = checked((2, 2), (2, 1))
+    assert judged(reruns(immediate="P"), **facts, base_check=asked).verdict is Decision.FLAKY
+
+
+OF_A_TEST = Touch(entity=entity("tests/test_new.py", sort=Sort.TEST, reach=Reach.TEST), reason="it is the test")
+
+
+@pytest.mark.parametrize(
+    ("company", "decision"),
+    [
+        (None, Decision.UNDECIDED),
+        (TOUCHES, Decision.UNDECIDED),
+        (DOUBTFUL, Decision.UNDECIDED),
+        (Intersection(touches=(OF_A_TEST,), changed=12), Decision.FLAKY),
+        (DISJOINT, Decision.FLAKY),
+    ],
+)
+def test_state_that_the_change_may_have_left_behind_is_undecided_when_the_base_cannot_be_asked(company, decision):
+    verdict = judged(reruns(forked="P"), polluters=(POLLUTER,), company=company)
+
+    assert verdict.verdict is decision
+
+
 def test_a_test_that_never_passes_and_touches_the_change_is_likely_real():
     verdict = judged(intersection=Intersection(touches=(TOUCH, OTHER), changed=12))
 
     assert (verdict.verdict, verdict.stage) == (Decision.LIKELY_REAL, Stage.INTERSECT)
     assert verdict.evidence == (
-        "failed all of 5 reruns (1 immediate, 1 postponed, 2 forked, 1 new-interpreter); "
+        "failed all of 4 reruns (1 immediate, 1 postponed, 1 forked, 1 new-interpreter); "
         "touches shop/cart.py: Cart.total (changed; it executes line 12) and 1 more change"
     )
     assert verdict.touches == (TOUCH, OTHER)

@@ -404,6 +404,20 @@ def test_a_regression_that_hits_some_random_numbers_only_is_likely_real(shop):
     assert told(shop) == {"test_clock": BROKEN}
 
 
+@pytest.mark.parametrize("git", [True, False], ids=["git", "no-git"])
+def test_a_regression_that_shows_only_the_first_time_in_a_process_is_not_called_flaky(tmp_path, git):
+    shop = Shop.made(tmp_path, git=git)
+    shop.replace(
+        "shop/clock.py", "return list(range(n))", "SEEN.append(n)\n    return list(range(n))[len(SEEN) < 2:]"
+    )
+    shop.replace("shop/clock.py", "def ticks", "SEEN = []\n\n\ndef ticks")
+
+    shop.pytest("tests/test_shop.py")
+
+    assert told(shop) == {"test_clock": BROKEN if git else ("undecided", None)}
+    assert "passes only where it has failed before" in str(shop.triage()["test_clock"]["evidence"])
+
+
 def test_a_change_that_makes_a_tested_function_pollute_is_likely_real(shop):
     shop.replace(
         "shop/cart.py",

@@ -33,6 +33,7 @@ class NewProcesses:
         self._target = Target(python=run.python, cwd=run.cwd, pytest_args=run.pytest_args)
         self._folder = tempfile.TemporaryDirectory(prefix="fh-triage-", ignore_cleanup_errors=True)
         self._opened: OpenSuite | None = None
+        self._problem = ""  # why it cannot be opened
         self._next_seed = run.wishes.seed
         longest = max((s for process in run.processes for s in process.durations_s), default=0.0)
         self._limits = Limits(test_limit_s=limit_after(longest, None))
@@ -61,11 +62,13 @@ class NewProcesses:
                 meanwhile=meanwhile,
             )
         except FlakehoundError as error:
-            return error.what
-        return ""
+            self._problem = error.what
+        return self._problem
 
     def forked(self, test: NodeId, times: int) -> list[RunRecord]:
         """The test alone in copies of the collected session; empty where there is none, or no such test."""
+        if self._opened is None and not self._problem:
+            self.open(lambda: None)
         opened = self._opened
         if opened is None or opened.isolation is not Isolation.FORK or test not in opened.suite.order:
             return []

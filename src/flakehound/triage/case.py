@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -11,6 +12,7 @@ from flakehound.core.rates import chance_of_such_a_gap
 from flakehound.triage.intersect import Intersection
 
 NONE = Tally()
+FRESH_FAILURES = 3  # in new processes, none passing: then a pass in the failing process itself proves nothing
 _CHANCE = 0.05  # how likely luck alone may be before we call a gap a regression
 
 
@@ -45,6 +47,15 @@ class Rerun:
         return self.passed or self.outcome.is_failure
 
 
+OUTSIDE = (Stage.FORKED, Stage.NEW_INTERPRETER)
+
+
+def first_passed(reruns: Sequence[Rerun]) -> Stage | None:
+    """The first stage in which a rerun passed."""
+    passed = {rerun.stage for rerun in reruns if rerun.passed}
+    return next((stage for stage in Stage if stage in passed), None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
     """The latest runs of the test in the store, those with this change left out."""
@@ -75,6 +86,7 @@ class Condition(Enum):
     RANDOM_STATE = "with the random state of the failure"
     AFTER_POLLUTERS = "after the same tests"
     SAME_ORDER = "in the same order"
+    ALONE = "alone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +130,17 @@ class Case:
 
     @property
     def first_passed(self) -> Stage | None:
-        """The first stage in which the test passed."""
-        passed = {rerun.stage for rerun in self.reruns if rerun.passed}
-        return next((stage for stage in Stage if stage in passed), None)
+        """The first stage in which the test passed; None also where only its own failure lets it pass."""
+        return None if self.needs_its_own_failure else first_passed(self.reruns)
+
+    @property
+    def needs_its_own_failure(self) -> bool:
+        """Whether it fails in every new process and passes only where it has failed before.
+
+        The failure left something behind, a filled cache or a file. That is no chance: it fails again tomorrow.
+        """
+        fresh = [rerun for rerun in self.reruns if rerun.stage in OUTSIDE and rerun.tells]
+        return len(fresh) >= FRESH_FAILURES and not any(rerun.passed for rerun in fresh)
 
     @property
     def unchanged(self) -> bool:

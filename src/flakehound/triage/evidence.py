@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flakehound.core.history import Tally
-from flakehound.triage.case import BaseCheck, Case, Rerun, Stage
+from flakehound.triage.case import BaseCheck, Case, Rerun, Stage, first_passed
 from flakehound.triage.intersect import Intersection, Touch
 
 
@@ -19,9 +19,14 @@ def reruns(case: Case) -> str:
     told = [rerun for rerun in case.reruns if rerun.tells]
     if not told:
         return sentence(_no_rerun(case.reruns), case.not_rerun)
-    if case.first_passed is None:
+    if first_passed(told) is None:
         counts = ", ".join(f"{len(_of(told, stage))} {stage.value}" for stage in Stage if _of(told, stage))
         return f"failed all of {_counted(len(told), 'rerun')} ({counts})"
+    only = "passes only where it has failed before" if case.needs_its_own_failure else ""
+    return sentence(_by_stage(told), only)
+
+
+def _by_stage(told: Sequence[Rerun]) -> str:
     return ", ".join(_stage(stage, _of(told, stage)) for stage in Stage if _of(told, stage))
 
 

@@ -12,7 +12,9 @@ from enum import Enum
 from flakehound.core.outcomes import NodeId
 from flakehound.triage import evidence
 from flakehound.triage.case import Case, Condition, Rerun, Stage
+from flakehound.triage.changes import Sort
 from flakehound.triage.intersect import Intersection, Touch
+from flakehound.triage.patterns import Patterns
 
 CHECK_BASE = "--flakehound-check-base"
 
@@ -92,6 +94,8 @@ def _passed(case: Case, stage: Stage) -> TriageVerdict:
     clauses = (evidence.random_state(case), evidence.relation(case), check)
     if case.base_check and case.base_check.shows_a_regression:
         return _verdict(case, Decision.LIKELY_REAL, *clauses, evidence.past(case), stage=Stage.INTERSECT)
+    if _may_hide_a_regression(case, _KINDS[stage]):
+        return _verdict(case, Decision.UNDECIDED, *clauses, _caution(case), evidence.past(case))
     return _verdict(
         case,
         Decision.FLAKY,
@@ -101,6 +105,27 @@ def _passed(case: Case, stage: Stage) -> TriageVerdict:
         kind=_KINDS[stage],
         stage=stage,
         cleared=case.failed_before or _cannot_be_the_change(case, _KINDS[stage]),
+    )
+
+
+def _may_hide_a_regression(case: Case, kind: FlakyKind) -> bool:
+    """Whether the failure has a condition that the change may have brought, and the base could not be asked."""
+    asked = case.base_check is not None and not case.base_check.problem
+    if asked or case.failed_before or not case.versioned or case.unchanged:
+        return False
+    if kind is FlakyKind.STATE_DEPENDENT:
+        return case.company is None or any(not _is_of_tests(touch) for touch in _touches_or_doubts(case.company))
+    return case.same_state.failed > 0 and case.intersection is not None and case.intersection.intersects
+
+
+def _touches_or_doubts(found: Intersection) -> list[Touch | str]:
+    return [*found.touches, *found.doubts]
+
+
+def _is_of_tests(touch: Touch | str) -> bool:
+    # A test that is new or changed can be a polluter that is not there, or not the same, at the base.
+    return isinstance(touch, Touch) and (
+        touch.entity.sort is Sort.TEST or Patterns().is_test_file(touch.entity.path)
     )
 
 
