@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from flakehound.core.patterns import Patterns
 from flakehound.triage.changes import MODULE_LEVEL, ChangedEntity, How, Reach, Sort
 from flakehound.triage.lines import body_lines, import_lines
 from flakehound.triage.outline import Definition, Key, Outline
 from flakehound.triage.own_tests import OwnTest, own_tests
-from flakehound.triage.patterns import Patterns
 from flakehound.triage.sameness import same
 from flakehound.triage.syntax import FunctionNode, Source, docstring_of, identifiers, shape_of
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from flakehound.core.patterns import Patterns
 from flakehound.triage.changes import ChangedEntity, ChangedFile, How, Mode, Reach, Sort, Status
 from flakehound.triage.comparison import Comparison
 from flakehound.triage.files import same_configuration, sort_of
-from flakehound.triage.patterns import Patterns
 from flakehound.triage.syntax import parsed
 
 _HOW = {Status.ADDED: How.ADDED, Status.DELETED: How.REMOVED, Status.MODIFIED: How.CHANGED}

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from flakehound.core.patterns import Patterns
 from flakehound.triage.changes import How
 from flakehound.triage.inert import is_inert_class, is_inert_function, is_inert_statement
 from flakehound.triage.lines import body_lines
 from flakehound.triage.outline import Definition, Outline
-from flakehound.triage.patterns import Patterns
 from flakehound.triage.syntax import DefinitionNode, FunctionNode, identifiers, mentions
 
 # Code that can find a test without its name.

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from flakehound.core.outcomes import NodeId
+from flakehound.core.patterns import Patterns
 from flakehound.triage import evidence
 from flakehound.triage.case import Case, Condition, Rerun, Stage
 from flakehound.triage.changes import Sort
 from flakehound.triage.intersect import Intersection, Touch
-from flakehound.triage.patterns import Patterns
 
 CHECK_BASE = "--flakehound-check-base"
 
