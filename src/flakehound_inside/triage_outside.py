@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _COMMAND = "FLAKEHOUND_TRIAGE_COMMAND"
 # Set by pytest and its plugins for their own processes. The user's own PYTEST_ADDOPTS and the like stay.
 _OF_THIS_RUN = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_", "COV_CORE_")
+_REMEDY = "try: "  # how the last line of an error of ours may begin
 _LOOK_S = 0.1  # between two looks at the progress
 _STOP_S = 3.0  # after an interrupt, and again after a reminder, to write down what it knows
 
@@ -112,9 +113,11 @@ class _Said:
         return self._lines[-1] if self._lines else ""
 
     def last(self) -> str:
-        """The last line, when it has ended."""
+        """Its last words, when it has ended: the error, and what to do about it."""
         self._reader.join(timeout=1.0)
-        return self.newest()
+        words = [line for line in self._lines if not line.startswith(_REMEDY)][-1:]
+        words += [line for line in self._lines if line.startswith(_REMEDY)][-1:]
+        return ". ".join(words)
 
 
 def _wait(process: subprocess.Popen[bytes], said: _Said, show: Callable[[str], None] | None) -> int:

@@ -78,9 +78,3 @@ def test_no_change_and_no_git_are_said_differently():
 
     assert unchanged[0] == "nothing changed (compared with 1a2b3c)"
     assert without_git[0].startswith("LIKELY REAL")
-
-
-def test_notes_come_before_the_sum():
-    lines = triage_lines(a_triage(a_failure()), ["this clone is shallow"])
-
-    assert lines[-2] == "note: this clone is shallow"

@@ -11,7 +11,7 @@ from flakehound.cli.plain_runs import DIRTY, SPOOL
 from flakehound.cli.remedies import DEFAULT_STORE
 from flakehound.engine import changed_files as told_by_git
 from flakehound.engine.git import NoRepository, Repository, open_repository
-from flakehound.engine.revisions import Base, base_revision
+from flakehound.engine.revisions import Base, NoSuchRevision, base_revision
 from flakehound.triage.changes import ChangedEntity, ChangedFile, Mode, Status
 from flakehound.triage.entities import changed_entities
 
@@ -44,13 +44,17 @@ class Change:
 
 
 def change_of(run: FailingRun) -> Change:
-    """Ask git; a revision that the user named and that is not there is an error."""
+    """Ask git; what it cannot tell is a problem of the comparison, never of the reruns."""
     repository = open_repository(run.rootdir)
     if isinstance(repository, NoRepository):
         remedy = f" (try: {repository.remedy})" if repository.remedy else ""
         return Change(problem=f"not compared with a change: {repository.why}{remedy}")
     besides = _written_by_us(run)
-    base = base_revision(repository, since=run.wishes.since, besides=besides)
+    try:
+        base = base_revision(repository, since=run.wishes.since, besides=besides)
+    except NoSuchRevision as error:
+        problem = f"not compared with a change: {error.what} (try: {error.remedy})"
+        return Change(repository=repository, problem=problem)
     told = told_by_git.changed_files(repository, base.revision, besides=besides)
     files = tuple(map(_in_the_room, told.files))
     return Change(

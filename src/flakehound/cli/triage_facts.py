@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from importlib import metadata
@@ -56,9 +54,9 @@ def command(facts_file: Path, answer_file: Path) -> int:
         verdicts = _judged(run, change, processes, store)
         told = _triage(change, verdicts)
         _keep(store, run, change, processes, notes)
-    _write(answer_file, told, notes)
     if run.wishes.json_file is not None:
-        run.wishes.json_file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        _write_json(run.wishes.json_file, told, notes)
+    _answer(answer_file, told, notes)
     return ExitCode.NOTHING_FLAKY
 
 
@@ -160,11 +158,17 @@ def _triage(change: Change, verdicts: list[TriageVerdict]) -> dict[str, Any]:
     }
 
 
-def _write(answer_file: Path, triage: dict[str, Any], notes: list[str]) -> None:
+def _write_json(path: Path, triage: dict[str, Any], notes: list[str]) -> None:
+    try:
+        path.write_text(json.dumps(triage, indent=2) + "\n", encoding="utf-8")
+    except OSError as problem:  # the verdicts are not lost: they are printed
+        notes.append(f"cannot write {str(path)!r}: {problem.strerror}")
+
+
+def _answer(answer_file: Path, triage: dict[str, Any], notes: list[str]) -> None:
     from flakehound.report.triage_lines import triage_lines
 
-    width = int(os.environ.get("COLUMNS", "100")) if sys.stdout is None else 100
-    answer = {"triage": triage, "summary": triage_lines(triage, notes, width=width), "notes": notes}
+    answer = {"triage": triage, "summary": triage_lines(triage), "notes": notes}
     part = answer_file.with_suffix(".part")
     part.write_text(json.dumps(answer), encoding="utf-8")
     part.replace(answer_file)

@@ -21,8 +21,8 @@ _INDENT = 13
 _MOST_CHANGES = 5
 
 
-def triage_lines(triage: Mapping[str, Any], notes: Sequence[str] = (), *, width: int = 100) -> list[str]:
-    """The `flakehound/triage/1` object in lines."""
+def triage_lines(triage: Mapping[str, Any], *, width: int = 100) -> list[str]:
+    """The `flakehound/triage/1` object in lines; notes follow, as the plugin prints them."""
     failures = triage["failures"]
     paper = Paper.for_ids((NodeId(failure["id"]) for failure in failures), width)
     lines = list(_changes(triage, paper))
@@ -30,8 +30,6 @@ def triage_lines(triage: Mapping[str, Any], notes: Sequence[str] = (), *, width:
         for failure in failures:
             if failure["verdict"] == verdict:
                 lines += _block(failure, paper)
-    for note in notes:
-        lines += paper.prose(f"note: {note}")
     return [*lines, _sum(failures)]
 
 
