@@ -1,0 +1,284 @@
+"""`flakehound study triage` on tiny real projects."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import tarfile
+from textwrap import dedent
+
+import click
+import pytest
+from cli_projects import environment, flakehound_in, flakehound_with, remedy_in, write_project
+
+from flakehound.cli.main import main
+from flakehound.cli.study_releases import with_version
+
+SHOP = """
+    LIMIT = 3
+
+
+    def total(prices):
+        return sum(prices)
+
+
+    def names(items):
+        return sorted(items)
+"""
+TESTS = """
+    import shop
+
+
+    def test_total():
+        assert shop.total([1, 2]) == 3
+
+
+    def test_names():
+        assert shop.names("ba") == ["a", "b"]
+"""
+ALONE = "def test_alone():\n    assert True\n"
+LONGER_TOTAL = SHOP.replace("return sum(prices)", "result = sum(prices)\n        return result")
+# Revision by revision, the oldest first. Who is disjoint from the change that led to it is told beside.
+REVISIONS = (
+    SHOP,
+    LONGER_TOTAL,  # names, alone
+    LONGER_TOTAL.replace("sorted(items)", "list(sorted(items))"),  # total, alone
+    LONGER_TOTAL.replace("sorted(items)", "list(sorted(items))  # a copy"),  # all
+)
+SHARES = {"test_shop.py::test_total": 2, "test_shop.py::test_names": 2, "test_alone.py::test_alone": 3}
+STUDY = ("study", "triage", "--seed", "1", "--jobs", "1")
+
+
+def git(folder, *words):
+    command = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "commit.gpgsign=false", *words]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def commit(folder, shop, message):
+    (folder / "shop.py").write_text(dedent(shop))
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", message)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    folder = write_project(tmp_path / "repository", {"test_shop.py": TESTS, "test_alone.py": ALONE})
+    git(folder, "init", "-q", "-b", "main")
+    for number, shop in enumerate(REVISIONS):
+        commit(folder, shop, f"revision {number}")
+    return folder
+
+
+def studied(folder, *arguments):
+    said = flakehound_in(folder, *STUDY, "--json", "study.json", *arguments)
+    assert said.code == 0, said.err + said.out
+    return said, json.loads((folder / "study.json").read_text())
+
+
+def shares(study):
+    return {test["id"]: (test["disjoint"], test["compared"]) for test in study["revisions"]["tests"]}
+
+
+def test_each_test_gets_the_share_of_changes_that_it_is_disjoint_from(repository):
+    said, study = studied(repository, "--only", "revisions")
+
+    assert shares(study) == {test: (disjoint, 3) for test, disjoint in SHARES.items()}
+    assert study["revisions"]["summary"]["median"] == pytest.approx(200 / 3)
+    assert "3 changes; 4 recordings" in said.out
+    assert "not disjoint 2 times of 2: it executes a changed function" in said.out
+
+
+def test_the_users_tree_branches_and_worktrees_stay_as_they_are(repository):
+    (repository / "shop.py").write_text("unfinished = (\n")
+    before = git(repository, "status", "--porcelain", "--branch"), git(repository, "worktree", "list")
+
+    studied(repository, "--only", "revisions", "--revisions", "1")
+
+    (repository / "study.json").unlink()
+    assert (git(repository, "status", "--porcelain", "--branch"), git(repository, "worktree", "list")) == before
+
+
+def test_a_revision_that_cannot_be_collected_is_skipped_and_counted(repository):
+    commit(repository, "broken = (\n", "broken")
+    commit(repository, REVISIONS[-1], "mended")
+
+    said, study = studied(repository, "--only", "revisions", "--revisions", "2")
+
+    (skipped,) = study["revisions"]["skipped"]
+    assert "could not collect" in skipped["why"]
+    assert "1 change, 1 revision skipped" in said.out
+    assert set(shares(study).values()) == {(1, 1)}
+
+
+def test_the_range_can_be_named_and_the_tests_be_drawn(repository):
+    _said, study = studied(repository, "--only", "revisions", "--since", "HEAD~1", "--tests", "1")
+
+    assert list(shares(study).values()) == [(1, 1)]
+
+
+def test_a_range_that_begins_nowhere_is_an_error_with_a_remedy(repository):
+    said = flakehound_in(repository, *STUDY, "--only", "revisions", "--since", "no-such-tag")
+
+    assert said.code in (2, 3)
+    assert "no-such-tag" in said.err
+    assert remedy_in(said)
+
+
+def test_reruns_are_timed_at_once_at_the_end_and_in_new_processes(repository):
+    said, study = studied(
+        repository,
+        *("--only", "postponed", "--only", "processes", "--tests", "1", "--repeats", "1", "--reruns", "40,1"),
+        *("--csv", "study.csv"),
+    )
+
+    (postponed,), (process,) = study["postponed"]["tests"], study["processes"]["tests"]
+    assert postponed["reruns"] == 100
+    assert postponed["immediate_s"] > 0
+    assert postponed["postponed_s"] > 0
+    assert list(process["reruns_s"]) == ["1", "40"]
+    assert process["fork_s"] < process["base_s"]
+    assert process["recorded_s"] > 0
+    assert "N_fork" in said.out
+    figures = {row["figure"] for row in csv.DictReader(io.StringIO((repository / "study.csv").read_text()))}
+    assert {"immediate_s", "base_s", "reruns_s.40"} <= figures
+
+
+def test_a_test_that_does_not_pass_a_second_time_is_told_apart(tmp_path):
+    once = "seen = []\n\n\ndef test_once():\n    assert not seen\n    seen.append(1)\n"
+    folder = write_project(tmp_path / "once", {"test_once.py": once})
+
+    said, study = studied(folder, "--only", "postponed", "--only", "processes", "--repeats", "1")
+
+    assert study["postponed"]["tests"][0]["problem"] == "did not pass every time"
+    assert study["processes"]["tests"][0]["problem"] == "does not pass when run again"
+    assert "n/a" in said.out
+
+
+def test_without_a_history_the_costs_are_told_and_what_is_missing_is_said(tmp_path):
+    folder = write_project(tmp_path / "plain", {"test_alone.py": ALONE})
+
+    said, study = studied(folder, "--repeats", "1", "--reruns", "1", "--tests", "1")
+
+    assert study["postponed"]
+    assert "revisions" not in study
+    assert "note: no history to study" in said.out
+
+
+def test_without_a_history_a_study_of_revisions_is_an_error(tmp_path):
+    folder = write_project(tmp_path / "plain", {"test_alone.py": ALONE})
+
+    said = flakehound_in(folder, *STUDY, "--only", "revisions")
+
+    assert said.code == 3
+    assert "no history to study" in said.err
+    assert "--releases" in understood(remedy_in(said))
+
+
+def release(folder, version, shop, *, packed):
+    place = write_project(
+        folder / f"shop-{version}",
+        {
+            "test_shop.py": TESTS,
+            "shop.py": f'    __version__ = "{version}"\n{shop}',
+            "setup.py": f'from setuptools import setup\nsetup(name="shop", version="{version}")\n',
+            "PKG-INFO": f"Version: {version}\n",
+        },
+    )
+    if packed:
+        with tarfile.open(folder / f"shop-{version}.tar.gz", "w:gz") as archive:
+            archive.add(place, arcname=place.name)
+        for file in place.iterdir():
+            file.unlink()
+        place.rmdir()
+
+
+def test_successive_releases_serve_as_history_and_their_numbers_are_no_change(tmp_path):
+    releases = tmp_path / "releases"
+    for number, shop in enumerate(REVISIONS):
+        release(releases, f"1.{number + 8}.0", shop, packed=number % 2 == 0)
+
+    _said, study = studied(tmp_path, "--only", "revisions", "--releases", "releases")
+
+    assert [step["newer"] for step in study["revisions"]["steps"]] == ["shop-1.11.0", "shop-1.10.0", "shop-1.9.0"]
+    assert shares(study) == {test: (SHARES[test], 3) for test in SHARES if "alone" not in test}
+
+
+def test_only_lines_about_a_version_take_the_number_of_another_release():
+    content = b"__version__ = '1.2.0'\nversion_info = (1, 2, 0)\nrate = '1.2.0'\nold_version = '1.2.0.1'\n"
+
+    told = with_version(content, "1.2.0", "1.3.0")
+
+    assert told == b"__version__ = '1.3.0'\nversion_info = (1, 3, 0)\nrate = '1.2.0'\nold_version = '1.2.0.1'\n"
+
+
+def test_a_folder_without_two_releases_is_an_error_with_a_remedy(tmp_path):
+    (tmp_path / "empty").mkdir()
+
+    said = flakehound_in(tmp_path, *STUDY, "--releases", "empty")
+
+    assert said.code == 2
+    assert "no release" in said.err
+    understood(remedy_in(said))
+
+
+def test_a_plot_without_its_extra_is_an_error_that_names_the_command(repository):
+    said = flakehound_with(
+        "import sys; sys.modules['matplotlib'] = None", repository, *STUDY, "--plot", "shares.png"
+    )
+
+    assert said.code == 2
+    assert remedy_in(said) == "python -m pip install 'flakehound[study]'"
+    assert not (repository / "shares.png").exists()
+
+
+def test_a_plot_is_drawn_where_the_extra_is_installed(repository):
+    pytest.importorskip("matplotlib")
+
+    studied(repository, "--only", "revisions", "--revisions", "1", "--plot", "shares.png")
+
+    assert (repository / "shares.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_numbers_of_reruns_that_are_none_are_an_error_with_a_remedy(repository):
+    said = flakehound_in(repository, *STUDY, "--reruns", "1,many")
+
+    assert said.code == 2
+    assert "'1,many'" in said.err
+    assert "--reruns" in understood(remedy_in(said))
+
+
+def test_an_interrupt_tells_what_is_known_by_then(repository):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flakehound", *STUDY, "--only", "revisions"],
+        cwd=repository,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stderr:
+        if line.startswith("revision 2"):
+            break
+    process.send_signal(signal.SIGINT)
+    out, _err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "1 change" in out
+    assert "note: interrupted" in out
+    assert git(repository, "worktree", "list").count("\n") == 1
+
+
+def understood(command):
+    """The words of a study's command, fed back through our own parser."""
+    program, name, study, *arguments = shlex.split(command)
+    assert (program, name) == ("flakehound", "study")
+    with click.Context(main, info_name="flakehound") as context:
+        group = main.get_command(context, name)
+        found = group.get_command(context, study)
+        found.make_context(study, list(arguments), parent=context)
+    return arguments
