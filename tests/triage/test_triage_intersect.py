@@ -370,3 +370,29 @@ def test_a_part_that_is_missing_or_malformed_is_a_doubt(part, value):
 @pytest.mark.parametrize("written", [None, [], "text", 3])
 def test_a_record_that_is_no_record_is_in_doubt(written):
     assert len(Dependencies.from_json(written).doubts) == 6
+
+
+# Existence is asked for without an event
+
+
+DATA = "shop/data/rates.json"
+
+
+@pytest.mark.parametrize(
+    ("how", "facts", "touched"),
+    [
+        (How.REMOVED, {"opened": ["/repo/shop/data/other.json"]}, True),
+        (How.ADDED, {"opened": ["/repo/shop/data/other.json"]}, True),
+        (How.CHANGED, {"opened": ["/repo/shop/data/other.json"]}, False),
+        (How.REMOVED, {"imported": {"shop.data.table": "/repo/shop/data/table.py"}}, True),
+        (How.ADDED, {"imported": {"shop.data.table": "/repo/shop/data/table.py"}}, False),
+        (How.REMOVED, {"opened": ["/repo/shop/other.json"]}, False),
+        (How.ADDED, {"opened": ["/repo/shop/data/a.ini"], "settings": ["/repo/shop/data/a.ini"]}, False),
+    ],
+)
+def test_a_data_file_that_came_or_went_beside_files_in_use_may_have_been_looked_for(how, facts, touched):
+    data = entity(DATA, name=DATA, how=how, sort=Sort.DATA, reach=Reach.CONTENT)
+
+    found = met(data, seen(**facts))
+
+    assert bool(found.touches) is touched

@@ -78,7 +78,16 @@ class Recording:
             return "it runs it"
         if dirname(file) in self.seen.listed:
             return f"it lists {self._short(dirname(file))}"
-        return self._opened(file) or self._copy_used(file)
+        return self._opened(file) or self._copy_used(file) or self._looked_for(file, entity.how)
+
+    def _looked_for(self, file: str, how: How) -> str | None:
+        """Why the test may have looked whether the file exists, which nobody hears."""
+        nearby = self.seen.opened - self.seen.settings
+        if how is How.REMOVED:
+            nearby |= {one for one in self._files if _is_below(one, self.root)}
+        if how is How.CHANGED or dirname(file) not in set(map(dirname, nearby)):
+            return None
+        return f"it uses files of {self._short(dirname(file))}, and may look for this one"
 
     @property
     def doubts(self) -> tuple[str, ...]:

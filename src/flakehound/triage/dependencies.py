@@ -17,12 +17,14 @@ class Dependencies:
     attempted: frozenset[str] = frozenset()
     opened: frozenset[str] = frozenset()
     listed: frozenset[str] = frozenset()
+    settings: frozenset[str] = frozenset()  # the part of `opened` that pytest read as its configuration
     doubts: tuple[str, ...] = ()  # why the rest may be incomplete
 
     @classmethod
     def from_json(cls, written: object) -> Dependencies:
         """Read what the recorder wrote; a part that is missing or malformed is a doubt, never an empty part."""
         parts = {name: _part(written, name) for name in _READERS}
+        parts["settings"] = _part(written, "settings") or frozenset()
         lacking = [name for name, part in parts.items() if part is None]
         known = {name: part for name, part in parts.items() if part is not None}
         doubts = (f"the record of what the test depends on lacks {name!r}" for name in lacking)
@@ -69,4 +71,5 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "attempted": _texts,
     "opened": _paths,
     "listed": _paths,
+    "settings": _paths,
 }
