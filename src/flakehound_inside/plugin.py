@@ -73,7 +73,7 @@ def _kind_of_number() -> Literal["int"] | None:
     # pytest 9 takes a number in TOML for a mistake unless it was announced, which earlier ones did not know.
     import pytest
 
-    return "int" if pytest.version_tuple >= (8, 4) else None
+    return "int" if getattr(pytest, "version_tuple", (6,)) >= (8, 4) else None
 
 
 def _for_a_file(name: str, words: str) -> str:

@@ -30,6 +30,7 @@ class Attempt:
         self.message = told.get("message", "")
         self.where = told.get("where", "")
         self.text = told.get("text", "")
+        self.failed_in_teardown = False
 
     @property
     def failed(self) -> bool:
@@ -60,7 +61,9 @@ def attempt_of(reports: Sequence[pytest.TestReport]) -> Attempt:
     letter = lines[-1].split()[2]
     if any(report.when == _CRASH for report in reports):
         letter = "C"
-    return Attempt(letter, told[0] if told else None)
+    attempt = Attempt(letter, told[0] if told else None)
+    attempt.failed_in_teardown = any(r.when == "teardown" and r.outcome == "failed" for r in reports)
+    return attempt
 
 
 def last_attempt(reports: Sequence[pytest.TestReport]) -> list[pytest.TestReport]:

@@ -43,7 +43,12 @@ class Cases:
             return
         # Wider fixtures that were set up on the way may have drawn numbers; they will not draw them again.
         repeatable = before.depth >= len(item.listchain()) - 1 or not has_wider_fixtures(item)
-        case = Case(failure, Original(item, before.names), before.state if repeatable else None)
+        case = Case(
+            failure,
+            Original(item, before.names),
+            before.state if repeatable else None,
+            failed_in_teardown=attempt.failed_in_teardown,
+        )
         self._rerun_now(case, nextitem)
         if not case.passed:
             self._open.append(case)

@@ -62,12 +62,12 @@ def _is_wider(definition: Any, item: pytest.Item) -> bool:
     if getattr(definition, "scope", "function") == "function":
         return False
     name: str = definition.argname
-    if name.startswith("_unittest_setUpClass"):  # every TestCase has one; most are unittest's own, and do nothing
+    if "unittest_setUpClass" in name:  # every TestCase has one; most are unittest's own, and do nothing
         setup = getattr(getattr(item, "cls", None), "setUpClass", None)
         return getattr(setup, "__module__", None) != "unittest.case"
     home = getattr(definition.func, "__module__", None) or ""
     # setup_module and the like are fixtures that pytest makes, with such names.
-    return name.startswith("_xunit") or not home.startswith(("_pytest.", "pytest_asyncio", "anyio"))
+    return "xunit_setup" in name or not home.startswith(("_pytest.", "pytest_asyncio", "anyio"))
 
 
 def failed_collector(item: pytest.Item) -> str | None:

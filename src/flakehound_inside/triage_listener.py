@@ -63,12 +63,13 @@ class Listener:
     ) -> Generator[None, Any, None]:
         """Let the test run; look at it only if something about it is not plain."""
         before = None
-        try:
-            self._reports.clear()
-            self._all_passed = True
-            before = self._before(item)
-        except Exception as error:
-            self._guard.stand_aside(error)
+        if not self._guard.broken:
+            try:
+                self._reports.clear()
+                self._all_passed = True
+                before = self._before(item)
+            except Exception as error:
+                self._guard.stand_aside(error)
         outcome = yield
         if before is None or self._guard.broken:
             return
@@ -87,7 +88,7 @@ class Listener:
     def _before(self, item: pytest.Item) -> Before:
         dtest = getattr(item, "dtest", None)
         names = None if dtest is None else dict(dtest.globs)
-        stack: Any = item.session._setupstate.stack
+        stack = getattr(item.session._setupstate, "stack", ())
         return Before(self._generators.snapshot(), len(stack), names)
 
     def _look(self, item: pytest.Item, nextitem: pytest.Item | None, before: Before, *, complete: bool) -> None:

@@ -25,7 +25,7 @@ _COMMAND = "FLAKEHOUND_TRIAGE_COMMAND"
 _OF_THIS_RUN = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_", "COV_CORE_")
 _REMEDY = "try: "  # how the last line of an error of ours may begin
 _LOOK_S = 0.1  # between two looks at the progress
-_STOP_S = 3.0  # after an interrupt, and again after a reminder, to write down what it knows
+_STOP_S = 3.0  # for its last words: at its end, after an interrupt, and after each reminder
 
 
 class NoAnswer(Exception):
@@ -114,7 +114,7 @@ class _Said:
 
     def last(self) -> str:
         """Its last words, when it has ended: the error, and what to do about it."""
-        self._reader.join(timeout=1.0)
+        self._reader.join(timeout=_STOP_S)
         words = [line for line in self._lines if not line.startswith(_REMEDY)][-1:]
         words += [line for line in self._lines if line.startswith(_REMEDY)][-1:]
         return ". ".join(words)

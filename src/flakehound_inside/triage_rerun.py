@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 class Case:
     """A failed test that can be run again."""
 
-    def __init__(self, failure: Failure, original: Original, state: Snapshot | None) -> None:
+    def __init__(
+        self, failure: Failure, original: Original, state: Snapshot | None, *, failed_in_teardown: bool
+    ) -> None:
         self.failure = failure
         self.original = original
         self.state = state  # as the failing run started; None: that cannot be repeated here
+        # What failed may be the teardown of a module or of more; then a rerun has to go as far.
+        self.failed_in_teardown = failed_in_teardown
         self.passed = False
         self.seeds_used = 0
 
@@ -59,7 +63,7 @@ class Rerunner:
             afterwards.callback(failed.put_back)
             afterwards.callback(self._tear_down, nextitem)
             failed.forget()
-            self._rerun(case, "immediate", self._wishes.immediate)
+            self._rerun(case, "immediate", self._wishes.immediate, nextitem)
 
     def rerun_later(self, case: Case) -> None:
         """The postponed reruns; the caller ends them with `end`."""
@@ -67,41 +71,41 @@ class Rerunner:
             return
         self._tear_down(case.original.twin())
         FailedFixtures(case.original).forget()
-        self._rerun(case, "postponed", self._wishes.postponed)
+        self._rerun(case, "postponed", self._wishes.postponed, None)
 
     def end(self) -> None:
         """Tear down whatever the postponed reruns left standing."""
         self._tear_down(None)
 
-    def _rerun(self, case: Case, stage: str, times: int) -> None:
+    def _rerun(self, case: Case, stage: str, times: int, nextitem: pytest.Item | None) -> None:
         for _time in range(times):
             case.seeds_used += 1
             seed = (self._seed + case.seeds_used) % 2**32
             with self._generators.seeded(seed):
-                attempt = self._run_once(case)
+                attempt = self._run_once(case, nextitem)
             case.failure["reruns"].append(_told(stage, attempt, seed))
             if attempt.passed:
                 case.passed = True
-                self._repeat_state(case, stage)
+                self._repeat_state(case, stage, nextitem)
                 return
 
-    def _repeat_state(self, case: Case, stage: str) -> None:
+    def _repeat_state(self, case: Case, stage: str, nextitem: pytest.Item | None) -> None:
         """Whether the random state decides: once more, with the one that it failed with."""
         if case.state is None:
             return
         self._generators.put_back(case.state)
-        told = _told(stage, self._run_once(case), None)
+        told = _told(stage, self._run_once(case, nextitem), None)
         told["same_state"] = True
         case.failure["reruns"].append(told)
 
-    def _run_once(self, case: Case) -> Attempt:
+    def _run_once(self, case: Case, nextitem: pytest.Item | None) -> Attempt:
         reports: list[pytest.TestReport] = []
         twin = case.original.twin(reports.append)
         # Named as the next test, another twin keeps what its module and its class have set up.
         follower = case.original.twin()
         try:
             with muted(self._session.config):
-                reports.extend(self._protocol.run(twin, follower))
+                reports.extend(self._protocol.run(twin, nextitem if case.failed_in_teardown else follower))
         except pytest.exit.Exception as error:  # the user's run goes on, whatever a rerun says
             return Attempt("F", {"exception": "pytest.exit", "message": "pytest.exit: %s" % error.msg})
         finally:

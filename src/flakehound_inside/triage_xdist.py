@@ -39,9 +39,13 @@ class _Desk:
         reports, self._reports = self._reports, []
         if not reports:
             return
-        attempt = attempt_of(last_attempt(reports))
         node_id = reports[0].nodeid
-        self.journal.add(node_id, attempt.letter, sum(getattr(report, "duration", 0.0) for report in reports))
+        duration_s = sum(getattr(report, "duration", 0.0) for report in reports)
+        if all(report.outcome == "passed" and not hasattr(report, "wasxfail") for report in reports):
+            self.journal.add(node_id, "P", duration_s)
+            return
+        attempt = attempt_of(last_attempt(reports))
+        self.journal.add(node_id, attempt.letter, duration_s)
         # A crashed worker's test that another plugin gives to the next worker has not failed yet.
         if attempt.failed and any(report.outcome == "failed" for report in reports):
             self.journal.fail(attempt, line=_line_of(reports[0]))

@@ -301,6 +301,58 @@ def test_the_same_holds_for_wider_and_for_narrower_scopes(suite, scope):
     assert ran.outcomes == "2 errors"
 
 
+@pytest.mark.parametrize("body", ["pass", "assert len(calls) > 1"])
+@pytest.mark.parametrize("scope", ["function", "class", "module", "session"])
+def test_a_fixture_that_can_never_be_torn_down_is_not_overlooked_in_reruns(suite, scope, body):
+    suite.write(
+        {
+            "test_it.py": f"""
+                import pytest
+                calls = []
+
+                @pytest.fixture(scope="{scope}", autouse=True)
+                def room():
+                    yield
+                    raise OSError("the door is stuck")
+
+                class TestIt:
+                    def test_it(self):
+                        calls.append(1)
+                        {body}
+            """
+        }
+    )
+
+    ran = suite.run()
+
+    assert ran.reruns("test_it") == ["immediate E", "postponed E"]
+
+
+def test_a_fixture_of_a_module_that_is_torn_down_the_second_time_is_flaky(suite):
+    suite.write(
+        {
+            "test_it.py": """
+                import pytest
+                calls = []
+
+                @pytest.fixture(scope="module", autouse=True)
+                def room():
+                    yield
+                    calls.append(1)
+                    assert len(calls) > 1
+
+                def test_it(): pass
+            """,
+            "test_later.py": "def test_later(): pass\n",
+        }
+    )
+
+    ran = suite.run()
+
+    assert ran.reruns("test_it") == ["immediate P"]
+    assert ran.outcomes == "2 passed, 1 error"
+
+
 def test_an_exit_in_a_rerun_ends_the_rerun_only(suite):
     suite.write(
         {
@@ -433,7 +485,7 @@ def test_a_rerun_that_hangs_is_stopped_by_pytest_timeout(suite):
         }
     )
 
-    ran = suite.run("--timeout=1", "--timeout-method=signal")
+    ran = suite.run("--timeout=4", "--timeout-method=signal")
 
     assert ran.reruns("test_it") == ["immediate F", "postponed P", "postponed P same state"]
     assert "Timeout" in ran.failure("test_it")["reruns"][0]["message"]
