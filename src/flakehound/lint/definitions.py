@@ -58,3 +58,10 @@ def dotted(node: ast.expr) -> str | None:
     if not isinstance(node, ast.Name):
         return None
     return ".".join([node.id, *reversed(parts)])
+
+
+def texts(node: ast.expr | None) -> list[str]:
+    """The strings of a literal: one, or a list or tuple of them."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return [text for one in node.elts for text in texts(one)]
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []

@@ -109,6 +109,10 @@ class Project:
         """What an attribute path of a class or a module stands for: `Cart.total` is `total` in `Cart`."""
         return self._attribute(owner, name, 0)
 
+    def imported(self, module: Module, binding: Imported) -> Meaning | None:
+        """What an import statement anywhere in the module binds a name to."""
+        return self._imported(module, binding, 0)
+
     def names_of(self, module: Module) -> Iterator[str]:
         """Every name of the module's `__dict__`, star imports within the project spread out, in its order."""
         seen: set[str] = set()

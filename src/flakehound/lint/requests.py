@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from flakehound.lint.definitions import Definition, dotted
+from flakehound.lint.definitions import Definition, dotted, texts
 from flakehound.lint.functions import decorator_names
 from flakehound.lint.modules import Module
 from flakehound.lint.project import Project
@@ -41,6 +41,13 @@ def requested_fixtures(
     if any(name.endswith("hypothesis.given") for name in decorator_names(function, found.module, project)):
         asked = ()
     return tuple(dict.fromkeys([*used, *(name for name in asked if name not in given)]))
+
+
+def used_fixtures(function: FunctionNode) -> list[str]:
+    """Fixtures that `usefixtures` names on the function itself."""
+    return [
+        name for kind, mark in _calls(function.decorator_list) if kind == "usefixtures" for name in _strings(mark)
+    ]
 
 
 def is_parametrised(function: FunctionNode, owners: Sequence[Definition], home: Module, project: Project) -> bool:
@@ -83,19 +90,13 @@ def _parameter_names(mark: ast.Call) -> list[str]:
     indirect = next((key.value for key in mark.keywords if key.arg == "indirect"), None)
     if isinstance(indirect, ast.Constant) and indirect.value is True:
         return []
-    passed_on = set(_texts(indirect)) if indirect is not None else set()
-    written = [name.strip() for text in _texts(names) for name in text.split(",")]
+    passed_on = set(texts(indirect)) if indirect is not None else set()
+    written = [name.strip() for text in texts(names) for name in text.split(",")]
     return [name for name in written if name and name not in passed_on]
 
 
 def _strings(call: ast.Call) -> list[str]:
-    return [text for argument in call.args for text in _texts(argument)]
-
-
-def _texts(node: ast.expr | None) -> list[str]:
-    if isinstance(node, ast.List | ast.Tuple):
-        return [text for one in node.elts for text in _texts(one)]
-    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+    return [text for argument in call.args for text in texts(argument)]
 
 
 def _is_static(function: FunctionNode) -> bool:
