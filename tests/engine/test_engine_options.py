@@ -33,7 +33,7 @@ def ini(*options: str, **settings: str) -> str:
         (["-n", "2", "--dist", "loadscope", "-p", "randomly", "-p", "xdist"], ["pytest-randomly", "pytest-xdist"]),
         (["--maxfail=1", "--lf", "--sw"], ["--maxfail", "--lf", "--stepwise"]),
         (["--sw-skip", "--pdb", "--capture=tee-sys"], ["--stepwise-skip", "--usepdb"]),
-        (["-W", "error", "--capture=sys", "--basetemp=own"], []),
+        (["-p", "no:asyncio", "-W", "error", "--capture=sys", "--basetemp=own"], []),
         (["-p", "no:terminal"], []),
         (["-p", "no:cacheprovider", "-p", "no:legacypath", "-p", "no:doctest", "-p", "no:unittest"], []),
         (["--setup-show", "-vv", "--durations=3", "--tb=line", "-rA"], []),

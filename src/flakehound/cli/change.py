@@ -15,6 +15,7 @@ from flakehound.engine.revisions import Base, NoSuchRevision, base_revision
 from flakehound.triage.changes import ChangedEntity, ChangedFile, Mode, Status
 from flakehound.triage.entities import changed_entities
 
+_SOURCES = (".py", ".pyw")
 _MODES = {mode.value: mode for mode in Mode}
 
 
@@ -25,7 +26,8 @@ class Change:
     repository: Repository | None = None
     base: Base | None = None
     entities: tuple[ChangedEntity, ...] = ()
-    python_files: tuple[Path, ...] = ()  # that changed and are still there
+    python_files: tuple[Path, ...] = ()  # that changed
+    data_files: tuple[Path, ...] = ()  # that changed and are still there
     commits: frozenset[str] = frozenset()  # from the base to here
     commit: str | None = None  # that is checked out; marked when files differ from it
     branch: str = ""
@@ -56,12 +58,14 @@ def change_of(run: FailingRun) -> Change:
         problem = f"not compared with a change: {error.what} (try: {error.remedy})"
         return Change(repository=repository, problem=problem)
     told = told_by_git.changed_files(repository, base.revision, besides=besides)
-    files = tuple(map(_in_the_room, told.files))
+    files = tuple(map(for_the_room, told.files))
+    paths = [repository.top / file.path for file in files]
     return Change(
         repository=repository,
         base=base,
         entities=tuple(entity for file in files for entity in changed_entities(file)),
-        python_files=tuple(repository.top / file.path for file in files if file.path.endswith((".py", ".pyw"))),
+        python_files=tuple(path for path in paths if path.suffix in _SOURCES),
+        data_files=tuple(path for path in paths if path.suffix not in _SOURCES and path.is_file()),
         commits=_own_commits(repository, base),
         commit=repository.head + (DIRTY if told_by_git.is_dirty(repository, besides=besides) else ""),
         branch=repository.branch(),
@@ -80,7 +84,8 @@ def _own_commits(repository: Repository, base: Base) -> frozenset[str]:
     return repository.commits_since(base.revision) if base.is_commit else frozenset({repository.head})
 
 
-def _in_the_room(file: told_by_git.ChangedFile) -> ChangedFile:
+def for_the_room(file: told_by_git.ChangedFile) -> ChangedFile:
+    """A file as git told it, in the words of the triage."""
     return ChangedFile(
         path=file.path,
         status=Status(file.status),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from flakehound.cli.change import for_the_room
 from flakehound.cli.study_remedies import again
 from flakehound.core.errors import FlakehoundError, UsageError
 from flakehound.engine import changed_files
@@ -19,7 +20,7 @@ from flakehound.engine.git import SLOW_S, NoRepository, Repository, call_git, op
 from flakehound.engine.launch import Target
 from flakehound.engine.revisions import NoSuchRevision
 from flakehound.engine.worktree import BaseTree, NoTree, checked_out
-from flakehound.triage.changes import ChangedFile, Mode, Status
+from flakehound.triage.changes import ChangedFile
 
 _INSTALLED = re.compile(r"/(site-packages|dist-packages|lib/python3\.\d+)/")  # an environment may lie in the tree
 
@@ -76,7 +77,7 @@ class GitHistory:
         told = changed_files.changed_files(here, older.key)
         if told.problem:
             raise NoHistory(told.problem)
-        return [_in_our_words(file) for file in told.files]
+        return [for_the_room(file) for file in told.files]
 
     def is_foreign(self, file: str) -> bool:
         """Whether a file lies in the user's own tree."""
@@ -124,19 +125,3 @@ def _suite_in(tree: BaseTree, target: Target) -> Target:
     if not there.cwd.is_dir():
         raise UsageError(f"{target.cwd} is in no commit", remedy="git status")
     return there
-
-
-def _in_our_words(file: changed_files.ChangedFile) -> ChangedFile:
-    return ChangedFile(
-        path=file.path,
-        status=Status(file.status),
-        before=file.before,
-        after=file.after,
-        old_path=file.old_path,
-        mode_before=_mode(file.mode_before),
-        mode_after=_mode(file.mode_after),
-    )
-
-
-def _mode(written: str) -> Mode:
-    return Mode(written) if written in {mode.value for mode in Mode} else Mode.PLAIN  # absent: 000000

@@ -76,7 +76,7 @@ class Triage:
         self._tell = tell
         top = change.repository.top if change.repository else run.rootdir
         self._top = top.resolve()
-        self._wish = RecordWish(root=self._top, files=change.python_files)
+        self._wish = RecordWish(root=self._top, files=change.python_files, watched=change.data_files)
 
     def close(self) -> None:
         """Remove what was made for it."""
