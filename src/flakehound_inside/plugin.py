@@ -92,9 +92,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
     wishes = wishes_of(config, os.environ)
     if wishes is not None:
-        from flakehound_inside.triage_session import Triage
+        from flakehound_inside.triage_guard import Guard
 
-        config.pluginmanager.register(Triage(config, wishes), "flakehound-triage")
+        with Guard(config):
+            from flakehound_inside.triage_session import Triage
+
+            config.pluginmanager.register(Triage(config, wishes), "flakehound-triage")
 
 
 def _may_be_asked(config: pytest.Config) -> bool:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _clock = real.clock
 
 
+class SideBySide(Exception):
+    """Tests whose reports cannot be told apart."""
+
+
 class Before:
     """What has to be known of the time before a test, should it fail."""
 
@@ -44,18 +48,22 @@ class Listener:
         self._first_case = first_case  # opens the book of cases, which a green run does without
         self._reports: list[pytest.TestReport] = []  # of the test that runs
         self._all_passed = True
+        self._is_running = False
         self._flaky_is_there = "flaky" in sys.modules  # that plugin reports no attempt but the last
         self.cases: Cases | None = None
         self.failed_reports = 0  # as pytest counts them for its exit code
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the report until its test has ended."""
-        self._reports.append(report)
-        if report.outcome != "passed" or hasattr(report, "wasxfail"):
-            self._all_passed = False
-            # Now, not later: pytest 9 calls a test with failed subtests failed once the terminal has seen it.
-            if report.outcome == "failed" and not hasattr(report, "wasxfail"):
-                self.failed_reports += 1
+        try:
+            self._reports.append(report)
+            if report.outcome != "passed" or hasattr(report, "wasxfail"):
+                self._all_passed = False
+                # Now, not later: pytest 9 calls a test with failed subtests failed once the terminal has seen it.
+                if report.outcome == "failed" and not hasattr(report, "wasxfail"):
+                    self.failed_reports += 1
+        except Exception as error:
+            self._guard.stand_aside(error)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(
@@ -65,12 +73,11 @@ class Listener:
         before = None
         if not self._guard.broken:
             try:
-                self._reports.clear()
-                self._all_passed = True
                 before = self._before(item)
             except Exception as error:
                 self._guard.stand_aside(error)
         outcome = yield
+        self._is_running = False
         if before is None or self._guard.broken:
             return
         try:
@@ -86,6 +93,11 @@ class Listener:
             outcome.force_exception(error)
 
     def _before(self, item: pytest.Item) -> Before:
+        if self._is_running:
+            raise SideBySide("another plugin runs tests side by side in one process")
+        self._is_running = True
+        self._reports.clear()
+        self._all_passed = True
         dtest = getattr(item, "dtest", None)
         names = None if dtest is None else dict(dtest.globs)
         stack = getattr(item.session._setupstate, "stack", ())

@@ -27,6 +27,7 @@ FILES = {
 PLACES = [
     "triage_listener.Listener._before",
     "triage_listener.Listener._look",
+    "triage_session.Triage.__init__",
     "triage_session.Triage._listen",
     "triage_session.Triage._cases",
     "triage_session.Triage._rerun_the_rest",
@@ -110,6 +111,28 @@ def test_the_same_holds_for_workers_and_their_controller(suite, plain, place):
     assert ran.code == plain.code
     assert "PytestWarning: flakehound stands aside, pytest goes on without it: RuntimeError: planted" in ran.out
     assert "INTERNALERROR" not in ran.out + ran.err
+
+
+def test_where_tests_run_side_by_side_in_one_process_we_stand_aside(suite):
+    suite.write(
+        {
+            "test_it.py": "def test_a(): assert 0\ndef test_b(): pass\ndef test_c(): pass\n",
+            "conftest.py": """
+                import pytest
+
+                @pytest.hookimpl(tryfirst=True)
+                def pytest_runtest_protocol(item, nextitem):
+                    if item.name == "test_a":
+                        other = item.session.items.pop()
+                        item.config.hook.pytest_runtest_protocol(item=other, nextitem=item)
+            """,
+        }
+    )
+
+    ran = suite.run()
+
+    assert "SideBySide: another plugin runs tests side by side in one process" in ran.out
+    assert ran.outcomes == "1 failed, 2 passed, 1 warning"
 
 
 def test_the_warning_names_the_place_in_our_code(suite):
