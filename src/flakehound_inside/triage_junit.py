@@ -64,7 +64,8 @@ def _add_attempts(case: ElementTree.Element, verdict: Mapping[str, Any], failure
     reruns = _with_words(verdict.get("reruns", ()), failure["reruns"] if failure else [])
     failed = [rerun for rerun in reruns if rerun["outcome"] not in (*_PASSED, "S", "-")]
     place = max(n for n, child in enumerate(case) if child.tag in ("failure", "error", "properties")) + 1
-    if any(rerun["outcome"] in _PASSED for rerun in reruns):
+    passed = any(rerun["outcome"] in _PASSED for rerun in reruns)
+    if passed and verdict.get("verdict") != "likely-real":  # whoever reads the element takes the test for flaky
         # Surefire counts every failed attempt of a flaky test, the first one too.
         attempts = [_element("flaky", rerun) for rerun in (_first(failure), *failed) if rerun]
     else:

@@ -182,6 +182,17 @@ def test_reruns_outside_are_told_by_their_stage(tmp_path):
     assert case[4].find("system-out").text == "flakehound: forked rerun"
 
 
+def test_a_failure_that_is_likely_real_is_not_called_flaky_because_a_rerun_passed(tmp_path):
+    path = tmp_path / "junit.xml"
+    path.write_text('<testsuites><testcase classname="test_a" name="test_a"><failure/></testcase></testsuites>')
+    reruns = [{"stage": "immediate", "outcome": "P", "seed": 1}, {"stage": "forked", "outcome": "F", "seed": 2}]
+    verdict = {"id": "test_a.py::test_a", "verdict": "likely-real", "reruns": reruns}
+
+    write_verdicts(str(path), None, [verdict], [])
+
+    assert tags(ElementTree.parse(path).find("testcase")) == ["properties", "failure", "rerunFailure"]
+
+
 def test_a_file_that_cannot_be_read_again_is_a_warning(suite):
     suite.write(
         {
