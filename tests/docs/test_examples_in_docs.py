@@ -101,6 +101,16 @@ def test_every_fence_is_closed(page):
     assert page.read_text(encoding="utf-8").count("\n```") % 2 == 0
 
 
+def parameters_of(command: click.Command) -> list[click.Parameter]:
+    """The parameters of a command, and of the commands in it."""
+    found = list(command.params)
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found += parameters_of(command.get_command(context, name))
+    return found
+
+
 def test_the_command_page_names_every_command_and_option():
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     context = click.Context(main)
@@ -109,7 +119,7 @@ def test_the_command_page_names_every_command_and_option():
     missing = [
         (name, option)
         for name in COMMANDS
-        for parameter in main.get_command(context, name).params
+        for parameter in parameters_of(main.get_command(context, name))
         if isinstance(parameter, click.Option)
         for option in parameter.opts
         if f"`{option}" not in sections[name]
@@ -125,7 +135,8 @@ def test_the_command_page_has_no_option_that_is_not_there():
 
     for name in COMMANDS:
         section = page.split(f"## flakehound {name}\n", 1)[-1].split("\n## ", 1)[0]
-        known = {option for parameter in main.get_command(context, name).params for option in parameter.opts}
+        parameters = parameters_of(main.get_command(context, name))
+        known = {option for parameter in parameters for option in parameter.opts}
         assert set(re.findall(r"^\| .*?`(--[\w-]+)", section, re.MULTILINE)) <= known
 
 
