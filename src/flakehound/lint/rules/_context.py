@@ -1,0 +1,235 @@
+"""What a rule sees of one test: every function it runs, as far as the source tells."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from flakehound.lint.findings import Check, Sign
+from flakehound.lint.rules._sights import FunctionNode, Sights, imported, sights_of
+
+Look = Callable[["Part"], Iterable[Sign]]
+
+
+class Source(Protocol):
+    """A parsed file; `modules.Module` is one."""
+
+    @property
+    def path(self) -> str:
+        """Relative to the project."""
+
+    @property
+    def tree(self) -> ast.Module:
+        """The whole file."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Surroundings:
+    """What the rules ask about a module, once for all its functions."""
+
+    source: Source
+    imports: Mapping[str, str]
+    bound: Mapping[str, ast.expr]  # names of the module and their values
+    owners: Mapping[int, ast.ClassDef]  # id of a function -> the class it is written in
+    top: Sights  # the statements outside of functions and classes
+
+    @property
+    def roots(self) -> set[str]:
+        """Names of the packages that the module imports."""
+        return {name.partition(".")[0] for name in self.imports.values()}
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Part:
+    """One function that a test runs, the test itself among them."""
+
+    surroundings: Surroundings
+    function: ast.AST
+    sights: Sights
+    via: tuple[str, ...] = ()
+    production: bool = False
+    fixture: bool = False
+    shown: tuple[str, int, int] | None = None  # path, line, column to report instead; None: the sign's own
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return getattr(self.function, "name", "<lambda>")
+
+    @property
+    def owner(self) -> ast.ClassDef | None:
+        """The class it is written in."""
+        return self.surroundings.owners.get(id(self.function))
+
+    @property
+    def shown_path(self) -> str:
+        """The file to report."""
+        return self.shown[0] if self.shown else self.surroundings.source.path
+
+    def place_of(self, node: ast.AST) -> tuple[int, int]:
+        """Line and column to report."""
+        if self.shown:
+            return self.shown[1:]
+        return getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+
+    def how_reached(self, node: ast.AST) -> str:
+        """The end of a message about a function that is not the test itself."""
+        if not self.via:
+            return ""
+        place = f" at {self.surroundings.source.path}:{getattr(node, 'lineno', 1)}" if self.shown else ""
+        return f", reached through {' -> '.join(self.via)}{place}"
+
+
+class Memory:
+    """What has been read already; one for a whole project, because tests share helpers."""
+
+    def __init__(self) -> None:
+        self._surroundings: dict[int, Surroundings] = {}
+        self._sights: dict[int, Sights] = {}
+        self._signs: dict[tuple[Look, int], tuple[Sign, ...]] = {}
+
+    def part(
+        self,
+        source: Source,
+        function: ast.AST,
+        *,
+        via: tuple[str, ...] = (),
+        production: bool = False,
+        shown: tuple[str, int, int] | None = None,
+    ) -> Part:
+        """One function of a test; read only when no other test has met it."""
+        around = self.surroundings(source)
+        if id(function) not in self._sights:
+            self._sights[id(function)] = sights_of(function, around.imports, around.bound)
+        sights = self._sights[id(function)]
+        fixture = any(name.endswith("fixture") for name in sights.decorators)
+        return Part(
+            surroundings=around,
+            function=function,
+            sights=sights,
+            via=via,
+            production=production,
+            fixture=fixture,
+            shown=shown,
+        )
+
+    def surroundings(self, source: Source) -> Surroundings:
+        """What the rules ask about a module."""
+        if id(source.tree) not in self._surroundings:
+            self._surroundings[id(source.tree)] = _surroundings(source)
+        return self._surroundings[id(source.tree)]
+
+    def signs(self, look: Look, part: Part) -> tuple[Sign, ...]:
+        """What a rule notices in a function, asked once however many tests run it."""
+        key = (look, id(part.function))
+        if key not in self._signs:
+            self._signs[key] = tuple(look(part))
+        return self._signs[key]
+
+
+def _surroundings(source: Source) -> Surroundings:
+    imports = dict(imported(source.tree))
+    plain = [one for one in source.tree.body if not isinstance(one, FunctionNode | ast.ClassDef)]
+    top = sights_of(ast.Module(body=plain, type_ignores=[]), imports, {})
+    return Surroundings(source=source, imports=imports, bound=top.bound, owners=_owners(source.tree), top=top)
+
+
+def _owners(tree: ast.Module) -> dict[int, ast.ClassDef]:
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return {id(one): owner for owner in classes for one in owner.body if isinstance(one, FunctionNode)}
+
+
+@dataclass(kw_only=True, eq=False)
+class Context:
+    """One test with all it reaches."""
+
+    case_id: str
+    parts: tuple[Part, ...]  # the test first
+    memory: Memory
+    conftests: tuple[Source, ...] = field(default=())
+
+    @property
+    def own(self) -> Iterator[Part]:
+        """The test, its fixtures, set-ups and helpers, without production code."""
+        return (part for part in self.parts if not part.production)
+
+    @cached_property
+    def guards(self) -> frozenset[str]:
+        """Dotted names of all that the test code calls, decorates with, asks for, or does at import."""
+        found: set[str] = set()
+        for part in self.own:
+            found |= _guards_of(part)
+        for source in self.conftests:
+            found |= {call.name for call in self.memory.surroundings(source).top.calls}
+        return frozenset(found)
+
+    @cached_property
+    def patched(self) -> frozenset[str]:
+        """Last parts of the names that the test replaces."""
+        return frozenset(name for part in self.own for name in _patched_by(part))
+
+    def guarded(self, *beginnings: str) -> bool:
+        """Whether the test uses something whose full name begins so."""
+        return any(guard.startswith(beginnings) for guard in self.guards)
+
+    def signs(self, look: Look, *, production: bool = True) -> Iterator[tuple[Part, Sign]]:
+        """What a rule notices in all that the test runs, without what it replaces."""
+        for part in self.parts if production else self.own:
+            if part.via and part.name in self.patched:
+                continue
+            for sign in self.memory.signs(look, part):
+                if not self._is_replaced(part, sign):
+                    yield part, sign
+
+    def _is_replaced(self, part: Part, sign: Sign) -> bool:
+        if not self.patched or not isinstance(sign.node, ast.Call):
+            return False
+        name = part.sights.dotted(sign.node.func).replace("()", "").replace("(_)", "")
+        return not self.patched.isdisjoint(name.split("."))
+
+
+def in_each(look: Look, *, production: bool = True, unless: Callable[[Context], bool] | None = None) -> Check:
+    """A check that looks at each function by itself, unless the test as a whole has taken care."""
+
+    def check(context: Context) -> Iterator[tuple[Part, Sign]]:
+        if unless is None or not unless(context):
+            yield from context.signs(look, production=production)
+
+    return check
+
+
+def uses(*beginnings: str) -> Callable[[Context], bool]:
+    """A condition for `in_each`: the test uses something whose full name begins so."""
+    return lambda context: context.guarded(*beginnings)
+
+
+def _guards_of(part: Part) -> set[str]:
+    sights, top = part.sights, part.surroundings.top
+    found = {call.name for call in sights.calls} | {call.name for call in top.calls}
+    found |= set(sights.decorators) | sights.parameters
+    if part.owner is not None:
+        found |= {
+            sights.dotted(one.func if isinstance(one, ast.Call) else one) for one in part.owner.decorator_list
+        }
+    return found
+
+
+_PATCHERS = ("patch", "patch.object", "patch.multiple", "setattr", "setitem", "patch.dict", "delattr", "stub")
+
+
+def _patched_by(part: Part) -> Iterator[str]:
+    nodes = [call.node for call in part.sights.calls]
+    nodes += [one for one in getattr(part.owner, "decorator_list", []) if isinstance(one, ast.Call)]
+    for node in nodes:
+        name = part.sights.dotted(node.func)
+        if name.endswith(_PATCHERS):
+            yield from _targets(node)
+
+
+def _targets(node: ast.Call) -> Iterator[str]:
+    texts = [one.value for one in node.args[:2] if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    for text in texts:
+        yield text.rpartition(".")[2]

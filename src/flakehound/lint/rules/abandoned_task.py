@@ -1,0 +1,50 @@
+"""A task is started and never awaited."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flakehound.core.verdicts import Cause
+from flakehound.lint.findings import Rule, Sign
+from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._sights import Call
+from flakehound.lint.rules._values import told
+
+_STARTERS = frozenset(
+    ("create_task", "ensure_future", "run_coroutine_threadsafe", "call_soon", "call_later", "start_soon")
+)
+
+
+def _look(part: Part) -> Iterator[Sign]:
+    for call in part.sights.calls:
+        if (
+            call.last in _STARTERS
+            and _is_forgotten(part, call)
+            and not call.name.startswith(("nursery", "tg", "group"))
+        ):
+            yield told(call, "{} starts a task that nothing awaits")
+
+
+def _is_forgotten(part: Part, call: Call) -> bool:
+    if call.is_statement:
+        return True
+    holder = call.parents[0] if call.parents else None
+    if not isinstance(holder, ast.Assign) or not isinstance(holder.targets[0], ast.Name):
+        return False
+    name = holder.targets[0].id
+    uses = [node for node in ast.walk(part.function) if isinstance(node, ast.Name) and node.id == name]
+    return len(uses) < 2
+
+
+RULE = Rule(
+    id="FH312",
+    name="abandoned-task",
+    cause=Cause.CONCURRENCY,
+    title="A task that nobody awaits",
+    why="The loop may close, or the assertion come, before the task ran; and a task without a reference can be collected.",
+    fix="Keep the task and await it, or use a task group.",
+    bad="import asyncio\n\nasync def test_log(log):\n    asyncio.create_task(log.flush())\n    assert log.empty\n",
+    good="import asyncio\n\nasync def test_log(log):\n    await asyncio.create_task(log.flush())\n    assert log.empty\n",
+    check=in_each(_look),
+)

@@ -1,0 +1,58 @@
+"""Something imported is replaced by assignment."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flakehound.core.verdicts import Cause
+from flakehound.lint.findings import Rule, Sign
+from flakehound.lint.rules._context import Part, in_each
+
+_OTHERS = ("sys.", "os.environ", "logging.")  # have rules of their own
+
+
+def _look(part: Part) -> Iterator[Sign]:
+    counts: dict[str, int] = {}
+    places: dict[str, ast.AST] = {}
+    for target, node in (*part.sights.assigned, *_set_by_call(part)):
+        name = _imported(part, target)
+        if name:
+            counts[name] = counts.get(name, 0) + 1
+            places.setdefault(name, node)
+    for name, node in places.items():
+        # Assigned twice: replaced and put back.
+        if counts[name] == 1:
+            yield Sign(node, f"{name} is replaced and nothing puts it back")
+
+
+def _imported(part: Part, target: ast.expr) -> str | None:
+    if not isinstance(target, ast.Attribute):
+        return None
+    root: ast.expr = target
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or root.id in part.sights.bound or root.id in part.sights.parameters:
+        return None
+    name = part.sights.dotted(target)
+    return name if root.id in part.sights.imports and not name.startswith(_OTHERS) else None
+
+
+def _set_by_call(part: Part) -> Iterator[tuple[ast.expr, ast.AST]]:
+    for call in part.sights.calls:
+        first, second = call.argument(0), call.argument(1)
+        if call.name == "setattr" and first is not None and isinstance(second, ast.Constant):
+            yield ast.Attribute(value=first, attr=str(second.value), ctx=ast.Store()), call.node
+
+
+RULE = Rule(
+    id="FH904",
+    name="assigned-patch",
+    cause=Cause.TEST_ORDER,
+    title="Something imported is replaced by assignment",
+    why="The replacement stays for every test that follows in the process.",
+    fix="`monkeypatch.setattr(...)` or `with mock.patch(...)`, which put it back.",
+    bad="import shop\n\ndef test_price():\n    shop.rate = lambda: 2\n    assert shop.price(1) == 2\n",
+    good="import shop\n\ndef test_price(monkeypatch):\n    monkeypatch.setattr(shop, 'rate', lambda: 2)\n    assert shop.price(1) == 2\n",
+    check=in_each(_look, production=False),
+)

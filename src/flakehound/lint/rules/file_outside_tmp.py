@@ -1,0 +1,77 @@
+"""Files are written, moved or removed where other runs see them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flakehound.core.verdicts import Cause
+from flakehound.lint.findings import Rule, Sign
+from flakehound.lint.rules._context import Part, in_each, uses
+from flakehound.lint.rules._sights import Call
+from flakehound.lint.rules._values import is_temporary, text_of, told
+
+_OPENERS = frozenset(
+    ("open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open")
+)
+_CHANGERS = frozenset(
+    ("os.mkdir", "os.makedirs", "os.remove", "os.unlink", "os.rename", "os.replace", "os.rmdir", "os.symlink", "os.removedirs",
+     "shutil.rmtree", "shutil.copy", "shutil.copyfile", "shutil.copytree", "shutil.move", "shutil.copy2", "os.truncate",
+     "shutil.make_archive", "numpy.save", "numpy.savez", "numpy.savetxt", "joblib.dump", "torch.save", "os.link")
+)  # fmt: skip
+_METHODS = frozenset(("write_text", "write_bytes", "mkdir", "unlink", "touch", "rmdir", "to_csv", "to_excel", "to_pickle",
+                      "to_parquet", "to_hdf", "savefig", "symlink_to"))  # fmt: skip
+SAFE = (
+    "isolated_filesystem",
+    "pyfakefs",
+    "fs",
+    "runner.isolated_filesystem",
+    "testdir",
+    "pytester",
+    "in_tmpdir",
+    "cleandir",
+)
+
+
+def _written(call: Call) -> ast.expr | None:
+    """The path that a call writes to, where it writes."""
+    if call.name in _OPENERS or call.last == "open":
+        mode = text_of(call.argument(0 if call.name not in _OPENERS else 1, "mode"))
+        writes = mode is not None and len(mode) < 5 and any(sign in mode for sign in "wax+")
+        return _target(call, call.name in _OPENERS) if writes else None
+    if call.name in _CHANGERS:
+        return call.node.args[-1] if call.node.args else None
+    return _target(call, call.last.startswith(("to_", "savefig"))) if call.last in _METHODS else None
+
+
+def _target(call: Call, first: bool) -> ast.expr | None:
+    if first:
+        return call.argument(0)
+    return call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+
+
+def _look(part: Part) -> Iterator[Sign]:
+    for call in part.sights.calls:
+        path = _written(call)
+        if path is not None and not is_temporary(part, path) and _is_known(part, path):
+            yield told(call, "{} changes files outside of a temporary folder")
+
+
+def _is_known(part: Part, path: ast.expr) -> bool:
+    # In production code and helpers the path is the caller's business, unless it is written there.
+    if not part.production:
+        return True
+    return any(isinstance(one, ast.Constant) for one in ast.walk(part.sights.value_of(path)))
+
+
+RULE = Rule(
+    id="FH501",
+    name="file-outside-tmp",
+    cause=Cause.IO,
+    title="Files outside tmp_path are changed",
+    why="Tests that run at the same time, or after a run that was cut short, meet each other's files.",
+    fix="Write below `tmp_path`; hand the folder to the code under test.",
+    bad="def test_save(report):\n    with open('out.txt', 'w') as out:\n        report.save(out)\n",
+    good="def test_save(report, tmp_path):\n    with open(tmp_path / 'out.txt', 'w') as out:\n        report.save(out)\n",
+    check=in_each(_look, unless=uses(*SAFE)),
+)

@@ -1,0 +1,53 @@
+"""Two computed fractions are asked to be the same."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flakehound.core.verdicts import Cause
+from flakehound.lint.findings import Rule, Sign
+from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._values import number_of
+
+_NEAR = frozenset(("approx", "isclose", "round", "allclose", "Decimal", "Fraction"))
+
+
+def _look(part: Part) -> Iterator[Sign]:
+    for one in part.sights.comparisons:
+        if one.how == "equal" and not _is_near(one.left) and not _is_near(one.right):
+            if _is_inexact(one.left) != _is_inexact(one.right) or _computes(one.left) or _computes(one.right):
+                yield Sign(one.node, "asks two floating point numbers to be exactly equal")
+
+
+def _is_near(node: ast.expr) -> bool:
+    return any(_called(one) in _NEAR for one in ast.walk(node) if isinstance(one, ast.Call))
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+
+
+def _is_inexact(node: ast.expr) -> bool:
+    """Whether it is a fraction that binary numbers cannot hold exactly: 0.5 can, 0.1 cannot."""
+    number = number_of(node)
+    return number is not None and not float(number * 1024).is_integer()
+
+
+def _computes(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and (
+        isinstance(node.op, ast.Div) or _is_inexact(node.left) or _is_inexact(node.right)
+    )
+
+
+RULE = Rule(
+    id="FH603",
+    name="float-equality",
+    cause=Cause.FLOATING_POINT,
+    title="Floating point numbers are compared with ==",
+    why="The last digits hang on the order of summation, the processor, the number of threads and the library's version.",
+    fix="Use `pytest.approx`, `math.isclose` or `numpy.testing.assert_allclose`.",
+    bad="def test_sum():\n    assert total([0.1, 0.2]) == 0.3\n",
+    good="import pytest\n\ndef test_sum():\n    assert total([0.1, 0.2]) == pytest.approx(0.3)\n",
+    check=in_each(_look, production=False),
+)

@@ -1,0 +1,36 @@
+"""Examples that hypothesis invents anew in every run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flakehound.core.verdicts import Cause
+from flakehound.lint.findings import Rule, Sign
+from flakehound.lint.rules._context import Part, in_each
+
+
+def _look(part: Part) -> Iterator[Sign]:
+    if any(_is_derandomised(one) for one in getattr(part.function, "decorator_list", [])):
+        return
+    if any(name.endswith("given") and "hypothesis" in name for name in part.sights.decorators):
+        yield Sign(part.function, "hypothesis invents other examples in every run, and each has a deadline")
+
+
+def _is_derandomised(decorator: ast.expr) -> bool:
+    keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+    return any(one.arg == "derandomize" for one in keywords)
+
+
+RULE = Rule(
+    id="FH105",
+    name="generated-examples",
+    cause=Cause.RANDOMNESS,
+    title="Property tests with fresh examples",
+    why="A rare example, or one that takes longer than the deadline of 200 ms, fails the run and no other.",
+    fix="Set `derandomize=True` and `deadline=None` in the profile used by CI, and pin what was found with `@example`.",
+    bad="from hypothesis import given, strategies as st\n\n@given(st.text())\ndef test_sort(text):\n    assert sort(text)\n",
+    good="from hypothesis import given, settings, strategies as st\n\n@settings(derandomize=True, deadline=None)\n"
+    "@given(st.text())\ndef test_sort(text):\n    assert sort(text)\n",
+    check=in_each(_look, production=False),
+)

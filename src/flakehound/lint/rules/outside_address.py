@@ -1,0 +1,61 @@
+"""An address of somebody else's server."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from flakehound.core.verdicts import Cause
+from flakehound.lint.findings import Rule, Sign
+from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._values import text_of
+from flakehound.lint.rules.network_call import is_mocked
+
+_OUTSIDE = re.compile(
+    r"^(https?|ftp|wss?|git|ssh)://(?!localhost|127\.|0\.0\.0\.0|\[::1\]|testserver|.{0,40}example\.|.{0,40}\.(test|invalid|local)\b)[\w{]",
+    re.I,
+)
+_PLAIN = frozenset(
+    (
+        "urlparse",
+        "urlsplit",
+        "quote",
+        "quote_plus",
+        "unquote",
+        "urljoin",
+        "match",
+        "search",
+        "format",
+        "print",
+        "URL",
+    )
+)
+
+
+def _look(part: Part) -> Iterator[Sign]:
+    for call in part.sights.calls:
+        if call.last in _PLAIN or call.last.startswith("assert"):
+            continue
+        for argument in (*call.node.args, *(one.value for one in call.node.keywords)):
+            address = _address(part, argument)
+            if address:
+                yield Sign(call.node, f"hands {address[:60]!r} to {call.last or 'a call'}(), which may ask it")
+
+
+def _address(part: Part, node: ast.expr) -> str | None:
+    text = text_of(part.sights.value_of(node))
+    return text if text and _OUTSIDE.match(text) else None
+
+
+RULE = Rule(
+    id="FH403",
+    name="outside-address",
+    cause=Cause.NETWORK,
+    title="An address on the internet is handed over",
+    why="If the code asks that address, the test hangs on somebody else's server and on the way to it.",
+    fix="Answer in the process (responses, respx, vcr), or use an address under `example.com` that nobody asks.",
+    bad="def test_feed():\n    assert Feed('https://news.ycombinator.com/rss').entries\n",
+    good="def test_feed(responses):\n    assert Feed('https://news.example.com/rss').entries == []\n",
+    check=in_each(_look, production=False, unless=is_mocked),
+)

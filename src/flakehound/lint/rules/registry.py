@@ -1,0 +1,27 @@
+"""All rules, found by listing this package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from flakehound.lint import rules
+from flakehound.lint.findings import Finding, Rule
+from flakehound.lint.rules._context import Context
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, in the order of the ids."""
+    names = [info.name for info in iter_modules(rules.__path__) if not info.name.startswith("_")]
+    modules = [import_module(f"{rules.__name__}.{name}") for name in names if name != "registry"]
+    return tuple(sorted((module.RULE for module in modules), key=lambda rule: str(rule.id)))
+
+
+def findings_of(context: Context, chosen: Iterable[Rule] | None = None) -> tuple[Finding, ...]:
+    """Everything the rules say about one test, what its own lines do first."""
+    rules_used = all_rules() if chosen is None else chosen
+    found = [finding for rule in rules_used for finding in rule.findings(context)]
+    return tuple(sorted(found, key=lambda finding: (len(finding.via), finding.rule, finding.path, finding.line)))

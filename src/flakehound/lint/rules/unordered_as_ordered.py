@@ -1,0 +1,81 @@
+"""The order of a set is taken for granted."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flakehound.core.verdicts import Cause
+from flakehound.lint.findings import Rule, Sign
+from flakehound.lint.rules._context import Part, in_each
+
+_OPERATORS = (ast.BitAnd, ast.BitOr, ast.Sub, ast.BitXor)
+_METHODS = frozenset(("union", "intersection", "difference", "symmetric_difference"))
+_ORDERING = frozenset(("list", "tuple", "next", "iter", "enumerate", "str", "repr", "map", "zip", "array"))
+
+
+def is_set(part: Part, node: ast.expr, depth: int = 4) -> bool:
+    """Whether an expression gives a set, as far as the function shows."""
+    node = part.sights.value_of(node)
+    if isinstance(node, ast.Set | ast.SetComp):
+        return True
+    if isinstance(node, ast.Call):
+        return _makes_set(part, node, depth)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS) and depth:
+        return is_set(part, node.left, depth - 1) or is_set(part, node.right, depth - 1)
+    return False
+
+
+def _makes_set(part: Part, node: ast.Call, depth: int) -> bool:
+    if isinstance(node.func, ast.Name):
+        return node.func.id in ("set", "frozenset")
+    if isinstance(node.func, ast.Attribute) and depth:
+        return node.func.attr in _METHODS and is_set(part, node.func.value, depth - 1)
+    return False
+
+
+def _look(part: Part) -> Iterator[Sign]:
+    for call in part.sights.calls:
+        first = call.argument(0)
+        if call.last in _ORDERING and "." not in call.name and first is not None and is_set(part, first):
+            if not is_put_in_order(call.parents) and (
+                part.production or call.last in ("list", "tuple", "next", "str")
+            ):
+                yield Sign(call.node, f"{call.name}() of a set has another order in every process")
+        elif call.last == "join" and first is not None and is_set(part, first):
+            yield Sign(call.node, "join() of a set has another order in every process")
+        elif call.last == "pop" and not call.node.args and _pops_a_set(part, call.node):
+            yield Sign(call.node, "pop() of a set takes another element in every process")
+
+
+def _pops_a_set(part: Part, node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and is_set(part, node.func.value)
+
+
+_SETTLING = frozenset(("sorted", "set", "frozenset", "len", "sum", "min", "max", "any", "all", "Counter", "assertCountEqual",
+                       "assertItemsEqual", "assertSetEqual"))  # fmt: skip
+
+
+def is_put_in_order(parents: tuple[ast.AST, ...]) -> bool:
+    """Whether what surrounds an expression makes its order irrelevant."""
+    for parent in parents:
+        if isinstance(parent, ast.Call):
+            name = parent.func.id if isinstance(parent.func, ast.Name) else getattr(parent.func, "attr", "")
+            if name in _SETTLING:
+                return True
+        if isinstance(parent, ast.Compare) and any(isinstance(one, ast.In | ast.NotIn) for one in parent.ops):
+            return True
+    return False
+
+
+RULE = Rule(
+    id="FH601",
+    name="unordered-as-ordered",
+    cause=Cause.UNORDERED_COLLECTION,
+    title="A set is used as if it had an order",
+    why="The order of a set of strings hangs on the hash seed, which is another one in every process.",
+    fix="Compare sets with sets, or sort before you compare.",
+    bad="def test_tags():\n    assert list({'a', 'b'}) == ['a', 'b']\n",
+    good="def test_tags():\n    assert sorted({'a', 'b'}) == ['a', 'b']\n",
+    check=in_each(_look),
+)

@@ -1,0 +1,66 @@
+"""The hour of the run decides what a test sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flakehound.core.verdicts import Cause
+from flakehound.lint.findings import Rule, Sign
+from flakehound.lint.rules._context import Context, Part, in_each
+from flakehound.lint.rules._sights import Call
+from flakehound.lint.rules._values import told
+
+_ALWAYS = frozenset(
+    (
+        "time.time", "time.time_ns", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
+        "datetime.date.today", "django.utils.timezone.now", "pandas.Timestamp.now", "pandas.Timestamp.today",
+        "pandas.Timestamp.utcnow", "arrow.now", "arrow.utcnow", "pendulum.now", "pendulum.today", "pendulum.utcnow",
+        "maya.now", "time.asctime", "time.ctime",
+    )
+)  # fmt: skip
+# Without an argument these tell the present moment.
+_BARE = frozenset(("time.localtime", "time.gmtime", "time.ctime", "arrow.get"))
+FROZEN = (
+    "freezegun.",
+    "freeze_time",
+    "freezer",
+    "time_machine.",
+    "libfaketime",
+    "pytest_freezegun",
+    "frozen_time",
+)
+_CLOCKS = frozenset(
+    ("time", "datetime", "date", "now", "utcnow", "today", "localtime", "gmtime", "_now", "get_now")
+)
+
+
+def reads_clock(call: Call) -> bool:
+    """Whether a call tells the present moment."""
+    if call.name in _ALWAYS or (call.name in _BARE and call.is_bare):
+        return True
+    return call.name == "time.strftime" and len(call.node.args) < 2
+
+
+def is_frozen(context: Context) -> bool:
+    """Whether the test stops the clock or brings its own."""
+    return context.guarded(*FROZEN) or not _CLOCKS.isdisjoint(context.patched)
+
+
+def _look(part: Part) -> Iterator[Sign]:
+    for call in part.sights.calls:
+        if reads_clock(call):
+            yield told(call, "{} reads the wall clock")
+
+
+RULE = Rule(
+    id="FH201",
+    name="wall-clock",
+    cause=Cause.TIME,
+    title="The present moment is read",
+    why="Two readings can lie on both sides of a second, a midnight or a change to summer time.",
+    fix="Freeze the clock (freezegun, time-machine), or hand the moment in as an argument.",
+    bad="import datetime\n\ndef test_stamp():\n    assert stamp() == datetime.datetime.now().isoformat(timespec='seconds')\n",
+    good="import datetime\nfrom freezegun import freeze_time\n\n@freeze_time('2021-03-04')\ndef test_stamp():\n"
+    "    assert stamp() == datetime.datetime.now().isoformat()\n",
+    check=in_each(_look, unless=is_frozen),
+)

@@ -1,0 +1,30 @@
+"""The working directory is changed for all tests that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flakehound.core.verdicts import Cause
+from flakehound.lint.findings import Rule, Sign
+from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._values import matching, told
+
+
+def _look(part: Part) -> Iterator[Sign]:
+    moves = list(matching(part, frozenset(("os.chdir", "os.fchdir"))))
+    # Two moves are there and back.
+    if len(moves) == 1 or (moves and not any(call.name == "os.getcwd" for call in part.sights.calls)):
+        yield told(moves[0], "{} moves all tests that follow, too")
+
+
+RULE = Rule(
+    id="FH902",
+    name="working-directory",
+    cause=Cause.TEST_ORDER,
+    title="The working directory is changed",
+    why="Relative paths of every later test start somewhere else, perhaps in a folder that is gone.",
+    fix="`monkeypatch.chdir(...)` or `contextlib.chdir`, which go back.",
+    bad="import os\n\ndef test_here(tmp_path):\n    os.chdir(tmp_path)\n    assert here() == tmp_path\n",
+    good="def test_here(monkeypatch, tmp_path):\n    monkeypatch.chdir(tmp_path)\n    assert here() == tmp_path\n",
+    check=in_each(_look),
+)
