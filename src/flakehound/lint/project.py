@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TypeVar, cast
 
@@ -16,8 +18,14 @@ from flakehound.lint.modules import Module, Unparsable, parsed
 from flakehound.lint.scopes import Assigned, Binding, Imported, Scope, scope_of
 
 _LONGEST_CHASE = 20  # aliases of aliases; also what ends a circle of imports
-_Kept = TypeVar("_Kept")
+_Made = TypeVar("_Made")
 _BUILTINS = frozenset(dir(builtins))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Kept:
+    made: object
+    consulted: set[str]  # paths of the files it was made from
 
 
 class Project:
@@ -38,36 +46,51 @@ class Project:
         self._sources = sources
         self._parsed: dict[str, Module | Unparsable] = {}
         self._scopes: dict[ast.AST, Scope] = {}
-        self._lineages: dict[ast.AST, tuple[Meaning, ...]] = {}
-        self._meanings: dict[tuple[str, str], Meaning | None] = {}
-        self._kept: dict[Hashable, object] = {}
+        self._kept: dict[Hashable, _Kept] = {}
+        self._consulted: set[str] = set()
+        self._asked: set[Hashable] = set()
 
-    @property
-    def consulted(self) -> frozenset[str]:
-        """Paths of the files that were parsed so far: what an answer can depend on."""
-        return frozenset(self._parsed)
+    @contextmanager
+    def consulting(self) -> Iterator[set[str]]:
+        """Fills a set with the paths of all files that are asked for meanwhile: what an answer depends on.
 
-    @property
-    def unparsable(self) -> tuple[Unparsable, ...]:
-        """The files that did not parse, of those asked for so far."""
-        found = sorted(self._parsed.items())
-        return tuple(one for _path, one in found if isinstance(one, Unparsable))
+        What was worked out for an earlier question brings the files that one depended on with it.
+        """
+        outer, inner = self._consulted, set[str]()
+        self._consulted = inner
+        try:
+            yield inner
+        finally:
+            outer |= inner
+            self._consulted = outer
+
+    def unparsable_in(self, paths: Collection[str]) -> tuple[Unparsable, ...]:
+        """Those of the files that do not parse."""
+        found = (self._parsed.get(path) for path in sorted(paths))
+        return tuple(one for one in found if isinstance(one, Unparsable))
 
     def module(self, path: str) -> Module | None:
         """The file at a path; None where there is none or it does not parse."""
         if path not in self._sources:
             return None
+        self._consulted.add(path)
         if path not in self._parsed:
             source = self._sources[path]
             self._parsed[path] = source if isinstance(source, Module) else parsed(path, source)
         found = self._parsed[path]
         return found if isinstance(found, Module) else None
 
-    def kept(self, key: Hashable, make: Callable[[], _Kept]) -> _Kept:
+    def kept(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
         """What `make` gave when it was first asked for under the key; syntax nodes are good keys."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return cast("_Kept", self._kept[key])
+        found = self._kept.get(key)
+        if found is None:
+            outer, self._consulted = self._consulted, set()
+            try:
+                found = self._kept[key] = _Kept(made=make(), consulted=self._consulted)
+            finally:
+                self._consulted = outer
+        self._consulted |= found.consulted
+        return cast("_Made", found.made)
 
     def test_modules(self) -> Iterator[Module]:
         """The files that the patterns make test files, in the order of their paths."""
@@ -123,9 +146,7 @@ class Project:
 
     def lineage(self, owner: Definition) -> tuple[Meaning, ...]:
         """The class and its bases in the order that attributes are looked up."""
-        if owner.node not in self._lineages:
-            self._lineages[owner.node] = linearised(owner, self._bases)
-        return self._lineages[owner.node]
+        return self.kept(("lineage", owner.node), lambda: linearised(owner, self._bases))
 
     def member(self, owner: Definition, name: str) -> Definition | None:
         """The class attribute of that name, inherited ones too; None where the project does not show it."""
@@ -154,11 +175,14 @@ class Project:
         return self.scope(owner.node)
 
     def _meaning(self, module: Module, name: str, chase: int = 0) -> Meaning | None:
-        key = (module.path, name)
-        if key not in self._meanings:
-            self._meanings[key] = None  # a circle ends here
-            self._meanings[key] = self._looked_up(module, name, chase)
-        return self._meanings[key]
+        key = ("meaning", module.path, name)
+        if key in self._asked:
+            return None  # a circle ends here
+        self._asked.add(key)
+        try:
+            return self.kept(key, lambda: self._looked_up(module, name, chase))
+        finally:
+            self._asked.discard(key)
 
     def _looked_up(self, module: Module, name: str, chase: int) -> Meaning | None:
         if chase > _LONGEST_CHASE:
