@@ -1,0 +1,74 @@
+"""What lint says, in words that every report shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from flakehound.core.outcomes import NodeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """One reason why a test may flake, at one place."""
+
+    rule: str  # "FH101"
+    cause: str  # a word of `core.verdicts.Cause`
+    path: str
+    line: int
+    column: int  # from 1
+    message: str
+    fingerprint: str = ""  # the same when lines move
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """One test, read and not run."""
+
+    id: NodeId
+    path: str
+    line: int
+    score: float  # probability that it is flaky
+    remarks: tuple[Remark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleText:
+    """A rule as a reader meets it."""
+
+    id: str
+    name: str
+    title: str
+    why: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """A file that could not be parsed."""
+
+    path: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linted:
+    """Everything one run of lint says."""
+
+    predictions: Sequence[Prediction]
+    rules: Mapping[str, RuleText]  # by id
+    unread: Sequence[Unread] = ()
+    baselined: int = 0  # remarks that the baseline knows
+    suppressed: int = 0
+
+    @property
+    def found(self) -> list[Prediction]:
+        """The tests with a remark, the likeliest to flake first."""
+        return sorted((one for one in self.predictions if one.remarks), key=lambda one: -one.score)
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """Each remark once, in the order of files and lines; many tests can share a fixture's."""
+        once = {(r.path, r.line, r.rule, r.message): r for one in self.predictions for r in one.remarks}
+        return [once[key] for key in sorted(once)]
