@@ -87,18 +87,14 @@ class Mutant:
 
 
 def mutants_of(path: str, content: bytes) -> Iterator[Mutant]:
-    """Every mutant of a Python source that compiles and differs in more than layout."""
-    tree = ast.parse(content)
+    """Every mutant of a Python source; some do not compile."""
     starts = _line_starts(content)
-    same = ast.dump(tree)
-    for kind, node, text in _edits(tree):
+    for kind, node, text in _edits(ast.parse(content)):
         start, end = _place(node, starts)
         if kind == "raise in function":
             end = start
             text = f"{text}\n{' ' * _column(content, start)}"
-        mutant = Mutant(path=path, kind=kind, start=start, end=end, text=text.encode())
-        if _is_real(mutant.applied_to(content), same):
-            yield mutant
+        yield Mutant(path=path, kind=kind, start=start, end=end, text=text.encode())
 
 
 def data_mutants_of(path: str, content: bytes) -> Iterator[Mutant]:
@@ -112,12 +108,15 @@ def data_mutants_of(path: str, content: bytes) -> Iterator[Mutant]:
         yield Mutant(path=path, kind="data file", start=place, end=place + 1, text=other)
 
 
-def _is_real(content: bytes, same: str) -> bool:
+def is_real(mutant: Mutant, content: bytes) -> bool:
+    """Whether a mutant compiles and differs in more than layout; dear for a large file."""
+    if not mutant.path.endswith(".py"):
+        return True
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(content, "<mutant>", "exec", dont_inherit=True)
-        return ast.dump(ast.parse(content)) != same
+            compile(mutant.applied_to(content), "<mutant>", "exec", dont_inherit=True)
+        return ast.dump(ast.parse(mutant.applied_to(content))) != ast.dump(ast.parse(content))
     except (SyntaxError, ValueError):
         return False
 
@@ -382,16 +381,15 @@ class Check:
         return self.tally
 
     def _try(self, mutant: Mutant) -> None:
-        with self._lock:
-            if self.tally.failing >= self._wanted:
-                return
-            self.tally.tried += 1
+        if self.tally.failing >= self._wanted:
+            return
         repository = self._copies.get()
         file = repository.folder / mutant.path
         content = file.read_bytes()
         try:
-            file.write_bytes(mutant.applied_to(content))
-            self._judge(repository, mutant)
+            if is_real(mutant, content):
+                file.write_bytes(mutant.applied_to(content))
+                self._judge(repository, mutant)
         finally:
             file.write_bytes(content)
             self._copies.put(repository)
@@ -400,6 +398,7 @@ class Check:
         failing = repository.failing()
         failures = repository.judged(failing) if failing else None
         with self._lock:
+            self.tally.tried += 1
             if failing is None:
                 self.tally.unusable += 1
             elif not failing:

@@ -16,10 +16,8 @@ import click
 import pytest
 from cli_projects import environment, flakehound_in, flakehound_with, remedy_in, write_project
 
-from flakehound.cli.main import COMMANDS, main
+from flakehound.cli.main import main
 from flakehound.cli.study_releases import with_version
-
-pytestmark = pytest.mark.skipif("study" not in COMMANDS, reason="the command line does not know it yet")
 
 SHOP = """
     LIMIT = 3
