@@ -80,6 +80,11 @@ class Project:
         found = self._parsed[path]
         return found if isinstance(found, Module) else None
 
+    @property
+    def source_paths(self) -> tuple[str, ...]:
+        """Every file's path, sorted."""
+        return tuple(sorted(self._sources))
+
     def kept(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
         """What `make` gave when it was first asked for under the key; syntax nodes are good keys."""
         found = self._kept.get(key)
