@@ -1,0 +1,161 @@
+"""The syntax nodes of a piece of code, found in one walk and sorted by kind."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Node = TypeVar("_Node", bound=ast.AST)
+
+# Fields that hold no nodes (names, numbers, flags) or only marks without content (contexts, operators).
+_PLAIN = frozenset(
+    {
+        "arg",
+        "asname",
+        "attr",
+        "attribute",
+        "conversion",
+        "ctx",
+        "id",
+        "is_async",
+        "kind",
+        "kwd_attrs",
+        "level",
+        "module",
+        "n",
+        "name",
+        "op",
+        "ops",
+        "rest",
+        "s",
+        "simple",
+        "tag",
+        "type_comment",
+        "type_ignores",
+    }
+)
+_PLAIN_OF_KIND: Mapping[type[ast.AST], frozenset[str]] = {
+    ast.Constant: frozenset({"value"}),
+    ast.MatchSingleton: frozenset({"value"}),
+    ast.Global: frozenset({"names"}),
+    ast.Nonlocal: frozenset({"names"}),
+}
+
+
+def _fields_by_kind() -> dict[type[ast.AST], tuple[str, ...]]:
+    kinds = [kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)]
+    return {
+        kind: tuple(name for name in kind._fields if name not in _PLAIN | _PLAIN_OF_KIND.get(kind, frozenset()))
+        for kind in kinds
+    }
+
+
+_FIELDS = _fields_by_kind()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Code:
+    """Nodes of some statements; those inside functions belong to `inner`, one for each function.
+
+    A function's decorators, defaults and annotations belong to neither: they are in `headers`.
+    """
+
+    context: str | None  # name of the function whose body it is; None for code outside functions
+    by_kind: Mapping[type[ast.AST], list[ast.AST]]
+    headers: Mapping[type[ast.AST], list[ast.AST]]
+    inner: tuple[Code, ...]
+
+    def own(self, kind: type[_Node]) -> list[_Node]:
+        """The nodes of one kind, outside inner functions; in no particular order."""
+        return self.by_kind.get(kind, [])  # type: ignore[return-value]  # keyed by their own type
+
+    def regions(self) -> Iterator[Code]:
+        """This code, and that of each inner function."""
+        yield self
+        for one in self.inner:
+            yield from one.regions()
+
+    def all(self, kind: type[_Node]) -> list[_Node]:
+        """The nodes of one kind, those of inner functions too."""
+        if not self.inner:
+            return self.own(kind)
+        return [node for region in self.regions() for node in region.own(kind)]
+
+    def everywhere(self, kind: type[_Node]) -> list[_Node]:
+        """Like `all`, and those in the headers of inner functions."""
+        headers = (node for region in self.regions() for node in region.headers.get(kind, ()))
+        return [*self.all(kind), *headers]  # type: ignore[list-item]  # keyed by their own type
+
+
+def code_of(roots: Iterable[ast.AST], context: str | None = None) -> Code:
+    """Everything below some nodes."""
+    nodes = _below(roots)
+    functions = [*nodes.get(ast.FunctionDef, ()), *nodes.get(ast.AsyncFunctionDef, ())]
+    return Code(
+        context=context,
+        by_kind=nodes,
+        headers=_below(part for function in functions for part in _header(function)),
+        inner=tuple(
+            code_of(function.body, function.name) for function in functions if isinstance(function, _FUNCTIONS)
+        ),
+    )
+
+
+def _below(roots: Iterable[ast.AST]) -> dict[type[ast.AST], list[ast.AST]]:
+    found: dict[type[ast.AST], list[ast.AST]] = {}
+    pending: list[ast.AST | None] = list(roots)
+    while pending:
+        node = pending.pop()
+        if node is None:  # `**rest` in a dict display has no key
+            continue
+        kind = node.__class__
+        if kind in found:
+            found[kind].append(node)
+        else:
+            found[kind] = [node]
+        if kind in _FUNCTIONS:
+            continue
+        for name in _FIELDS[kind]:
+            child = getattr(node, name)
+            if child.__class__ is list:
+                pending += child
+            else:
+                pending.append(child)
+    return found
+
+
+def _header(function: ast.AST) -> Iterator[ast.AST]:
+    assert isinstance(function, _FUNCTIONS)
+    yield from function.decorator_list
+    yield function.args
+    if function.returns is not None:
+        yield function.returns
+    yield from getattr(function, "type_params", ())
+
+
+def called_name(call: ast.Call) -> str:
+    """The last part of what is called: `total` in `cart.total()`; empty for a call of a call."""
+    target = call.func
+    if isinstance(target, ast.Attribute):
+        return target.attr
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def dotted(node: ast.expr) -> str:
+    """`a.b.c` as written; empty for an expression that is no plain chain of names."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def parameters(function: FunctionNode | ast.Lambda) -> list[str]:
+    """The names of all parameters, in order."""
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    return [one.arg for one in (*named, given.vararg, given.kwarg) if one is not None]

@@ -1,0 +1,85 @@
+"""The metrics of the class or module that a test is linked to; computed once, shared by all its tests."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from flakehound.lint.metrics import codesmells
+from flakehound.lint.metrics.cohesion import lcom2, lcom5
+from flakehound.lint.metrics.complexity import complexity
+from flakehound.lint.metrics.coupling import cbo, mpc, rfc
+from flakehound.lint.metrics.halstead import halstead
+from flakehound.lint.metrics.lines import Lines
+from flakehound.lint.metrics.units import unit_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Production:
+    """The fifteen metrics of a unit, and what its tests need to know of it."""
+
+    cbo: int
+    halstead_length: int
+    halstead_vocabulary: int
+    halstead_volume: float
+    loc: int
+    lcom2: float
+    lcom5: float
+    mpc: int
+    rfc: int
+    wmc: int
+    class_data_should_be_private: bool
+    complex_class: bool
+    functional_decomposition: bool
+    god_class: bool
+    spaghetti_code: bool
+    method_names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Surroundings:
+    """What the file around a unit tells of it."""
+
+    name: str  # of the class, or of the module
+    lines: Lines
+    imports: Mapping[str, str]  # local name -> full dotted name
+    classes: Collection[str] = ()  # names of the file's classes
+    inherited: Collection[str] = ()  # names of methods that base classes give
+
+
+def production_of(node: ast.ClassDef | ast.Module, around: Surroundings) -> Production:
+    """The metrics of a class or a module."""
+    unit = unit_of(node)
+    counts = halstead(unit.code)
+    loc = _lines(node, around.lines)
+    wmc = sum(complexity(method.code, asserts=False) for method in unit.methods)
+    return Production(
+        cbo=cbo(unit, around.imports, around.classes if unit.name else ()),
+        halstead_length=counts.length,
+        halstead_vocabulary=counts.vocabulary,
+        halstead_volume=counts.volume,
+        loc=loc,
+        lcom2=lcom2(unit),
+        lcom5=lcom5(unit),
+        mpc=mpc(unit),
+        rfc=rfc(unit, around.inherited),
+        wmc=wmc,
+        class_data_should_be_private=codesmells.class_data_should_be_private(unit),
+        complex_class=codesmells.complex_class(wmc),
+        functional_decomposition=codesmells.functional_decomposition(unit),
+        god_class=codesmells.god_class(unit, around.name, loc),
+        spaghetti_code=codesmells.spaghetti_code(unit, loc),
+        method_names=unit.method_names,
+    )
+
+
+def _lines(node: ast.ClassDef | ast.Module, lines: Lines) -> int:
+    if isinstance(node, ast.Module):
+        return lines.whole().written
+    return lines.between(first_line(node), node.end_lineno or node.lineno).written
+
+
+def first_line(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The line of the first decorator, or of the definition where it has none."""
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])

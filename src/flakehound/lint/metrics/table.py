@@ -1,0 +1,165 @@
+"""All metrics of a test in one place, and the rows of `flakehound lint --metrics`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import PurePosixPath
+from typing import Any
+
+from flakehound.lint.cases import StaticCase
+from flakehound.lint.definitions import Definition
+from flakehound.lint.linking import Link, linked
+from flakehound.lint.metrics.case import CaseMetrics, CaseSurroundings, case_metrics
+from flakehound.lint.metrics.imported import imported_names
+from flakehound.lint.metrics.lines import Lines
+from flakehound.lint.metrics.production import Production, Surroundings, production_of
+from flakehound.lint.modules import Module
+from flakehound.lint.project import Project
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """Every metric of one test. Those of the linked production code are None where none is linked."""
+
+    # The linked class, or the module where no class fits.
+    cbo: int | None
+    production_halstead_length: int | None
+    production_halstead_vocabulary: int | None
+    production_halstead_volume: float | None
+    loc: int | None
+    lcom2: float | None
+    lcom5: float | None
+    mpc: int | None
+    rfc: int | None
+    wmc: int | None
+    class_data_should_be_private: bool | None
+    complex_class: bool | None
+    functional_decomposition: bool | None
+    god_class: bool | None
+    spaghetti_code: bool | None
+    # The test, as STATIC measures it.
+    mccabe: int
+    tloc: int
+    assertion_density: float
+    assertion_roulette: int
+    conditional_test_logic: int
+    eager_test: int | None
+    fire_and_forget: int
+    mystery_guest: int
+    resource_optimism: int
+    sensitive_equality: int
+    # The test, as CANNIER measures it.
+    ast_depth: int
+    assertions: int
+    external_modules: int
+    halstead_volume: float
+    cyclomatic_complexity: int
+    test_lines_of_code: int
+    maintainability: float
+
+
+METRIC_NAMES = tuple(field.name for field in fields(Metrics))
+COLUMNS = ("id", "path", "line", "linked_to", "linked_by", *METRIC_NAMES)
+
+
+def metrics_of(case: StaticCase, project: Project) -> Metrics:
+    """The metrics of a test; those of production code are computed once for all tests linked to it."""
+    production = _production(linked(case, project).target, project)
+    own = case_metrics(case.function, _around(case.module, project, production))
+    return combined(own, production)
+
+
+def combined(own: CaseMetrics, production: Production | None) -> Metrics:
+    """The test's own metrics and those of the code it tests."""
+    found: dict[str, Any] = asdict(own)
+    found |= {name: getattr(production, field, None) for name, field in _PRODUCTION.items()}
+    return Metrics(**found)
+
+
+# `halstead_volume` alone is the test's, as in the table of features.
+_PRODUCTION: Mapping[str, str] = {
+    name: name.removeprefix("production_") for name in METRIC_NAMES[: METRIC_NAMES.index("mccabe")]
+}
+
+
+def rows(cases: Iterable[StaticCase], project: Project) -> Iterator[dict[str, Cell]]:
+    """One row per test, its keys the columns in their order; yes and no are 1 and 0, None is unknown."""
+    for case in cases:
+        link = linked(case, project)
+        found = metrics_of(case, project)
+        known = {"id": str(case.id), "path": case.path, "line": case.line, **_link_cells(link)}
+        yield {**known, **{name: _cell(getattr(found, name)) for name in METRIC_NAMES}}
+
+
+def _link_cells(link: Link) -> dict[str, Cell]:
+    target = link.target
+    named = (
+        None if target is None else f"{target.module.path}:{target.name}" if target.name else target.module.path
+    )
+    return {"linked_to": named, "linked_by": link.by.value if link.by else None}
+
+
+def _cell(value: float | None) -> Cell:
+    return int(value) if isinstance(value, bool) else value
+
+
+def _production(target: Definition | None, project: Project) -> Production | None:
+    if target is None:
+        return None
+    unit = _unit(target)
+    node = unit.node
+    assert isinstance(node, ast.ClassDef | ast.Module)
+    return project.kept(("production", node), lambda: production_of(node, _around_unit(unit, project)))
+
+
+def _unit(target: Definition) -> Definition:
+    """The class that a target is or belongs to, else its module."""
+    found: Definition | None = target
+    while found is not None and found.class_ is None:
+        found = found.owner
+    return found or Definition(name="", module=target.module, node=target.module.tree)
+
+
+def _around_unit(unit: Definition, project: Project) -> Surroundings:
+    module = unit.module
+    return Surroundings(
+        name=unit.class_.name if unit.class_ else PurePosixPath(module.path).stem,
+        lines=lines_of(module, project),
+        imports=_imports_of(module, project),
+        classes={node.name for node in module.tree.body if isinstance(node, ast.ClassDef)},
+        inherited=_inherited(unit, project),
+    )
+
+
+def _inherited(unit: Definition, project: Project) -> set[str]:
+    if unit.class_ is None:
+        return set()
+    bases = [one.class_ for one in project.lineage(unit)[1:] if isinstance(one, Definition) and one.class_]
+    return {
+        method.name
+        for base in bases
+        for method in base.body
+        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
+def _around(module: Module, project: Project, production: Production | None) -> CaseSurroundings:
+    return CaseSurroundings(
+        lines=lines_of(module, project),
+        imports=_imports_of(module, project),
+        is_own=lambda package: project.paths.of_module(package, module.path) is not None,
+        methods=production.method_names if production else None,
+    )
+
+
+def lines_of(module: Module, project: Project) -> Lines:
+    """The file's lines by sort, counted once."""
+    return project.kept(("lines", module.tree), lambda: Lines(module.text))
+
+
+def _imports_of(module: Module, project: Project) -> Mapping[str, str]:
+    return project.kept(("imported names", module.tree), lambda: imported_names(module.tree.body))
