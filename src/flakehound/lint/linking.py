@@ -19,7 +19,7 @@ from flakehound.lint.project import Project
 from flakehound.lint.reach import Role, is_test_code, reached
 from flakehound.lint.scopes import FunctionNode
 from flakehound.lint.uses import Use, uses
-from flakehound.lint.wording import module_words, starts_with, tested_words, words_of
+from flakehound.lint.wording import module_words, starts_with, subject_words, words_of
 
 _OWN_USE = 3.0  # against 1 for a use in a fixture, setup or helper one call away, 1/2 for two
 
@@ -77,12 +77,12 @@ def _by_naming(
     """The class or function whose name the test's class, function or file repeats."""
     things = [*imported, *(thing for module in modules for thing in _things_in(module, project))]
     for name in reversed(case.classes):
-        if found := _of_words(tested_words(name), things):
+        if found := _of_words(subject_words(name), things):
             return found
     return (
-        _of_function(tested_words(case.name), things)
-        or _of_method(tested_words(case.name), things, project)
-        or _of_words(tested_words(PurePosixPath(case.path).stem), [one for one in things if one.class_])
+        _of_function(subject_words(case.name), things)
+        or _of_method(subject_words(case.name), things, project)
+        or _of_words(subject_words(PurePosixPath(case.path).stem), [one for one in things if one.class_])
     )
 
 
@@ -112,7 +112,7 @@ def _has_method(node: ast.ClassDef, words: tuple[str, ...], project: Project) ->
 
 def _named_like(case: StaticCase, imported: Sequence[Definition], project: Project) -> list[Module]:
     """Production files that the test's file is named after, the most likely first."""
-    words = tested_words(PurePosixPath(case.path).stem)
+    words = subject_words(PurePosixPath(case.path).stem)
     paths = _production_by_words(project).get(words, ())
     known = {one.module.path for one in imported}
     ranked = sorted(paths, key=lambda path: (path not in known, -_shared_words(path, case.path), path))

@@ -14,7 +14,7 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _CAMEL.findall(name))
 
 
-def tested_words(name: str) -> tuple[str, ...]:
+def subject_words(name: str) -> tuple[str, ...]:
     """A test's name without the words that only say that it is a test, at either end."""
     words = list(words_of(name))
     while words and words[0] in _TESTING:

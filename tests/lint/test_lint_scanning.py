@@ -1,0 +1,219 @@
+"""Finding and reading the files: beside pytest, on several processes, from the cache."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import pytest
+from lint_samples import COLLECTED, collected, source, written
+
+from flakehound.cli import linting
+from flakehound.cli.lint_layout import layout_of
+from flakehound.cli.linting import case_ids, scan
+from flakehound.core.errors import UsageError
+from flakehound.lint.cases import cases_of
+from flakehound.lint.reach import reached
+from flakehound.lint.settings import Malformed, options_in, settings_from
+
+CHECKS = "def check_c(): pass\ndef test_c(): pass\nclass MySuite:\n    def check_d(self): pass\n"
+TEST = "def test_it(): pass\n"
+
+
+def ids(folder, *targets, cwd=None, **options):
+    found = scan(targets, work=case_ids, about="ids", cwd=cwd or folder, **{"cached": False} | options)
+    return [one for answer in found.answers.values() for one in answer]
+
+
+def reached_lines(project, module):
+    cases = cases_of(module, project.patterns, project)
+    return [one.function.lineno for case in cases for one in reached(case, project)]
+
+
+def refused(project, module):
+    raise AssertionError("asked again")
+
+
+def asked_twice(project, module, *, word):
+    return [word, module.path]
+
+
+def test_the_whole_sample_suite_is_collected_as_pytest_does(tmp_path):
+    written(tmp_path, COLLECTED)
+
+    assert ids(tmp_path) == collected(tmp_path)
+
+
+CONFIGURED = {
+    "pytest.ini": "[pytest]\npython_files = check_*.py\npython_functions = check\npython_classes = *Suite\n",
+    "pyproject.toml": '[tool.pytest.ini_options]\npython_files = ["check_*.py"]\nnorecursedirs = ["inner"]\n',
+    "tox.ini": "[tox]\nenvlist = x\n[pytest]\ntestpaths = tests/unit other*\n",
+    "setup.cfg": "[metadata]\na = %\n[tool:pytest]\naddopts = --ignore=tests/unit --ignore-glob='*/test_p*'\n",
+    "setup.py": "raise SystemExit\n",
+    "README": "",
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURED)
+@pytest.mark.parametrize(
+    "arguments", [(), ("tests",), ("tests/unit/test_a.py", "other"), ("tests/unit/check_c.py",)]
+)
+def test_configuration_is_read_as_pytest_reads_it(name, arguments, tmp_path):
+    folder = written(
+        tmp_path,
+        {
+            name: CONFIGURED[name],
+            "tests/unit/test_a.py": TEST,
+            "tests/unit/check_c.py": CHECKS,
+            "tests/inner/check_e.py": TEST,
+            "tests/test_b.py": TEST,
+            "other/test_o.py": TEST,
+            "othertoo/test_p.py": TEST,
+        },
+    )
+
+    assert ids(folder, *arguments) == collected(folder, *arguments)
+
+
+@pytest.mark.parametrize("start", ["tests", "tests/unit"])
+def test_ids_are_relative_to_the_rootdir_wherever_one_stands(start, tmp_path):
+    folder = written(tmp_path, {"tox.ini": "[pytest]\ntestpaths = other\n", "tests/unit/test_a.py": TEST})
+
+    assert ids(folder, cwd=folder / start) == collected(folder, cwd=folder / start)
+
+
+def test_the_first_file_that_configures_pytest_wins():
+    assert options_in("pytest.ini", "") == {}
+    assert options_in("tox.ini", "[tox]\n") is None
+    assert options_in("setup.cfg", "[pytest]\n") is None
+    assert options_in("pyproject.toml", "[tool.black]\n") is None
+    assert options_in("pyproject.toml", "[tool.pytest.ini_options]\n") == {}
+
+
+def test_absent_options_have_pytests_defaults():
+    found = settings_from({"python_files": "a.py  b.py", "testpaths": ["x y", "z"]})
+
+    assert found.patterns.files == ("a.py", "b.py")
+    assert found.patterns.functions == ("test",)
+    assert found.testpaths == ("x y", "z")
+    assert "node_modules" in found.not_entered
+
+
+@pytest.mark.parametrize(("name", "text"), [("pyproject.toml", "[tool"), ("tox.ini", "words\n")])
+def test_a_configuration_that_cannot_be_read_is_an_error(name, text, tmp_path):
+    with pytest.raises(Malformed):
+        options_in(name, text)
+    written(tmp_path, {name: text, "test_a.py": TEST})
+    with pytest.raises(UsageError, match="cannot be read"):
+        layout_of([], tmp_path)
+
+
+def test_a_target_that_does_not_exist_is_an_error(tmp_path):
+    with pytest.raises(UsageError, match="nowhere"):
+        layout_of(["nowhere.py"], tmp_path)
+
+
+def test_a_target_inside_a_file_is_told_as_the_start_of_ids(tmp_path):
+    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": TEST})
+
+    layout = layout_of(["test_a.py::test_it[1]", "test_b.py"], folder)
+
+    assert layout.wanted == ("test_a.py::test_it", "test_b.py")
+    assert layout.test_files == ("test_a.py", "test_b.py")
+
+
+def test_files_that_do_not_parse_are_told_and_the_others_read(tmp_path):
+    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": "def (\n", "test_b.py": TEST, "test_c.py": b"\0"})
+
+    found = scan([], work=case_ids, about="ids", cwd=folder, cached=False)
+
+    assert list(found.answers) == ["test_b.py"]
+    assert [one.path for one in found.unparsable] == ["test_a.py", "test_c.py"]
+
+
+def test_unchanged_files_are_not_asked_about_again(tmp_path):
+    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": "def (\n"})
+    first = scan([], work=case_ids, about="ids", cwd=folder)
+
+    again = scan([], work=refused, about="ids", cwd=folder)
+
+    assert again.reused == 2
+    assert again.answers == first.answers
+    assert again.unparsable == first.unparsable
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"), [("test_a.py", 1), ("helpers.py", 1), ("conftest.py", 2), ("unrelated.py", 0)]
+)
+def test_a_change_asks_again_where_it_matters(path, asked, tmp_path):
+    files = {
+        "pytest.ini": "",
+        "conftest.py": "",
+        "helpers.py": "def f(): pass\n",
+        "unrelated.py": "",
+        "test_a.py": "import helpers\ndef test_it(): helpers.f()\n",
+        "test_b.py": TEST,
+    }
+    folder = written(tmp_path, files)
+    scan([], work=reached_lines, about="lines", cwd=folder)
+    written(folder, {path: "# new\n" + files[path]})
+
+    again = scan([], work=reached_lines, about="lines", cwd=folder)
+
+    assert again.reused == 2 - asked
+    assert again.answers == scan([], work=reached_lines, about="lines", cwd=folder, cached=False).answers
+
+
+def test_a_new_file_asks_again_because_imports_may_mean_it(tmp_path):
+    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": "import new\ndef test_it(): new.f()\n"})
+    scan([], work=reached_lines, about="lines", cwd=folder)
+    written(folder, {"new.py": "def f(): pass\n"})
+
+    assert scan([], work=reached_lines, about="lines", cwd=folder).answers == {"test_a.py": [1]}
+
+
+def test_another_question_gets_its_own_answer(tmp_path):
+    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST})
+
+    answers = [
+        scan([], work=partial(asked_twice, word=word), about=word, cwd=folder).answers["test_a.py"]
+        for word in ("one", "two")
+    ]
+
+    assert answers == [["one", "test_a.py"], ["two", "test_a.py"]]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"key": 1}', "\x00"])
+def test_a_broken_cache_is_an_empty_one(content, tmp_path):
+    folder = written(
+        tmp_path, {"pytest.ini": "", "test_a.py": TEST, ".flakehound/lint/cache.json": content.encode()}
+    )
+
+    assert ids(folder, cached=True) == ["test_a.py::test_it"]
+    assert json.loads((folder / ".flakehound/lint/cache.json").read_text())["files"]
+
+
+def test_several_processes_answer_as_one_does(tmp_path, monkeypatch):
+    monkeypatch.setattr(linting, "_WORTH_A_PROCESS", 10)
+    folder = written(tmp_path, {"pytest.ini": "", **{f"test_{n}.py": TEST for n in range(6)}})
+
+    assert ids(folder, processes=2) == ids(folder, processes=1) == [f"test_{n}.py::test_it" for n in range(6)]
+
+
+def test_where_no_process_can_start_one_does_it_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(linting, "_WORTH_A_PROCESS", 10)
+    monkeypatch.setattr(linting, "ProcessPoolExecutor", _no_process)
+    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": TEST})
+
+    assert ids(folder, processes=2) == ["test_a.py::test_it", "test_b.py::test_it"]
+
+
+def _no_process(*_args, **_kwargs):
+    raise PermissionError("no processes here")
+
+
+def test_nothing_of_the_project_is_executed(tmp_path):
+    bomb = source("raise SystemExit('executed')\ndef test_it(): pass\n")
+    folder = written(tmp_path, {"pytest.ini": "", "conftest.py": bomb, "test_a.py": bomb, "setup.py": bomb})
+
+    assert ids(folder) == ["test_a.py::test_it"]
