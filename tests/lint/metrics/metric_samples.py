@@ -1,0 +1,68 @@
+"""Metrics of small programs, for tests that compare them with values worked out by hand."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+from flakehound.lint.cases import cases_of
+from flakehound.lint.metrics.case import CaseMetrics, CaseSurroundings, case_metrics
+from flakehound.lint.metrics.code import FunctionNode
+from flakehound.lint.metrics.imported import imported_names
+from flakehound.lint.metrics.lines import Lines
+from flakehound.lint.metrics.production import Production, Surroundings, production_of
+from flakehound.lint.metrics.table import Metrics, metrics_of
+from flakehound.lint.project import Project
+
+
+def project_of(**files: str) -> Project:
+    """A project whose files are given by name: `cart="..."` is cart.py."""
+    return Project({f"{name}.py": dedent(text).lstrip("\n").encode() for name, text in files.items()})
+
+
+def metrics_in(project: Project, name: str) -> Metrics:
+    """The metrics of the test of that name."""
+    cases = [case for module in project.test_modules() for case in cases_of(module, project.patterns, project)]
+    (case,) = [case for case in cases if case.name == name]
+    return metrics_of(case, project)
+
+
+def metrics_of_test(source: str, *, methods: frozenset[str] | None = None) -> CaseMetrics:
+    """The metrics of the last function of a source text, without a project around it."""
+    text = dedent(source).lstrip("\n")
+    tree = ast.parse(text)
+    function = [
+        node for node in ast.walk(tree) if isinstance(node, FunctionNode) and node.name.startswith("test")
+    ][-1]
+    return case_metrics(
+        function,
+        CaseSurroundings(
+            lines=Lines(text),
+            imports=imported_names(tree.body),
+            is_own=lambda package: package == "shop",
+            methods=methods,
+        ),
+    )
+
+
+def metrics_of_class(source: str) -> Production:
+    """The metrics of the first class of a source text."""
+    text = dedent(source).lstrip("\n")
+    tree = ast.parse(text)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    return production_of(
+        classes[0],
+        Surroundings(
+            name=classes[0].name,
+            lines=Lines(text),
+            imports=imported_names(tree.body),
+            classes={one.name for one in classes},
+        ),
+    )
+
+
+def metrics_of_module(source: str, name: str = "shop") -> Production:
+    """The metrics of a source text as a module."""
+    text = dedent(source).lstrip("\n")
+    tree = ast.parse(text)
+    return production_of(tree, Surroundings(name=name, lines=Lines(text), imports=imported_names(tree.body)))

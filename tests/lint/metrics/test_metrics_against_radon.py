@@ -1,0 +1,170 @@
+"""Halstead, complexity, lines and maintainability beside radon's, for every file and function of real packages."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from radon.metrics import h_visit_ast, mi_compute
+from radon.raw import analyze
+from radon.visitors import ComplexityVisitor
+
+from flakehound.lint.metrics.code import FunctionNode, code_of
+from flakehound.lint.metrics.complexity import complexity
+from flakehound.lint.metrics.halstead import halstead
+from flakehound.lint.metrics.lines import Lines, Tally
+from flakehound.lint.metrics.maintainability import maintainability
+
+PACKAGES = ("click", "jinja2", "pluggy")
+
+
+def files_of(package: str) -> list[Path]:
+    spec = find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    return sorted(Path(spec.origin).parent.rglob("*.py"))
+
+
+def parsed(package: str) -> Iterator[tuple[str, ast.Module]]:
+    for path in files_of(package):
+        text = path.read_text(encoding="utf-8")
+        yield text, ast.parse(text)
+
+
+def functions_of(tree: ast.Module) -> list[FunctionNode]:
+    return [node for node in ast.walk(tree) if isinstance(node, FunctionNode)]
+
+
+def as_module(function: FunctionNode) -> ast.Module:
+    # pytest-cannier gives radon a function's body as if it were a file.
+    return ast.Module(body=function.body, type_ignores=[])
+
+
+def body_text(function: FunctionNode, text: str) -> str:
+    lines = text.split("\n")[function.body[0].lineno - 1 : function.end_lineno]
+    return "\n".join(lines)
+
+
+def counts(found) -> tuple[int, int, int, int]:
+    return found.N1, found.N2, found.h1, found.h2
+
+
+def our_counts(body: list[ast.stmt]) -> tuple[int, int, int, int]:
+    found = halstead(code_of(body))
+    return found.operators, found.operands, found.distinct_operators, found.distinct_operands
+
+
+def is_beyond_radon(function: FunctionNode) -> bool:
+    """Whether the function has code that radon leaves out when it counts decisions."""
+    inside = [node for statement in function.body for node in ast.walk(statement)]
+    definitions = [node for node in inside if isinstance(node, FunctionNode | ast.ClassDef)]
+    nested = any(isinstance(node, ast.ClassDef) for node in definitions) or any(
+        isinstance(inner, FunctionNode) for outer in definitions for inner in ast.walk(outer) if inner is not outer
+    )
+    asserts = any(has_decision(node) for node in inside if isinstance(node, ast.Assert))
+    headers = any(has_decision(part) for node in definitions for part in header(node))
+    return nested or asserts or headers or any(is_unknown_to_radon(node) for node in inside)
+
+
+def has_decision(node: ast.AST) -> bool:
+    return any(isinstance(one, ast.BoolOp | ast.IfExp | ast.comprehension) for one in ast.walk(node))
+
+
+def header(node: ast.AST) -> list[ast.AST]:
+    return [*node.decorator_list, *([node.args] if isinstance(node, FunctionNode) else [])]
+
+
+def is_unknown_to_radon(node: ast.AST) -> bool:
+    if isinstance(node, ast.match_case):
+        return node.guard is not None
+    return isinstance(node, ast.MatchOr) or type(node).__name__ == "TryStar"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_halstead_counts_of_every_file_and_function_are_radons(package):
+    differing = []
+    for _text, tree in parsed(package):
+        if our_counts(tree.body) != counts(h_visit_ast(tree).total):
+            differing.append(tree)
+        for function in functions_of(tree):
+            theirs = counts(h_visit_ast(as_module(function)).total)
+            differing += [function] * (our_counts(function.body) != theirs)
+
+    assert differing == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("asserts", [True, False])
+def test_complexity_of_every_function_is_radons_where_radon_looks_everywhere(package, asserts):
+    compared, differing = 0, []
+    for _text, tree in parsed(package):
+        for function in functions_of(tree):
+            theirs = ComplexityVisitor.from_ast(as_module(function), no_assert=not asserts).total_complexity
+            ours = complexity(code_of(function.body), asserts=asserts)
+            if not is_beyond_radon(function):
+                compared += 1
+                differing += [function.name] * (ours != theirs)
+
+    assert compared > 50
+    assert differing == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_lines_of_every_file_are_radons(package):
+    differing = []
+    for text, _tree in parsed(package):
+        theirs, ours = analyze(text), Lines(text).whole()
+        if ours != as_tally(theirs):
+            differing.append((theirs, ours))
+
+    assert differing == []
+
+
+def as_tally(raw) -> Tally:
+    return Tally(
+        written=raw.loc - raw.blank,
+        source=raw.sloc,
+        logical=raw.lloc,
+        comments=raw.comments,
+        documentation=raw.multi,
+    )
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_maintainability_of_every_function_is_radons_where_complexity_is(package):
+    differing = []
+    for text, tree in parsed(package):
+        lines = Lines(text)
+        for function in functions_of(tree):
+            if not is_beyond_radon(function) and not begins_beside_def(function, text):
+                ours, theirs = our_index(function, lines), radons_index(function, text)
+                differing += [(function.name, ours, theirs)] * (abs(ours - theirs) > 1e-9)
+
+    assert differing == []
+
+
+def begins_beside_def(function: FunctionNode, text: str) -> bool:
+    # Then the text of the body begins with the end of the `def`, which radon cannot read.
+    first = function.body[0]
+    return bool(text.split("\n")[first.lineno - 1][: first.col_offset].strip()) or isinstance(first, FunctionNode)
+
+
+def our_index(function: FunctionNode, lines: Lines) -> float:
+    code = code_of(function.body)
+    tally = lines.between(function.body[0].lineno, function.end_lineno or function.lineno)
+    return maintainability(
+        volume=halstead(code).volume,
+        complexity=complexity(code, asserts=True),
+        logical_lines=tally.logical,
+        comment_percent=tally.comment_percent,
+    )
+
+
+def radons_index(function: FunctionNode, text: str) -> float:
+    raw, tree = analyze(body_text(function, text)), as_module(function)
+    comments = (raw.comments + raw.multi) / raw.sloc * 100 if raw.sloc else 0
+    volume = h_visit_ast(tree).total.volume
+    return mi_compute(volume, ComplexityVisitor.from_ast(tree).total_complexity, raw.lloc, comments)
