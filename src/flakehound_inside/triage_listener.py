@@ -5,19 +5,31 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import pluggy
 import pytest
 
 from flakehound_inside.real import real
 
 if TYPE_CHECKING:
-    from typing import Any, Callable, Generator
+    from typing import Any, Callable, Generator, TypeVar
 
     from flakehound_inside.triage_cases import Cases
     from flakehound_inside.triage_generators import Generators, Snapshot
     from flakehound_inside.triage_guard import Guard
     from flakehound_inside.triage_journal import Journal
 
+    _Hook = TypeVar("_Hook", bound=Callable[..., object])
+    Wrapping = Generator[None, Any, Any]
+
 _clock = real.clock
+# The newer sort of wrapper is the cheaper one.
+_IS_NEW = tuple(int(part) for part in pluggy.__version__.split(".")[:2]) >= (1, 2)
+
+
+def _outermost(hook: _Hook) -> _Hook:
+    if _IS_NEW:
+        return pytest.hookimpl(wrapper=True, tryfirst=True)(hook)
+    return pytest.hookimpl(hookwrapper=True, tryfirst=True)(hook)
 
 
 class SideBySide(Exception):
@@ -65,32 +77,26 @@ class Listener:
         except Exception as error:
             self._guard.stand_aside(error)
 
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(
-        self, item: pytest.Item, nextitem: pytest.Item | None
-    ) -> Generator[None, Any, None]:
+    @_outermost
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapping:
         """Let the test run; look at it only if something about it is not plain."""
-        before = None
-        if not self._guard.broken:
-            try:
-                before = self._before(item)
-            except Exception as error:
-                self._guard.stand_aside(error)
-        outcome = yield
-        self._is_running = False
-        if before is None or self._guard.broken:
-            return
+        before = self._begin(item)
         try:
-            if self._all_passed and outcome.excinfo is None and not self._flaky_is_there:
-                self._journal.add(item.nodeid, "P", _clock() - before.began)
-            else:
-                self._look(item, nextitem, before, complete=outcome.excinfo is None)
+            result = yield
+        except BaseException:
+            self._end(item, nextitem, before, complete=False)
+            raise
+        self._end(item, nextitem, before, complete=True)
+        return result
+
+    def _begin(self, item: pytest.Item) -> Before | None:
+        if self._guard.broken:
+            return None
+        try:
+            return self._before(item)
         except Exception as error:
             self._guard.stand_aside(error)
-        except BaseException as error:  # an interrupt while we rerun is the user's, and ends the run
-            if not hasattr(outcome, "force_exception"):  # pluggy before 1.1
-                raise
-            outcome.force_exception(error)
+            return None
 
     def _before(self, item: pytest.Item) -> Before:
         if self._is_running:
@@ -98,10 +104,23 @@ class Listener:
         self._is_running = True
         self._reports.clear()
         self._all_passed = True
-        dtest = getattr(item, "dtest", None)
-        names = None if dtest is None else dict(dtest.globs)
+        names = dict(item.dtest.globs) if "dtest" in item.__dict__ else None  # type: ignore[attr-defined]
         stack = getattr(item.session._setupstate, "stack", ())
         return Before(self._generators.snapshot(), len(stack), names)
+
+    def _end(
+        self, item: pytest.Item, nextitem: pytest.Item | None, before: Before | None, *, complete: bool
+    ) -> None:
+        self._is_running = False
+        if before is None or self._guard.broken:
+            return
+        try:
+            if self._all_passed and complete and not self._flaky_is_there:
+                self._journal.add(item.nodeid, "P", _clock() - before.began)
+            else:
+                self._look(item, nextitem, before, complete=complete)
+        except Exception as error:  # not an interrupt while we rerun: that is the user's, and ends the run
+            self._guard.stand_aside(error)
 
     def _look(self, item: pytest.Item, nextitem: pytest.Item | None, before: Before, *, complete: bool) -> None:
         """Something was not plain: a failure, a skip, another plugin's rerun, or the end of the run."""
@@ -116,3 +135,18 @@ class Listener:
             self.cases.open(item, nextitem, before, attempt)
         elif attempt.passed and (was_repeated(self._reports) or getattr(item, "_flaky_current_errors", None)):
             self._journal.rerun_by_others.append(item.nodeid)
+
+
+class OldListener(Listener):
+    """The same for a pluggy whose wrappers are given the outcome instead of the exception."""
+
+    @_outermost
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapping:
+        before = self._begin(item)
+        outcome = yield
+        self._end(item, nextitem, before, complete=outcome.excinfo is None)
+
+
+def listener_kind() -> type[Listener]:
+    """The listener that fits the pluggy of this process."""
+    return Listener if _IS_NEW else OldListener

@@ -74,12 +74,12 @@ class Triage:
                 self._send()
 
     def _listen(self, session: pytest.Session) -> None:
-        from flakehound_inside.triage_listener import Listener
+        from flakehound_inside.triage_listener import listener_kind
 
         self._generators.prepare(len(session.items))
         journal = Journal(str((self._worker_input or {}).get("workerid", "")))
         self._journals = [journal]
-        self._listener = Listener(
+        self._listener = listener_kind()(
             self._guard, journal, self._generators, lambda listener: self._cases(session, journal, listener)
         )
         # Here and not earlier: what is registered last wraps all others.
