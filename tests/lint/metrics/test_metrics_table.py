@@ -1,0 +1,155 @@
+"""Metrics of the tests of a project, as rows of a table."""
+
+from __future__ import annotations
+
+import ast
+import sysconfig
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+
+import pytest
+from metric_samples import metrics_in, project_of
+
+from flakehound.lint.cases import cases_of
+from flakehound.lint.linking import linked
+from flakehound.lint.metrics.case import CaseSurroundings, case_metrics
+from flakehound.lint.metrics.imported import imported_names
+from flakehound.lint.metrics.lines import Lines
+from flakehound.lint.metrics.production import Surroundings, production_of
+from flakehound.lint.metrics.table import COLUMNS, METRIC_NAMES, metrics_of, rows
+
+SEVEN = (
+    "ast_depth",
+    "assertions",
+    "external_modules",
+    "halstead_volume",
+    "cyclomatic_complexity",
+    "test_lines_of_code",
+    "maintainability",
+)
+CART = """
+class Cart:
+    def __init__(self):
+        self.prices = []
+
+    def add(self, price):
+        self.prices.append(price)
+
+    def total(self):
+        return sum(self.prices)
+"""
+TESTS = """
+from cart import Cart
+
+
+class TestCart:
+    def test_adds(self):
+        cart = Cart()
+        cart.add(1)
+        assert cart.total() == 1
+
+    def test_is_empty(self):
+        assert Cart().total() == 0
+
+
+def test_nothing():
+    assert 1 + 1 == 2
+"""
+
+
+@pytest.fixture
+def shop():
+    return project_of(
+        cart=CART, test_cart=TESTS, unrelated="x = 1\n", test_alone="def test_alone():\n    assert 1\n"
+    )
+
+
+def rows_of(project):
+    cases = [case for module in project.test_modules() for case in cases_of(module, project.patterns, project)]
+    return {row["id"]: row for row in rows(cases, project)}
+
+
+def test_a_row_has_the_columns_in_their_order(shop):
+    (found, *_others) = rows_of(shop).values()
+
+    assert tuple(found) == COLUMNS
+    assert len(METRIC_NAMES) == 25 + 7
+
+
+def test_the_seven_features_are_named_as_in_the_table_of_features():
+    assert METRIC_NAMES[-7:] == SEVEN
+
+
+def test_a_row_says_what_the_test_is_linked_to(shop):
+    found = rows_of(shop)["test_cart.py::TestCart::test_adds"]
+
+    assert (found["path"], found["line"]) == ("test_cart.py", 5)
+    assert (found["linked_to"], found["linked_by"]) == ("cart.py:Cart", "naming")
+    assert (found["wmc"], found["eager_test"], found["god_class"]) == (3, 2, 0)
+
+
+def test_smells_are_written_as_numbers(shop):
+    found = rows_of(shop)["test_cart.py::TestCart::test_adds"]
+
+    assert type(found["complex_class"]) is int
+
+
+def test_metrics_of_production_code_are_unknown_where_none_is_linked(shop):
+    found = metrics_in(shop, "test_alone")
+
+    assert {getattr(found, name) for name in METRIC_NAMES[:15]} == {None}
+    assert found.eager_test is None
+    assert found.assertions == 1
+
+
+def test_production_code_is_measured_once_for_all_its_tests(shop, monkeypatch):
+    measured = []
+
+    def counted(node, around):
+        measured.append(node)
+        return production_of(node, around)
+
+    monkeypatch.setattr("flakehound.lint.metrics.table.production_of", counted)
+    rows_of(shop)
+
+    assert len(measured) == len(set(measured))
+
+
+def test_a_method_that_is_linked_stands_for_its_class(shop):
+    cases = cases_of(shop.module("test_cart.py"), shop.patterns, shop)
+
+    found = {case.name: metrics_of(case, shop).wmc for case in cases if linked(case, shop).is_linked}
+
+    assert found["test_adds"] == found["test_is_empty"] == 3
+
+
+def test_metrics_are_values(shop):
+    found = metrics_in(shop, "test_alone")
+
+    with pytest.raises(FrozenInstanceError):
+        found.wmc = 1
+    assert found == metrics_in(shop, "test_alone")
+    assert [field for field in fields(found) if not field.kw_only] == []
+
+
+LIBRARY = Path(sysconfig.get_path("stdlib"))
+MODULES = [LIBRARY / name for name in ("ast.py", "argparse.py", "dataclasses.py", "typing.py", "asyncio/tasks.py")]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_any_code_can_be_measured(path):
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    lines, imports = Lines(text), imported_names(tree.body)
+    around = CaseSurroundings(lines=lines, imports=imports, is_own=lambda _package: False, methods=())
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found = case_metrics(node, around)
+            assert 0 <= found.maintainability <= 100
+            assert found.tloc >= 1
+            assert found.test_lines_of_code >= 1
+        elif isinstance(node, ast.ClassDef | ast.Module):
+            unit = production_of(node, Surroundings(name="x", lines=lines, imports=imports))
+            assert 0 <= unit.lcom2 <= 1
+            assert unit.loc >= 1
