@@ -89,7 +89,7 @@ class Memory:
     def __init__(self) -> None:
         self._surroundings: dict[int, Surroundings] = {}
         self._sights: dict[int, Sights] = {}
-        self._signs: dict[tuple[Look, int], tuple[Sign, ...]] = {}
+        self._noticed: dict[Look, dict[int, tuple[Sign, ...]]] = {}
 
     def part(
         self,
@@ -122,24 +122,22 @@ class Memory:
             self._surroundings[id(source.tree)] = _surroundings(source)
         return self._surroundings[id(source.tree)]
 
-    def signs(self, look: Look, part: Part) -> tuple[Sign, ...]:
-        """What a rule notices in a function, asked once however many tests run it."""
-        key = (look, id(part.function))
-        if key not in self._signs:
-            self._signs[key] = tuple(look(part))
-        return self._signs[key]
+    def noticed(self, look: Look) -> dict[int, tuple[Sign, ...]]:
+        """What a rule has noticed so far, by the id of the function; asked once however many tests run it."""
+        return self._noticed.setdefault(look, {})
 
 
 def _surroundings(source: Source) -> Surroundings:
-    imports = dict(imported(source.tree))
+    imports: dict[str, str] = {}
+    owners: dict[int, ast.ClassDef] = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.update(imported(node))
+        elif isinstance(node, ast.ClassDef):
+            owners.update((id(one), node) for one in node.body if isinstance(one, FunctionNode))
     plain = [one for one in source.tree.body if not isinstance(one, FunctionNode | ast.ClassDef)]
     top = sights_of(ast.Module(body=plain, type_ignores=[]), imports, {})
-    return Surroundings(source=source, imports=imports, bound=top.bound, owners=_owners(source.tree), top=top)
-
-
-def _owners(tree: ast.Module) -> dict[int, ast.ClassDef]:
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    return {id(one): owner for owner in classes for one in owner.body if isinstance(one, FunctionNode)}
+    return Surroundings(source=source, imports=imports, bound=top.bound, owners=owners, top=top)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -151,10 +149,10 @@ class Context:
     memory: Memory
     conftests: tuple[Source, ...] = field(default=())
 
-    @property
-    def own(self) -> Iterator[Part]:
+    @cached_property
+    def own(self) -> tuple[Part, ...]:
         """The test, its fixtures, set-ups and helpers, without production code."""
-        return (part for part in self.parts if not part.production)
+        return tuple(part for part in self.parts if not part.production)
 
     @cached_property
     def guards(self) -> frozenset[str]:
@@ -177,12 +175,14 @@ class Context:
 
     def signs(self, look: Look, *, production: bool = True) -> Iterator[tuple[Part, Sign]]:
         """What a rule notices in all that the test runs, without what it replaces."""
+        noticed = self.memory.noticed(look)
         for part in self.parts if production else self.own:
-            if part.via and part.name in self.patched:
-                continue
-            for sign in self.memory.signs(look, part):
-                if not self._is_replaced(part, sign):
-                    yield part, sign
+            key = id(part.function)
+            found = noticed.get(key)
+            if found is None:
+                found = noticed[key] = tuple(look(part))
+            if found and not (part.via and part.name in self.patched):
+                yield from ((part, sign) for sign in found if not self._is_replaced(part, sign))
 
     def _is_replaced(self, part: Part, sign: Sign) -> bool:
         if not self.patched or not isinstance(sign.node, ast.Call):

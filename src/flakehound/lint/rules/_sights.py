@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 LONGEST_CHAIN = 6  # bindings followed while a name is spelled out; more would only meet cycles
@@ -81,6 +82,7 @@ class Sights:
     entered: set[int] = field(default_factory=set)  # ids of calls that a `with` enters
     parameters: set[str] = field(default_factory=set)
     texts: list[ast.Constant] = field(default_factory=list)
+    subscripts: list[ast.Subscript] = field(default_factory=list)  # that are read
     attributes_named: bool = False  # `self.x` in the calls has been looked up in the class
 
     def dotted(self, node: ast.AST, depth: int = LONGEST_CHAIN) -> str:
@@ -139,7 +141,7 @@ class Sights:
 
 def sights_of(function: ast.AST, imports: Mapping[str, str], outer: Mapping[str, ast.expr]) -> Sights:
     """Walk a function once and note what rules ask for."""
-    sights = Sights(imports={**imports, **dict(imported(function))}, outer=outer)
+    sights = Sights(imports=imports, outer=outer)
     if isinstance(function, FunctionNode):
         sights.parameters = parameters_of(function)
         for decorator in function.decorator_list:
@@ -158,16 +160,15 @@ def parameters_of(function: FunctionNode) -> set[str]:
     return {one.arg for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *several)}
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Names that import statements anywhere in a tree bind, with what they stand for."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield (alias.asname, alias.name) if alias.asname else (alias.name.partition(".")[0],) * 2
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            for alias in node.names:
-                yield alias.asname or alias.name, f"{base}.{alias.name}"
+def imported(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Names that an import statement binds, with what they stand for."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield (alias.asname, alias.name) if alias.asname else (alias.name.partition(".")[0],) * 2
+    elif isinstance(node, ast.ImportFrom):
+        base = "." * node.level + (node.module or "")
+        for alias in node.names:
+            yield alias.asname or alias.name, f"{base}.{alias.name}"
 
 
 def _spell(sights: Sights, function: ast.AST) -> None:
@@ -194,8 +195,15 @@ def _note(sights: Sights, node: ast.AST, parents: tuple[ast.AST, ...]) -> None:
     if noter is not None:
         noter(sights, node, parents)
     above = () if isinstance(node, ast.stmt) and not isinstance(node, _HOLDERS) else parents
-    for child in ast.iter_child_nodes(node):
-        _note(sights, child, (node, *above))
+    inner = (node, *above)
+    # Twice as fast as ast.iter_child_nodes.
+    for value in node.__dict__.values():
+        if isinstance(value, ast.AST):
+            _note(sights, value, inner)
+        elif isinstance(value, list):
+            for one in value:
+                if isinstance(one, ast.AST):
+                    _note(sights, one, inner)
 
 
 _HOLDERS = (ast.Expr, ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert)
@@ -261,13 +269,18 @@ def _global(sights: Sights, node: ast.Global, _parents: tuple[ast.AST, ...]) -> 
     sights.globals |= set(node.names)
 
 
+def _subscript(sights: Sights, node: ast.Subscript, _parents: tuple[ast.AST, ...]) -> None:
+    if isinstance(node.ctx, ast.Load):
+        sights.subscripts.append(node)
+
+
 def _text(sights: Sights, node: ast.Constant, parents: tuple[ast.AST, ...]) -> None:
     # A string that stands alone is documentation.
     if isinstance(node.value, str) and not (parents and isinstance(parents[0], ast.Expr)):
         sights.texts.append(node)
 
 
-_NOTERS = {
+_NOTERS: dict[type[ast.AST], Callable[[Sights, Any, tuple[ast.AST, ...]], None]] = {
     ast.Call: _call,
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
@@ -279,4 +292,5 @@ _NOTERS = {
     ast.Compare: _compare,
     ast.Global: _global,
     ast.Constant: _text,
+    ast.Subscript: _subscript,
 }

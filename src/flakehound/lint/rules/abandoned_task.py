@@ -42,9 +42,11 @@ RULE = Rule(
     name="abandoned-task",
     cause=Cause.CONCURRENCY,
     title="A task that nobody awaits",
-    why="The loop may close, or the assertion come, before the task ran; and a task without a reference can be collected.",
+    why="The loop may close, or the assertion come, before the task ran; and a task without a "
+    "reference can be collected.",
     fix="Keep the task and await it, or use a task group.",
     bad="import asyncio\n\nasync def test_log(log):\n    asyncio.create_task(log.flush())\n    assert log.empty\n",
-    good="import asyncio\n\nasync def test_log(log):\n    await asyncio.create_task(log.flush())\n    assert log.empty\n",
+    good="import asyncio\n\nasync def test_log(log):\n    await asyncio.create_task(log.flush())\n   "
+    " assert log.empty\n",
     check=in_each(_look),
 )

@@ -53,6 +53,7 @@ RULE = Rule(
     why="The replacement stays for every test that follows in the process.",
     fix="`monkeypatch.setattr(...)` or `with mock.patch(...)`, which put it back.",
     bad="import shop\n\ndef test_price():\n    shop.rate = lambda: 2\n    assert shop.price(1) == 2\n",
-    good="import shop\n\ndef test_price(monkeypatch):\n    monkeypatch.setattr(shop, 'rate', lambda: 2)\n    assert shop.price(1) == 2\n",
+    good="import shop\n\ndef test_price(monkeypatch):\n    monkeypatch.setattr(shop, 'rate', lambda: "
+    "2)\n    assert shop.price(1) == 2\n",
     check=in_each(_look, production=False),
 )

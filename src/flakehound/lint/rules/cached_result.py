@@ -32,7 +32,8 @@ RULE = Rule(
     name="cached-result",
     cause=Cause.TEST_ORDER,
     title="A cache outlives the test",
-    why="The first test to call the function decides what all later ones get, also when they patched what lies beneath.",
+    why="The first test to call the function decides what all later ones get, also when they patched "
+    "what lies beneath.",
     fix="Call `cache_clear()` in a fixture, or cache in an object that each test makes.",
     bad="import functools\n\n@functools.lru_cache\ndef settings():\n    return load()\n\n"
     "def test_settings():\n    assert settings().debug\n",

@@ -19,9 +19,9 @@ def _look(part: Part) -> Iterator[Sign]:
     for target, statement in part.sights.assigned:
         if _is_of_class(part, target):
             yield Sign(statement, f"{ast.unparse(target)} belongs to the class, and so to all its tests")
-    shared = _mutable_attributes(part.owner) - _own_attributes(part)
-    for node, name in _changed(part):
-        if name in shared:
+    shared = _mutable_attributes(part.owner)
+    for node, name in _changed(part) if shared else ():
+        if name in shared - _own_attributes(part):
             yield Sign(node, f"{name} belongs to the class, and is changed for all its tests")
 
 
@@ -77,7 +77,8 @@ RULE = Rule(
     title="An attribute of a class is changed",
     why="All tests of the class share it: pytest and unittest make a new object per test, but not a new class.",
     fix="Set it in `setUp` or in a fixture of function scope.",
-    bad="class TestCart:\n    items = []\n\n    def test_add(self):\n        self.items.append(1)\n        assert len(self.items) == 1\n",
+    bad="class TestCart:\n    items = []\n\n    def test_add(self):\n        self.items.append(1)\n  "
+    "      assert len(self.items) == 1\n",
     good="class TestCart:\n    def setup_method(self):\n        self.items = []\n\n    def test_add(self):\n"
     "        self.items.append(1)\n        assert len(self.items) == 1\n",
     check=in_each(_look),

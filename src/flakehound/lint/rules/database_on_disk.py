@@ -11,8 +11,10 @@ from flakehound.lint.rules._sights import Call
 from flakehound.lint.rules._values import is_temporary, text_of, told
 
 _OPENERS = frozenset(
-    ("sqlite3.connect", "shelve.open", "dbm.open", "tinydb.TinyDB", "peewee.SqliteDatabase", "aiosqlite.connect", "lmdb.open",
-     "sqlalchemy.create_engine", "sqlalchemy.engine.create_engine", "dataset.connect", "diskcache.Cache", "pickledb.load")
+    ("sqlite3.connect", "shelve.open", "dbm.open", "tinydb.TinyDB", "peewee.SqliteDatabase",
+        "aiosqlite.connect", "lmdb.open",
+     "sqlalchemy.create_engine", "sqlalchemy.engine.create_engine", "dataset.connect", "diskcache.Cache",
+     "pickledb.load")
 )  # fmt: skip
 _IN_MEMORY = ("", ":memory:", "sqlite://", "sqlite:///:memory:")
 

@@ -45,7 +45,8 @@ RULE = Rule(
     name="directory-order",
     cause=Cause.UNORDERED_COLLECTION,
     title="A folder's entries are used as if they had an order",
-    why="`listdir`, `glob` and `iterdir` give entries as the file system keeps them, which differs between machines and runs.",
+    why="`listdir`, `glob` and `iterdir` give entries as the file system keeps them, which differs "
+    "between machines and runs.",
     fix="Wrap the call in `sorted(...)`, or compare sets.",
     bad="import os\n\ndef test_files(tmp_path):\n    assert os.listdir(tmp_path) == ['a', 'b']\n",
     good="import os\n\ndef test_files(tmp_path):\n    assert sorted(os.listdir(tmp_path)) == ['a', 'b']\n",

@@ -15,11 +15,14 @@ _OPENERS = frozenset(
     ("open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open")
 )
 _CHANGERS = frozenset(
-    ("os.mkdir", "os.makedirs", "os.remove", "os.unlink", "os.rename", "os.replace", "os.rmdir", "os.symlink", "os.removedirs",
-     "shutil.rmtree", "shutil.copy", "shutil.copyfile", "shutil.copytree", "shutil.move", "shutil.copy2", "os.truncate",
+    ("os.mkdir", "os.makedirs", "os.remove", "os.unlink", "os.rename", "os.replace", "os.rmdir",
+        "os.symlink", "os.removedirs",
+     "shutil.rmtree", "shutil.copy", "shutil.copyfile", "shutil.copytree", "shutil.move", "shutil.copy2",
+     "os.truncate",
      "shutil.make_archive", "numpy.save", "numpy.savez", "numpy.savetxt", "joblib.dump", "torch.save", "os.link")
 )  # fmt: skip
-_METHODS = frozenset(("write_text", "write_bytes", "mkdir", "unlink", "touch", "rmdir", "to_csv", "to_excel", "to_pickle",
+_METHODS = frozenset(("write_text", "write_bytes", "mkdir", "unlink", "touch", "rmdir", "to_csv", "to_excel",
+    "to_pickle",
                       "to_parquet", "to_hdf", "savefig", "symlink_to"))  # fmt: skip
 SAFE = (
     "isolated_filesystem",
@@ -72,6 +75,7 @@ RULE = Rule(
     why="Tests that run at the same time, or after a run that was cut short, meet each other's files.",
     fix="Write below `tmp_path`; hand the folder to the code under test.",
     bad="def test_save(report):\n    with open('out.txt', 'w') as out:\n        report.save(out)\n",
-    good="def test_save(report, tmp_path):\n    with open(tmp_path / 'out.txt', 'w') as out:\n        report.save(out)\n",
+    good="def test_save(report, tmp_path):\n    with open(tmp_path / 'out.txt', 'w') as out:\n       "
+    " report.save(out)\n",
     check=in_each(_look, unless=uses(*SAFE)),
 )

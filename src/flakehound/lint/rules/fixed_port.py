@@ -11,8 +11,10 @@ from flakehound.lint.rules._context import Part, in_each
 from flakehound.lint.rules._sights import Call
 from flakehound.lint.rules._values import number_of, told
 
-_SERVING = ("bind", "listen", "HTTPServer", "TCPServer", "UDPServer", "ThreadingHTTPServer", "make_server", "serve_forever",
-            "start_server", "run_app", "create_server", "run", "serve", "ThreadedTCPServer", "TestServer", "connect")  # fmt: skip
+_SERVING = ("bind", "listen", "HTTPServer", "TCPServer", "UDPServer", "ThreadingHTTPServer", "make_server",
+    "serve_forever",
+            "start_server", "run_app", "create_server", "run", "serve", "ThreadedTCPServer", "TestServer",
+            "connect")  # fmt: skip
 
 
 def _port(part: Part, call: Call) -> int | None:
@@ -41,7 +43,8 @@ RULE = Rule(
     title="A fixed port number",
     why="Another test, another run or a connection that is still closing may hold the port.",
     fix="Bind port 0 and ask the socket which port it got.",
-    bad="import socket\n\ndef test_server():\n    server = socket.socket()\n    server.bind(('localhost', 8080))\n",
+    bad="import socket\n\ndef test_server():\n    server = socket.socket()\n    "
+    "server.bind(('localhost', 8080))\n",
     good="import socket\n\ndef test_server():\n    server = socket.socket()\n    server.bind(('localhost', 0))\n",
     check=in_each(_look, production=False),
 )

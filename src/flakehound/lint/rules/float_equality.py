@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._sights import Comparison
 from flakehound.lint.rules._values import number_of
 
 _NEAR = frozenset(("approx", "isclose", "round", "allclose", "Decimal", "Fraction"))
@@ -15,9 +16,12 @@ _NEAR = frozenset(("approx", "isclose", "round", "allclose", "Decimal", "Fractio
 
 def _look(part: Part) -> Iterator[Sign]:
     for one in part.sights.comparisons:
-        if one.how == "equal" and not _is_near(one.left) and not _is_near(one.right):
-            if _is_inexact(one.left) != _is_inexact(one.right) or _computes(one.left) or _computes(one.right):
-                yield Sign(one.node, "asks two floating point numbers to be exactly equal")
+        if one.how == "equal" and _is_fractional(one) and not _is_near(one.left) and not _is_near(one.right):
+            yield Sign(one.node, "asks two floating point numbers to be exactly equal")
+
+
+def _is_fractional(one: Comparison) -> bool:
+    return _is_inexact(one.left) != _is_inexact(one.right) or _computes(one.left) or _computes(one.right)
 
 
 def _is_near(node: ast.expr) -> bool:
@@ -45,7 +49,8 @@ RULE = Rule(
     name="float-equality",
     cause=Cause.FLOATING_POINT,
     title="Floating point numbers are compared with ==",
-    why="The last digits hang on the order of summation, the processor, the number of threads and the library's version.",
+    why="The last digits hang on the order of summation, the processor, the number of threads and "
+    "the library's version.",
     fix="Use `pytest.approx`, `math.isclose` or `numpy.testing.assert_allclose`.",
     bad="def test_sum():\n    assert total([0.1, 0.2]) == 0.3\n",
     good="import pytest\n\ndef test_sum():\n    assert total([0.1, 0.2]) == pytest.approx(0.3)\n",

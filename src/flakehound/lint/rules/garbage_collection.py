@@ -26,9 +26,11 @@ RULE = Rule(
     name="garbage-collection",
     cause=Cause.RESOURCE_LEAK,
     title="Garbage collection or memory is observed",
-    why="What is still referenced hangs on tracebacks, caches and tests that ran before, and the collector runs when it likes.",
+    why="What is still referenced hangs on tracebacks, caches and tests that ran before, and the "
+    "collector runs when it likes.",
     fix="Assert that the resource was released (a flag, a closed handle) and not that the object is gone.",
-    bad="import gc, weakref\n\ndef test_freed(make):\n    ref = weakref.ref(make())\n    gc.collect()\n    assert ref() is None\n",
+    bad="import gc, weakref\n\ndef test_freed(make):\n    ref = weakref.ref(make())\n    "
+    "gc.collect()\n    assert ref() is None\n",
     good="def test_freed(make):\n    thing = make()\n    thing.close()\n    assert thing.closed\n",
     check=in_each(_look, production=False),
 )

@@ -28,8 +28,10 @@ RULE = Rule(
     cause=Cause.RANDOMNESS,
     title="Property tests with fresh examples",
     why="A rare example, or one that takes longer than the deadline of 200 ms, fails the run and no other.",
-    fix="Set `derandomize=True` and `deadline=None` in the profile used by CI, and pin what was found with `@example`.",
-    bad="from hypothesis import given, strategies as st\n\n@given(st.text())\ndef test_sort(text):\n    assert sort(text)\n",
+    fix="Set `derandomize=True` and `deadline=None` in the profile used by CI, and pin what was "
+    "found with `@example`.",
+    bad="from hypothesis import given, strategies as st\n\n@given(st.text())\ndef test_sort(text):\n "
+    "   assert sort(text)\n",
     good="from hypothesis import given, settings, strategies as st\n\n@settings(derandomize=True, deadline=None)\n"
     "@given(st.text())\ndef test_sort(text):\n    assert sort(text)\n",
     check=in_each(_look, production=False),

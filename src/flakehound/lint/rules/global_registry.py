@@ -11,11 +11,16 @@ from flakehound.lint.rules._context import Part, in_each
 from flakehound.lint.rules._values import matching, told
 
 _NAMES = frozenset(
-    ("atexit.register", "signal.signal", "signal.alarm", "codecs.register", "socket.setdefaulttimeout", "copyreg.pickle",
-     "warnings.simplefilter", "warnings.filterwarnings", "numpy.seterr", "numpy.set_printoptions", "pandas.set_option",
-     "matplotlib.use", "matplotlib.pyplot.style.use", "decimal.setcontext", "gettext.install", "mimetypes.add_type",
-     "asyncio.set_event_loop", "asyncio.set_event_loop_policy", "threading.setprofile", "sys.settrace", "torch.set_default_dtype",
-     "tensorflow.keras.backend.set_floatx", "django.conf.settings.configure", "multiprocessing.set_start_method", "sys.setprofile",
+    ("atexit.register", "signal.signal", "signal.alarm", "codecs.register", "socket.setdefaulttimeout",
+        "copyreg.pickle",
+     "warnings.simplefilter", "warnings.filterwarnings", "numpy.seterr", "numpy.set_printoptions",
+     "pandas.set_option",
+     "matplotlib.use", "matplotlib.pyplot.style.use", "decimal.setcontext", "gettext.install",
+     "mimetypes.add_type",
+     "asyncio.set_event_loop", "asyncio.set_event_loop_policy", "threading.setprofile", "sys.settrace",
+     "torch.set_default_dtype",
+     "tensorflow.keras.backend.set_floatx", "django.conf.settings.configure",
+     "multiprocessing.set_start_method", "sys.setprofile",
      "random.seed", "numpy.random.seed")
 ) - {"random.seed", "numpy.random.seed"}  # fmt: skip
 _TABLES = (
@@ -75,7 +80,9 @@ RULE = Rule(
     title="Something is registered for the whole process",
     why="Handlers, options and registered classes outlive the test and meet those of the next one.",
     fix="Take it back in a fixture after `yield`, or give the test a registry of its own.",
-    bad="import signal\n\ndef test_stop(handler):\n    signal.signal(signal.SIGTERM, handler)\n    assert stops()\n",
-    good="def test_stop(handler):\n    registry = Registry()\n    registry.register(handler)\n    assert registry.stops()\n",
+    bad="import signal\n\ndef test_stop(handler):\n    signal.signal(signal.SIGTERM, handler)\n    "
+    "assert stops()\n",
+    good="def test_stop(handler):\n    registry = Registry()\n    registry.register(handler)\n    "
+    "assert registry.stops()\n",
     check=in_each(_look, production=False),
 )

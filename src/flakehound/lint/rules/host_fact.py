@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
@@ -11,8 +10,10 @@ from flakehound.lint.rules._context import Context, Part
 from flakehound.lint.rules._values import matching, told
 
 _NAMES = frozenset(
-    ("os.getlogin", "getpass.getuser", "socket.gethostname", "socket.getfqdn", "os.cpu_count", "multiprocessing.cpu_count",
-     "shutil.which", "os.getloadavg", "psutil.cpu_percent", "shutil.disk_usage", "os.getenv", "os.environ.get", "os.uname",
+    ("os.getlogin", "getpass.getuser", "socket.gethostname", "socket.getfqdn", "os.cpu_count",
+        "multiprocessing.cpu_count",
+     "shutil.which", "os.getloadavg", "psutil.cpu_percent", "shutil.disk_usage", "os.getenv",
+     "os.environ.get", "os.uname",
      "platform.node", "os.path.expanduser", "pathlib.Path.home", "torch.cuda.is_available")
 )  # fmt: skip
 
@@ -20,10 +21,9 @@ _NAMES = frozenset(
 def _look(part: Part) -> Iterator[Sign]:
     for call in matching(part, _NAMES):
         yield told(call, "{} asks the machine, and the answer differs between machines")
-    for node in ast.walk(part.function):
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            if part.sights.dotted(node.value) == "os.environ":
-                yield Sign(node, "os.environ[...] reads what the machine happens to hold")
+    for node in part.sights.subscripts:
+        if part.sights.dotted(node.value) == "os.environ":
+            yield Sign(node, "os.environ[...] reads what the machine happens to hold")
 
 
 def _check(context: Context) -> Iterator[tuple[Part, Sign]]:

@@ -43,7 +43,8 @@ RULE = Rule(
     name="identity-comparison",
     cause=Cause.UNORDERED_COLLECTION,
     title="id(), hash() or a default repr() is compared",
-    why="Addresses and hashes of strings differ in every process, and an address is used again once its object is gone.",
+    why="Addresses and hashes of strings differ in every process, and an address is used again once "
+    "its object is gone.",
     fix="Compare the values, or `is` the objects while both are alive.",
     bad="def test_key():\n    assert hash('key') == 4182\n",
     good="def test_key():\n    assert hash('key') == hash('k' + 'ey')\n",

@@ -14,8 +14,10 @@ _TABLES = frozenset(
     ("sys.path", "sys.modules", "sys.argv", "sys.stdout", "sys.stderr", "sys.stdin", "sys.meta_path")
 )
 _CHANGERS = frozenset(
-    ("sys.path.append", "sys.path.insert", "sys.path.remove", "sys.path.extend", "sys.modules.pop", "sys.modules.update",
-     "importlib.reload", "imp.reload", "reload", "sys.argv.append", "sys.setrecursionlimit", "sys.setswitchinterval",
+    ("sys.path.append", "sys.path.insert", "sys.path.remove", "sys.path.extend", "sys.modules.pop",
+        "sys.modules.update",
+     "importlib.reload", "imp.reload", "reload", "sys.argv.append", "sys.setrecursionlimit",
+     "sys.setswitchinterval",
      "importlib.invalidate_caches", "site.addsitedir", "sys.argv.extend")
 )  # fmt: skip
 
@@ -46,8 +48,10 @@ RULE = Rule(
     cause=Cause.TEST_ORDER,
     title="sys.path, sys.modules, sys.argv or the streams are changed",
     why="Later tests import other modules, read other arguments or print elsewhere.",
-    fix="`monkeypatch.syspath_prepend`, `monkeypatch.setitem(sys.modules, ...)`, `monkeypatch.setattr(sys, 'argv', ...)`.",
+    fix="`monkeypatch.syspath_prepend`, `monkeypatch.setitem(sys.modules, ...)`, "
+    "`monkeypatch.setattr(sys, 'argv', ...)`.",
     bad="import sys\n\ndef test_cli():\n    sys.argv = ['tool', '-v']\n    assert main() == 0\n",
-    good="import sys\n\ndef test_cli(monkeypatch):\n    monkeypatch.setattr(sys, 'argv', ['tool', '-v'])\n    assert main() == 0\n",
+    good="import sys\n\ndef test_cli(monkeypatch):\n    monkeypatch.setattr(sys, 'argv', ['tool', "
+    "'-v'])\n    assert main() == 0\n",
     check=_check,
 )

@@ -44,9 +44,12 @@ RULE = Rule(
     name="leaked-handle",
     cause=Cause.RESOURCE_LEAK,
     title="A file, socket or temporary folder is left open",
-    why="When it is closed is up to garbage collection; until then data are not flushed, names are taken, handles run out.",
+    why="When it is closed is up to garbage collection; until then data are not flushed, names are "
+    "taken, handles run out.",
     fix="Use `with`, or `tmp_path`, which pytest cleans up.",
-    bad="def test_write(path):\n    out = open(path, 'w')\n    out.write('x')\n    assert path.read_text() == 'x'\n",
-    good="def test_write(path):\n    with open(path, 'w') as out:\n        out.write('x')\n    assert path.read_text() == 'x'\n",
+    bad="def test_write(path):\n    out = open(path, 'w')\n    out.write('x')\n    assert "
+    "path.read_text() == 'x'\n",
+    good="def test_write(path):\n    with open(path, 'w') as out:\n        out.write('x')\n    "
+    "assert path.read_text() == 'x'\n",
     check=in_each(_look, production=False),
 )

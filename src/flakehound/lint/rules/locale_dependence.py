@@ -12,8 +12,10 @@ from flakehound.lint.rules._sights import Call
 from flakehound.lint.rules._values import text_of, told
 
 _SPOKEN = re.compile(r"%-?[aAbBcxXp]")
-_NAMES = frozenset(("locale.currency", "locale.format_string", "locale.str", "locale.getlocale", "locale.getdefaultlocale",
-                    "locale.setlocale", "locale.strcoll", "locale.atof", "locale.getpreferredencoding"))  # fmt: skip
+_NAMES = frozenset(("locale.currency", "locale.format_string", "locale.str", "locale.getlocale",
+    "locale.getdefaultlocale",
+                    "locale.setlocale", "locale.strcoll", "locale.atof",
+                    "locale.getpreferredencoding"))  # fmt: skip
 
 
 def _is_spoken(call: Call) -> bool:
@@ -34,7 +36,8 @@ RULE = Rule(
     name="locale-dependence",
     cause=Cause.ENVIRONMENT,
     title="Names, numbers or dates in the machine's language",
-    why="Another machine says `Mai` for `May` and `1.000,5` for `1,000.5`; `setlocale` changes it for all later tests.",
+    why="Another machine says `Mai` for `May` and `1.000,5` for `1,000.5`; `setlocale` changes it "
+    "for all later tests.",
     fix="Set the locale in a fixture that restores it, or format without names of days and months.",
     bad="import datetime\n\ndef test_month():\n    assert datetime.date(2021, 5, 1).strftime('%B') == 'May'\n",
     good="import datetime\n\ndef test_month():\n    assert datetime.date(2021, 5, 1).strftime('%m') == '05'\n",

@@ -10,7 +10,8 @@ from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
 from flakehound.lint.rules._values import matching, told
 
-_NAMES = frozenset(("logging.basicConfig", "logging.disable", "logging.config.dictConfig", "logging.config.fileConfig",
+_NAMES = frozenset(("logging.basicConfig", "logging.disable", "logging.config.dictConfig",
+    "logging.config.fileConfig",
                     "logging.captureWarnings", "logging.addLevelName", "logging.setLoggerClass"))  # fmt: skip
 _METHODS = frozenset(("setLevel", "addHandler", "removeHandler", "addFilter"))
 
@@ -32,7 +33,8 @@ RULE = Rule(
     name="logging-configuration",
     cause=Cause.TEST_ORDER,
     title="Logging is configured",
-    why="Loggers are global: levels, handlers and `disable` hold for every later test, and `basicConfig` works only once.",
+    why="Loggers are global: levels, handlers and `disable` hold for every later test, and "
+    "`basicConfig` works only once.",
     fix="Use `caplog.at_level(...)`, or take the handler off again in a fixture.",
     bad="import logging\n\ndef test_quiet():\n    logging.disable(logging.CRITICAL)\n    assert run() == 0\n",
     good="def test_quiet(caplog):\n    with caplog.at_level('CRITICAL'):\n        assert run() == 0\n",

@@ -9,7 +9,8 @@ from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
 
-MUTATORS = frozenset(("append", "extend", "insert", "add", "update", "pop", "popitem", "clear", "remove", "discard",
+MUTATORS = frozenset(("append", "extend", "insert", "add", "update", "pop", "popitem", "clear", "remove",
+    "discard",
                       "setdefault", "sort", "reverse", "appendleft", "push", "put", "write"))  # fmt: skip
 
 

@@ -52,7 +52,9 @@ RULE = Rule(
     title="A mutable default argument is changed",
     why="The default is made once; every call without the argument adds to the same object.",
     fix="Default to `None` and make the list in the function.",
-    bad="def cart_with(item, cart=[]):\n    cart.append(item)\n    return cart\n\ndef test_cart():\n    assert cart_with(1) == [1]\n",
-    good="def cart_with(item, cart=None):\n    return [*(cart or []), item]\n\ndef test_cart():\n    assert cart_with(1) == [1]\n",
+    bad="def cart_with(item, cart=[]):\n    cart.append(item)\n    return cart\n\ndef test_cart():\n "
+    "   assert cart_with(1) == [1]\n",
+    good="def cart_with(item, cart=None):\n    return [*(cart or []), item]\n\ndef test_cart():\n    "
+    "assert cart_with(1) == [1]\n",
     check=in_each(_look),
 )

@@ -16,22 +16,29 @@ _CLIENTS = frozenset(
 )
 _NAMES = frozenset(
     (
-        "urllib.request.urlopen", "urllib.request.urlretrieve", "urllib2.urlopen", "urllib.urlopen", "urllib.urlretrieve",
+        "urllib.request.urlopen", "urllib.request.urlretrieve", "urllib2.urlopen", "urllib.urlopen",
+        "urllib.urlretrieve",
         "urllib.request.build_opener", "socket.create_connection", "socket.getaddrinfo", "socket.gethostbyname",
-        "six.moves.urllib.request.urlopen", "wget.download", "pycurl.Curl", "gdown.download", "git.Repo.clone_from",
+        "six.moves.urllib.request.urlopen", "wget.download", "pycurl.Curl", "gdown.download",
+        "git.Repo.clone_from",
         "feedparser.parse", "whois.whois", "pythonwhois.get_whois", "dns.resolver.query", "dns.resolver.resolve",
-        "ftplib.FTP", "ftplib.FTP_TLS", "smtplib.SMTP", "smtplib.SMTP_SSL", "imaplib.IMAP4_SSL", "telnetlib.Telnet",
-        "http.client.HTTPConnection", "http.client.HTTPSConnection", "httplib.HTTPSConnection", "httplib.HTTPConnection",
+        "ftplib.FTP", "ftplib.FTP_TLS", "smtplib.SMTP", "smtplib.SMTP_SSL", "imaplib.IMAP4_SSL",
+        "telnetlib.Telnet",
+        "http.client.HTTPConnection", "http.client.HTTPSConnection", "httplib.HTTPSConnection",
+        "httplib.HTTPConnection",
         "asyncio.open_connection", "websockets.connect", "websocket.create_connection", "paramiko.SSHClient",
         "xmlrpc.client.ServerProxy", "suds.client.Client", "zeep.Client", "pandas_datareader.data.DataReader",
         "keras.utils.get_file", "nltk.download", "torchvision.datasets.MNIST", "tensorflow.keras.utils.get_file",
-        "cloudscraper.create_scraper", "tornado.httpclient.AsyncHTTPClient", "urllib3.PoolManager", "httplib2.Http",
+        "cloudscraper.create_scraper", "tornado.httpclient.AsyncHTTPClient", "urllib3.PoolManager",
+        "httplib2.Http",
         "urllib.request.Request", "websocket.WebSocketApp", "asyncio.start_server", "socket.socketpair",
     )
 )  # fmt: skip
 _BEGINNINGS = ("selenium.webdriver.", "splinter.Browser", "playwright.", "socketserver.", "http.server.HTTPServer",
-               "http.server.ThreadingHTTPServer", "wsgiref.simple_server.make_server", "xmlrpc.server.", "socket.socket",
-               "zmq.Context", "grpc.insecure_channel", "grpc.server", "requests_html.", "mechanize.", "pyppeteer.")  # fmt: skip
+               "http.server.ThreadingHTTPServer", "wsgiref.simple_server.make_server", "xmlrpc.server.",
+               "socket.socket",
+               "zmq.Context", "grpc.insecure_channel", "grpc.server", "requests_html.", "mechanize.",
+               "pyppeteer.")  # fmt: skip
 _LIBRARIES = (
     "requests.",
     "httpx.",
@@ -44,9 +51,12 @@ _LIBRARIES = (
     "curl_cffi.",
 )
 MOCKED = (
-    "responses.", "responses", "respx", "vcr", "httpretty", "requests_mock", "aioresponses", "pytest_httpserver", "httpserver",
-    "betamax", "pook", "mocket", "pytest_socket", "disable_socket", "httmock.", "moto.", "flexmock", "recwarn_network",
-    "httpx_mock", "aiohttp_client", "test_client", "cassette", "socket_disabled", "m.get", "rmock", "mock_requests",
+    "responses.", "responses", "respx", "vcr", "httpretty", "requests_mock", "aioresponses",
+    "pytest_httpserver", "httpserver",
+    "betamax", "pook", "mocket", "pytest_socket", "disable_socket", "httmock.", "moto.", "flexmock",
+    "recwarn_network",
+    "httpx_mock", "aiohttp_client", "test_client", "cassette", "socket_disabled", "m.get", "rmock",
+    "mock_requests",
 )  # fmt: skip
 
 

@@ -10,7 +10,8 @@ from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Context, Part
 
 _MARKS = ("pytest.mark.order", "pytest.mark.run", "pytest.mark.first", "pytest.mark.last", "pytest.mark.second",
-          "pytest.mark.dependency", "pytest.mark.incremental", "pytest.mark.tryfirst", "pytest.mark.trylast", "pytest.mark.depends")  # fmt: skip
+          "pytest.mark.dependency", "pytest.mark.incremental", "pytest.mark.tryfirst", "pytest.mark.trylast",
+          "pytest.mark.depends")  # fmt: skip
 _NUMBERED = re.compile(r"^test_?(\d{1,4}|[a-z])_+[a-z]", re.I)
 
 

@@ -29,6 +29,7 @@ RULE = Rule(
     why="The patch stays for every test that follows in the process.",
     fix="Use `with mock.patch(...)`, or `self.addCleanup(patcher.stop)` right after the start.",
     bad="from unittest import mock\n\ndef test_mail():\n    mock.patch('shop.send').start()\n    assert order()\n",
-    good="from unittest import mock\n\ndef test_mail():\n    with mock.patch('shop.send'):\n        assert order()\n",
+    good="from unittest import mock\n\ndef test_mail():\n    with mock.patch('shop.send'):\n        "
+    "assert order()\n",
     check=_check,
 )

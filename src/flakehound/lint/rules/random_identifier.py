@@ -23,7 +23,8 @@ RULE = Rule(
     name="random-identifier",
     cause=Cause.RANDOMNESS,
     title="Identifiers from uuid, secrets or os.urandom",
-    why="They cannot be seeded. Whatever is sorted, hashed, cut short or compared by them changes from run to run.",
+    why="They cannot be seeded. Whatever is sorted, hashed, cut short or compared by them changes "
+    "from run to run.",
     fix="Hand the identifier in, or replace its source with `monkeypatch` for the test.",
     bad="import uuid\n\ndef test_name():\n    assert uuid.uuid4().hex < 'f'\n",
     good="import uuid\n\ndef test_name():\n    assert uuid.UUID(int=1).hex < 'f'\n",

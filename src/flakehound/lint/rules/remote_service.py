@@ -10,12 +10,18 @@ from flakehound.lint.rules._context import Part, in_each, uses
 from flakehound.lint.rules._values import matching, told
 
 _BEGINNINGS = (
-    "boto3.", "botocore.session.", "redis.Redis", "redis.StrictRedis", "redis.from_url", "aioredis.", "pymongo.MongoClient",
-    "motor.", "psycopg2.connect", "asyncpg.connect", "pymysql.connect", "MySQLdb.connect", "mysql.connector.", "elasticsearch.",
-    "docker.from_env", "docker.DockerClient", "docker.APIClient", "kazoo.client.", "pika.", "kafka.", "memcache.Client",
-    "google.cloud.", "azure.", "cassandra.cluster.", "ldap3.Connection", "tweepy.", "github.Github", "slack.", "slackclient.",
-    "praw.", "hvac.Client", "consul.", "etcd", "influxdb.", "firebase_admin.", "kubernetes.", "web3.Web3", "openai.", "ccxt.",
-    "googleapiclient.", "pymssql.connect", "pyodbc.connect", "cx_Oracle.connect", "paho.mqtt.", "serial.Serial", "usb.core.",
+    "boto3.", "botocore.session.", "redis.Redis", "redis.StrictRedis", "redis.from_url", "aioredis.",
+    "pymongo.MongoClient",
+    "motor.", "psycopg2.connect", "asyncpg.connect", "pymysql.connect", "MySQLdb.connect",
+    "mysql.connector.", "elasticsearch.",
+    "docker.from_env", "docker.DockerClient", "docker.APIClient", "kazoo.client.", "pika.", "kafka.",
+    "memcache.Client",
+    "google.cloud.", "azure.", "cassandra.cluster.", "ldap3.Connection", "tweepy.", "github.Github",
+    "slack.", "slackclient.",
+    "praw.", "hvac.Client", "consul.", "etcd", "influxdb.", "firebase_admin.", "kubernetes.", "web3.Web3",
+    "openai.", "ccxt.",
+    "googleapiclient.", "pymssql.connect", "pyodbc.connect", "cx_Oracle.connect", "paho.mqtt.",
+    "serial.Serial", "usb.core.",
 )  # fmt: skip
 _MOCKED = (
     "moto.",
@@ -41,7 +47,8 @@ RULE = Rule(
     cause=Cause.NETWORK,
     title="A service outside the process is used",
     why="The service must run, be reachable, answer in time, and hold what the last run left in it.",
-    fix="Use a double in the process (moto, fakeredis, mongomock), or start the service in a fixture and wait until it is ready.",
+    fix="Use a double in the process (moto, fakeredis, mongomock), or start the service in a fixture "
+    "and wait until it is ready.",
     bad="import redis\n\ndef test_cache():\n    assert redis.Redis().ping()\n",
     good="import fakeredis\n\ndef test_cache():\n    assert fakeredis.FakeRedis().ping()\n",
     check=in_each(_look, unless=uses(*_MOCKED)),

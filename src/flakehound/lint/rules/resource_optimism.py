@@ -13,9 +13,12 @@ from flakehound.lint.rules._values import is_beside_the_code, is_temporary, text
 from flakehound.lint.rules.file_outside_tmp import SAFE
 
 _READERS = frozenset(
-    ("open", "io.open", "codecs.open", "os.listdir", "os.stat", "os.path.getsize", "os.path.getmtime", "numpy.load",
-     "numpy.loadtxt", "numpy.genfromtxt", "pandas.read_csv", "pandas.read_excel", "pandas.read_json", "json.load", "cv2.imread",
-     "PIL.Image.open", "os.scandir", "zipfile.ZipFile", "tarfile.open", "gzip.open", "joblib.load", "pandas.read_pickle")
+    ("open", "io.open", "codecs.open", "os.listdir", "os.stat", "os.path.getsize", "os.path.getmtime",
+        "numpy.load",
+     "numpy.loadtxt", "numpy.genfromtxt", "pandas.read_csv", "pandas.read_excel", "pandas.read_json",
+     "json.load", "cv2.imread",
+     "PIL.Image.open", "os.scandir", "zipfile.ZipFile", "tarfile.open", "gzip.open", "joblib.load",
+     "pandas.read_pickle")
 )  # fmt: skip
 _METHODS = frozenset(("read_text", "read_bytes"))
 _CHECKS = ("os.path.exists", "os.path.isfile", "os.path.isdir", "os.makedirs", "os.mkdir", "shutil.copy")
@@ -55,6 +58,7 @@ RULE = Rule(
     why="The path is relative to wherever pytest was started, or another test has to have written the file.",
     fix="Start at `Path(__file__).parent`, create the file in the test, or skip where it is absent.",
     bad="def test_load():\n    assert open('data/cart.json').read()\n",
-    good="from pathlib import Path\n\ndef test_load():\n    assert (Path(__file__).parent / 'cart.json').read_text()\n",
+    good="from pathlib import Path\n\ndef test_load():\n    assert (Path(__file__).parent / "
+    "'cart.json').read_text()\n",
     check=in_each(_look, production=False, unless=uses(*SAFE)),
 )

@@ -27,7 +27,8 @@ RULE = Rule(
     title="Sleeping instead of waiting for something",
     why="The pause is long enough on an idle machine and too short on a busy one.",
     fix="Wait for the event itself: join, an `Event`, a condition polled with a generous limit.",
-    bad="import time\n\ndef test_worker(worker):\n    worker.start()\n    time.sleep(0.5)\n    assert worker.is_done\n",
+    bad="import time\n\ndef test_worker(worker):\n    worker.start()\n    time.sleep(0.5)\n    "
+    "assert worker.is_done\n",
     good="def test_worker(worker):\n    worker.start()\n    worker.join()\n    assert worker.is_done\n",
     check=in_each(_look),
 )

@@ -12,7 +12,8 @@ from flakehound.lint.rules._values import number_of, told
 
 TIGHT_S = 10.0  # a stalled machine on a hosted service was seen to stand still that long
 _LIMITED = frozenset(
-    ("wait_for", "result", "get", "join", "wait", "communicate", "run", "check_output", "check_call", "call", "acquire",
+    ("wait_for", "result", "get", "join", "wait", "communicate", "run", "check_output", "check_call", "call",
+        "acquire",
      "timeout", "fail_after", "move_on_after", "expect", "until", "exception", "recv", "poll")
 )  # fmt: skip
 _POSITION = {"wait_for": 1, "timeout": 0, "fail_after": 0, "move_on_after": 0, "result": 0}

@@ -37,7 +37,8 @@ RULE = Rule(
     cause=Cause.TIME,
     title="The machine's time zone is used",
     why="The same moment has another hour, and near midnight another date, on a machine elsewhere or in summer.",
-    fix="Give the zone (`tz=timezone.utc`), or set `TZ` for the test with `monkeypatch.setenv` and `time.tzset()`.",
+    fix="Give the zone (`tz=timezone.utc`), or set `TZ` for the test with `monkeypatch.setenv` and "
+    "`time.tzset()`.",
     bad="import datetime\n\ndef test_day():\n    assert datetime.datetime.fromtimestamp(86400).day == 2\n",
     good="import datetime\n\ndef test_day():\n"
     "    assert datetime.datetime.fromtimestamp(86400, tz=datetime.timezone.utc).day == 2\n",

@@ -41,8 +41,10 @@ RULE = Rule(
     why="Whether the thread has done its work when the assertion comes is up to the scheduler, "
     "and it may still run during the next test.",
     fix="Join the thread, or use a pool as a context manager, before you assert.",
-    bad="import threading\n\ndef test_worker(box):\n    threading.Thread(target=box.fill).start()\n    assert box.full\n",
-    good="import threading\n\ndef test_worker(box):\n    worker = threading.Thread(target=box.fill)\n    worker.start()\n"
+    bad="import threading\n\ndef test_worker(box):\n    threading.Thread(target=box.fill).start()\n  "
+    "  assert box.full\n",
+    good="import threading\n\ndef test_worker(box):\n    worker = threading.Thread(target=box.fill)\n"
+    "    worker.start()\n"
     "    worker.join()\n    assert box.full\n",
     check=_check,
 )

@@ -52,7 +52,8 @@ def _pops_a_set(part: Part, node: ast.Call) -> bool:
     return isinstance(node.func, ast.Attribute) and is_set(part, node.func.value)
 
 
-_SETTLING = frozenset(("sorted", "set", "frozenset", "len", "sum", "min", "max", "any", "all", "Counter", "assertCountEqual",
+_SETTLING = frozenset(("sorted", "set", "frozenset", "len", "sum", "min", "max", "any", "all", "Counter",
+    "assertCountEqual",
                        "assertItemsEqual", "assertSetEqual"))  # fmt: skip
 
 

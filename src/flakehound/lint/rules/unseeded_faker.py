@@ -21,7 +21,8 @@ RULE = Rule(
     name="unseeded-faker",
     cause=Cause.RANDOMNESS,
     title="Made-up data without a seed",
-    why="Faker's names, dates and texts differ in every run; some of them are longer, equal, or contain what you split at.",
+    why="Faker's names, dates and texts differ in every run; some of them are longer, equal, or "
+    "contain what you split at.",
     fix="Call `Faker.seed(...)` in a fixture, or ask for pytest's `faker` fixture, which is seeded.",
     bad="from faker import Faker\n\ndef test_user():\n    assert len(Faker().name()) < 20\n",
     good="def test_user(faker):\n    assert faker.name()\n",

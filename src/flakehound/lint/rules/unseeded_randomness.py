@@ -96,6 +96,7 @@ RULE = Rule(
     fix="Seed the generator in the test or in a fixture (`random.Random(7)`, `numpy.random.default_rng(7)`), "
     "or assert only what holds for every number.",
     bad="import random\n\ndef test_dice():\n    assert random.randint(1, 6) != 6\n",
-    good="import random\n\ndef test_dice():\n    dice = random.Random(7)\n    assert dice.randint(1, 6) in range(1, 7)\n",
+    good="import random\n\ndef test_dice():\n    dice = random.Random(7)\n    assert dice.randint(1, "
+    "6) in range(1, 7)\n",
     check=_check,
 )

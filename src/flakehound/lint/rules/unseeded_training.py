@@ -59,7 +59,8 @@ RULE = Rule(
     title="A model is trained without a seed",
     why="Weights start at random, and now and then the training ends in a bad optimum below the asserted score.",
     fix="Seed the framework (`torch.manual_seed`, `tf.random.set_seed`) or pass `random_state=`.",
-    bad="from sklearn.cluster import KMeans\n\ndef test_fit(points):\n    assert KMeans(2).fit(points).inertia_ < 3\n",
+    bad="from sklearn.cluster import KMeans\n\ndef test_fit(points):\n    assert "
+    "KMeans(2).fit(points).inertia_ < 3\n",
     good="from sklearn.cluster import KMeans\n\ndef test_fit(points):\n"
     "    assert KMeans(2, random_state=7).fit(points).inertia_ < 3\n",
     check=_check,

@@ -37,7 +37,8 @@ RULE = Rule(
     title="An asynchronous wait without a condition",
     why="Other tasks have usually got far enough after the pause, and on a busy machine they have not.",
     fix="Await the task or an event, and assert the result of a wait that has a limit.",
-    bad="import asyncio\n\nasync def test_push(queue):\n    queue.start()\n    await asyncio.sleep(0.1)\n    assert queue.empty()\n",
+    bad="import asyncio\n\nasync def test_push(queue):\n    queue.start()\n    await "
+    "asyncio.sleep(0.1)\n    assert queue.empty()\n",
     good="async def test_push(queue):\n    queue.start()\n    await queue.join()\n    assert queue.empty()\n",
     check=in_each(_look),
 )

@@ -12,9 +12,11 @@ from flakehound.lint.rules._values import told
 
 _ALWAYS = frozenset(
     (
-        "time.time", "time.time_ns", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
+        "time.time", "time.time_ns", "datetime.datetime.now", "datetime.datetime.utcnow",
+        "datetime.datetime.today",
         "datetime.date.today", "django.utils.timezone.now", "pandas.Timestamp.now", "pandas.Timestamp.today",
-        "pandas.Timestamp.utcnow", "arrow.now", "arrow.utcnow", "pendulum.now", "pendulum.today", "pendulum.utcnow",
+        "pandas.Timestamp.utcnow", "arrow.now", "arrow.utcnow", "pendulum.now", "pendulum.today",
+        "pendulum.utcnow",
         "maya.now", "time.asctime", "time.ctime",
     )
 )  # fmt: skip
@@ -59,7 +61,8 @@ RULE = Rule(
     title="The present moment is read",
     why="Two readings can lie on both sides of a second, a midnight or a change to summer time.",
     fix="Freeze the clock (freezegun, time-machine), or hand the moment in as an argument.",
-    bad="import datetime\n\ndef test_stamp():\n    assert stamp() == datetime.datetime.now().isoformat(timespec='seconds')\n",
+    bad="import datetime\n\ndef test_stamp():\n    assert stamp() == "
+    "datetime.datetime.now().isoformat(timespec='seconds')\n",
     good="import datetime\nfrom freezegun import freeze_time\n\n@freeze_time('2021-03-04')\ndef test_stamp():\n"
     "    assert stamp() == datetime.datetime.now().isoformat()\n",
     check=in_each(_look, unless=is_frozen),

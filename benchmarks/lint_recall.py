@@ -1,0 +1,405 @@
+"""What the rules of `flakehound lint` find of the flaky tests that Gruber et al. (2021) found by running.
+
+Sources are the newest sdists before 2021 from PyPI, fetched as files: nothing is built, imported or run. Projects
+are split by name into those that rules and weights were tuned on and those kept apart; both are told.
+
+    python benchmarks/lint_recall.py --cache DIR [--data ../shared/data] [--fit] [--rows FILE.json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import hashlib
+import html
+import io
+import json
+import math
+import re
+import tarfile
+import urllib.request
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from multiprocessing import Pool
+from pathlib import Path, PurePosixPath
+
+from flakehound.core.patterns import Patterns
+from flakehound.lint.cases import StaticCase, cases_of
+from flakehound.lint.metrics.table import METRIC_NAMES, metrics_of
+from flakehound.lint.project import Project
+from flakehound.lint.rules._context import Memory
+from flakehound.lint.rules._joining import context_of
+from flakehound.lint.rules.registry import findings_of
+from flakehound.lint.score import WEIGHTS, probability, signals
+
+_LINK = re.compile(r'<a href="([^"]+)"[^>]*data-upload-time="([^"]+)"[^>]*>([^<]+)</a>')
+_ARCHIVES = (".tar.gz", ".zip", ".tgz", ".tar.bz2")
+_LARGEST = 2_000_000  # bytes of a file worth reading
+_BEFORE = "2021"  # the study's commits are of 2020
+_CAUSES = {
+    "random": "randomness", "network": "network", "IO": "io", "time": "time", "concurrency": "concurrency",
+    "async wait": "async-wait", "unordered collection": "unordered-collection", "resource leak": "resource-leak",
+    "Test Case Timeout": "time",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One test with its label and what lint says about it."""
+
+    project: str
+    id: str
+    label: str  # "nod", "od", "infrastructure", "" for tests that never flaked
+    rules: list[str]
+    causes: list[str]  # of the findings, the first finding first
+    metrics: dict[str, float | None]
+    signals: dict[str, float]
+
+    @property
+    def held_out(self) -> bool:
+        """Whether its project is kept apart from tuning."""
+        return is_held_out(self.project)
+
+
+def is_held_out(project: str) -> bool:
+    return hashlib.sha256(project.encode()).digest()[0] % 10 < 3
+
+
+# ------------------------------------------------------------------ sources
+
+
+def fetched(name: str, cache: Path) -> bool:
+    """Whether the sources of a project are in the cache, after looking for them on PyPI."""
+    home = cache / name
+    if (home / ".done").exists():
+        return True
+    try:
+        address = _sdist_of(name)
+        for path, content in _members(address, _content(address)) if address else ():
+            place = home.joinpath(*path.parts[1:])
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+    except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError) as fault:
+        print(f"{name}: {fault}")
+        return False
+    if address:
+        home.mkdir(parents=True, exist_ok=True)
+        (home / ".done").write_text(address)
+    return bool(address)
+
+
+def _sdist_of(name: str) -> str | None:
+    page = _content(f"https://pypi.org/simple/{re.sub(r'[-_.]+', '-', name).lower()}/").decode()
+    found = [(day, html.unescape(link)) for link, day, file in _LINK.findall(page) if file.endswith(_ARCHIVES)]
+    old = [one for one in found if one[0] < _BEFORE]
+    return max(old)[1].partition("#")[0] if old else None
+
+
+def _content(address: str) -> bytes:
+    # With this header the index gives the days of the uploads, too.
+    headers = {"Accept": "application/vnd.pypi.simple.v1+json", "User-Agent": "flakehound-benchmark"}
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=120) as answer:
+        return bytes(answer.read())
+
+
+def _members(address: str, content: bytes) -> Iterator[tuple[PurePosixPath, bytes]]:
+    opened = _zipped(content) if address.endswith(".zip") else _tarred(content)
+    for name, read in opened:
+        path = PurePosixPath(name)
+        if path.suffix in (".py", ".cfg", ".toml", ".ini") and ".." not in path.parts and len(path.parts) > 1:
+            yield path, read()
+
+
+def _zipped(content: bytes) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    for one in archive.infolist():
+        if one.file_size < _LARGEST:
+            yield one.filename, lambda one=one: archive.read(one)  # type: ignore[misc]
+
+
+def _tarred(content: bytes) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    archive = tarfile.open(fileobj=io.BytesIO(content))  # noqa: SIM115
+    for one in archive:
+        if one.isfile() and one.size < _LARGEST:
+            yield one.name, lambda one=one: archive.extractfile(one).read()  # type: ignore[misc,union-attr]
+
+
+# ------------------------------------------------------------------ labels
+
+Key = tuple[str, str, str]  # file, class, function: how the study names a test
+
+
+def table(data: Path, name: str) -> list[dict[str, str]]:
+    with gzip.open(data / f"{name}.csv.gz", "rt") as file:
+        return list(csv.DictReader(file))
+
+
+def key_of(row: Mapping[str, str]) -> Key:
+    owner = row["Test_classname"].rpartition(".")[2]
+    return row["Test_filename"], owner if owner[:1].isupper() else "", row["Test_funcname"]
+
+
+def labels(data: Path) -> dict[str, dict[Key, str]]:
+    """Flaky tests by project; a test with several parameters is NOD if one of them is."""
+    found: dict[str, dict[Key, str]] = {}
+    for row in table(data, "python_flaky"):
+        order, infrastructure = row["Order-dependent"] == "True", row["Flaky_Infrastructure"] == "True"
+        label = "od" if order else "infrastructure" if infrastructure else "nod"
+        known = found.setdefault(row["Project_Name"], {})
+        if known.get(key_of(row)) != "nod":
+            known[key_of(row)] = label
+    return {name: known for name, known in found.items() if "/" not in name}
+
+
+# ------------------------------------------------------------------ reading
+
+
+def rows_of(job: tuple[str, dict[Key, str], Path]) -> list[Row]:
+    """All tests of a project whose sdist ships at least one of its flaky tests; else none."""
+    name, known, cache = job
+    root = cache / name
+    files = {file for file, _owner, _name in known if file and (root / file).is_file()}
+    if not files:
+        return []
+    # The study ran the files it names, whatever the project's patterns are.
+    patterns = Patterns(files=(*Patterns().files, *sorted(PurePosixPath(file).name for file in files)))
+    sources = {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*.py") if path.is_file()
+    }
+    project = Project(sources, patterns=patterns)
+    memory = Memory()
+    cases = [case for module in project.test_modules() for case in cases_of(module, patterns, project)]
+    found = [_row(name, case, known, project, memory) for case in cases]
+    return found if any(row.label for row in found) else []
+
+
+def _row(name: str, case: StaticCase, known: Mapping[Key, str], project: Project, memory: Memory) -> Row:
+    key = (case.path, case.classes[-1] if case.classes else "", case.name)
+    findings = findings_of(context_of(case, project, memory))
+    metrics = metrics_of(case, project)
+    values = {one: getattr(metrics, one) for one in METRIC_NAMES}
+    return Row(
+        project=name,
+        id=str(case.id),
+        label=known.get(key, ""),
+        rules=[finding.rule for finding in findings],
+        causes=[finding.cause.value for finding in findings],
+        metrics={one: None if value is None else float(value) for one, value in values.items()},
+        signals=dict(signals(findings, values)),
+    )
+
+
+# ------------------------------------------------------------------ figures
+
+
+def auc(scores: Sequence[float], wanted: Sequence[bool]) -> float:
+    """The chance that a wanted test ranks above another; ties count half."""
+    order = sorted(range(len(scores)), key=scores.__getitem__)
+    ranks, start = 0.0, 0
+    while start < len(order):
+        end = start
+        while end < len(order) and scores[order[end]] == scores[order[start]]:
+            end += 1
+        ranks += sum(wanted[one] for one in order[start:end]) * (start + 1 + end) / 2
+        start = end
+    yes = sum(wanted)
+    no = len(wanted) - yes
+    return (ranks - yes * (yes + 1) / 2) / (yes * no) if yes and no else math.nan
+
+
+def told(rows: Sequence[Row], title: str) -> None:
+    """Recall, precision and lift of having a finding, over all tests and as the mean over projects."""
+    hit = [row for row in rows if row.rules]
+    print(f"\n## {title}: {len(rows)} tests of {len({row.project for row in rows})} projects")
+    print(f"with a finding: {len(hit) / len(rows):.1%} of all tests")
+    for label in ("nod", "od"):
+        wanted = [row for row in rows if row.label == label]
+        if wanted:
+            found = sum(bool(row.rules) for row in wanted)
+            base, precision = len(wanted) / len(rows), found / max(1, len(hit))
+            by_project = _mean_recall(wanted)
+            print(
+                f"{label}: {len(wanted)} tests, recall {found / len(wanted):.1%} (mean of projects {by_project:.1%}), "
+                f"precision {precision:.2%} against a base rate of {base:.2%}, lift {precision / base:.2f}"
+            )
+
+
+def _mean_recall(wanted: Sequence[Row]) -> float:
+    by_project: dict[str, list[bool]] = {}
+    for row in wanted:
+        by_project.setdefault(row.project, []).append(bool(row.rules))
+    return sum(sum(hits) / len(hits) for hits in by_project.values()) / len(by_project)
+
+
+def told_per_rule(rows: Sequence[Row]) -> None:
+    print("\nrule   all     NOD recall  NOD precision  OD recall  OD precision")
+    counts = {label: sum(row.label == label for row in rows) for label in ("nod", "od")}
+    for rule in sorted({rule for row in rows for rule in row.rules}):
+        hit = [row for row in rows if rule in row.rules]
+        cells = []
+        for label in ("nod", "od"):
+            found = sum(row.label == label for row in hit)
+            cells.append(f"{found / max(1, counts[label]):9.1%}  {found / len(hit):13.2%}")
+        print(f"{rule} {len(hit) / len(rows):7.2%} " + " ".join(cells))
+
+
+def told_ranking(rows: Sequence[Row], scores: Sequence[float], title: str) -> None:
+    print(f"\nAUC, {title}")
+    for label, wanted_labels in (("nod", {"nod"}), ("od", {"od"}), ("either", {"nod", "od"})):
+        wanted = [row.label in wanted_labels for row in rows]
+        singles = {name: auc([row.metrics[name] or 0.0 for row in rows], wanted) for name in METRIC_NAMES}
+        best = max(singles, key=lambda name: max(singles[name], 1 - singles[name]))
+        value = max(singles[best], 1 - singles[best])
+        print(f"{label:7} score {auc(scores, wanted):.3f}   best single metric {value:.3f} ({best})")
+
+
+def told_causes(rows: Sequence[Row], data: Path) -> None:
+    """How often the first finding names the labelled cause."""
+    by_test = {(row.project, row.id.partition("::")[0], row.id.rpartition("::")[2]): row for row in rows}
+    tried: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    among: Counter[str] = Counter()
+    for one in table(data, "python_nod_root_causes"):
+        row = by_test.get((one["Project_Name"], one["Test_filename"], one["Test_funcname"]))
+        if row is not None:
+            cause = _CAUSES[one["root_cause"]]
+            tried[cause] += 1
+            right[cause] += row.causes[:1] == [cause]
+            among[cause] += cause in row.causes
+            if row.causes[:1] != [cause]:
+                print(f"  {cause:12} first said {row.causes[:1]}: {row.project} {row.id}")
+    print(f"\nlabelled cause: first finding {right.total()}, any finding {among.total()} of {tried.total()}")
+    for cause, number in tried.most_common():
+        print(f"  {cause:22} first {right[cause]:2}, any {among[cause]:2} of {number}")
+
+
+# ------------------------------------------------------------------ weights
+
+
+def fitted(rows: Sequence[Row], penalty: float = 3.0) -> dict[str, float]:
+    """Logistic regression of "flaky" on the signals, with a quadratic penalty, by Newton's method.
+
+    Each project's flaky tests weigh as much as the square root of their number, so that one project with
+    hundreds of them does not decide.
+    """
+    names = ["", *sorted({name for row in rows for name in row.signals})]
+    index = {name: place for place, name in enumerate(names)}
+    many = Counter(row.project for row in rows if row.label in ("nod", "od"))
+    samples = [
+        (
+            [(0, 1.0), *((index[name], value) for name, value in row.signals.items())],
+            row.label in ("nod", "od"),
+            1 / math.sqrt(many[row.project]) if row.label in ("nod", "od") else 1.0,
+        )
+        for row in rows
+        if row.label != "infrastructure"
+    ]
+    weights = [0.0] * len(names)
+    for _ in range(12):
+        gradient, curvature = _slopes(samples, weights, penalty)
+        step = _solved(curvature, gradient)
+        weights = [weight + change for weight, change in zip(weights, step, strict=True)]
+    return dict(zip(names, weights, strict=True))
+
+
+Sample = tuple[list[tuple[int, float]], bool, float]
+
+
+def _slopes(
+    samples: Sequence[Sample], weights: Sequence[float], penalty: float
+) -> tuple[list[float], list[list[float]]]:
+    size = len(weights)
+    gradient = [-penalty * weight if place else 0.0 for place, weight in enumerate(weights)]
+    curvature = [
+        [(penalty if place else 1e-6) * (place == other) for other in range(size)] for place in range(size)
+    ]
+    for parts, flaky, share in samples:
+        chance = probability(sum(weights[place] * value for place, value in parts))
+        slope, bend = share * (flaky - chance), share * chance * (1 - chance)
+        for place, value in parts:
+            gradient[place] += slope * value
+            line = curvature[place]
+            for other, factor in parts:
+                line[other] += bend * value * factor
+    return gradient, curvature
+
+
+def _solved(matrix: list[list[float]], right: list[float]) -> list[float]:
+    rows = [[*line, value] for line, value in zip(matrix, right, strict=True)]
+    size = len(rows)
+    for place in range(size):
+        best = max(range(place, size), key=lambda one: abs(rows[one][place]))
+        rows[place], rows[best] = rows[best], rows[place]
+        for other in range(size):
+            if other != place and rows[other][place]:
+                factor = rows[other][place] / rows[place][place]
+                rows[other] = [a - factor * b for a, b in zip(rows[other], rows[place], strict=True)]
+    return [rows[place][size] / rows[place][place] for place in range(size)]
+
+
+def scores_of(rows: Sequence[Row], weights: Mapping[str, float]) -> list[float]:
+    return [
+        weights.get("", 0.0) + sum(weights.get(name, 0.0) * value for name, value in row.signals.items())
+        for row in rows
+    ]
+
+
+def told_folds(rows: Sequence[Row], folds: int = 5) -> None:
+    """The ranking where each project is scored by weights that have not seen it."""
+    place = {name: number % folds for number, name in enumerate(sorted({row.project for row in rows}))}
+    scored: list[Row] = []
+    scores: list[float] = []
+    for fold in range(folds):
+        weights = fitted([row for row in rows if place[row.project] != fold])
+        inside = [row for row in rows if place[row.project] == fold]
+        scored += inside
+        scores += scores_of(inside, weights)
+    told_ranking(scored, scores, f"every project scored by weights fitted on others, {folds} folds")
+
+
+def read_all(data: Path, cache: Path) -> list[Row]:
+    known = labels(data)
+    cache.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(12) as pool:
+        at_hand = [name for name, ok in zip(known, pool.map(lambda one: fetched(one, cache), known)) if ok]
+    jobs = [(name, known[name], cache) for name in sorted(at_hand)]
+    with Pool(2) as pool:
+        return [row for found in pool.imap_unordered(rows_of, jobs, chunksize=4) for row in found]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", type=Path, required=True, help="folder for the sources")
+    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser.add_argument("--rows", type=Path, help="keep what was read in this file, or take it from there")
+    parser.add_argument("--fit", action="store_true", help="print weights fitted on the projects not kept apart")
+    asked = parser.parse_args()
+    if asked.rows and asked.rows.exists():
+        rows = [Row(**one) for one in json.loads(asked.rows.read_text())]
+    else:
+        rows = read_all(asked.data, asked.cache)
+        if asked.rows:
+            asked.rows.write_text(json.dumps([asdict(row) for row in rows]))
+    report(rows, asked.data)
+    if asked.fit:
+        found = fitted([row for row in rows if not row.held_out])
+        print("\n" + "\n".join(f'    "{name}": {weight:.2f},' for name, weight in sorted(found.items())))
+    told_folds(rows)
+
+
+def report(rows: Sequence[Row], data: Path) -> None:
+    apart = [row for row in rows if row.held_out]
+    told([row for row in rows if not row.held_out], "tuned on")
+    told(apart, "kept apart")
+    told(rows, "all")
+    told_per_rule(rows)
+    told_causes(rows, data)
+    told_ranking(apart, scores_of(apart, WEIGHTS), "projects kept apart, weights of the product")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Findings a team has decided to live with for now, recognised again after lines have moved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from flakehound.core.errors import UsageError
+from flakehound.lint.findings import Finding
+
+SCHEMA = "flakehound/lint-baseline/1"
+_PLACE = re.compile(r":\d+")
+
+
+class BadBaseline(UsageError):
+    """A baseline file that we did not write."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name!r} is no baseline of flakehound", detail=reason)
+
+
+def fingerprint(finding: Finding) -> str:
+    """A name for a finding that does not change when lines move; two alike in one test share it."""
+    said = _PLACE.sub("", finding.message)
+    parts = (finding.rule, finding.case_id, finding.path, *finding.via, said)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def written(findings: Iterable[Finding]) -> str:
+    """The text of a baseline file: how often each finding is there now."""
+    counts = Counter(fingerprint(finding) for finding in findings)
+    return json.dumps({"schema": SCHEMA, "known": dict(sorted(counts.items()))}, indent=1) + "\n"
+
+
+def read(text: str, name: str) -> Mapping[str, int]:
+    """The findings of a baseline file; `name` is for the error."""
+    try:
+        found = json.loads(text)
+    except ValueError as fault:
+        raise BadBaseline(name, str(fault)) from fault
+    known = found.get("known") if isinstance(found, dict) and found.get("schema") == SCHEMA else None
+    if not isinstance(known, dict) or not all(isinstance(count, int) for count in known.values()):
+        raise BadBaseline(name, f"its schema is not {SCHEMA}")
+    return known
+
+
+def new(findings: Iterable[Finding], known: Mapping[str, int]) -> Iterator[Finding]:
+    """The findings that the baseline does not hold; one more of the same kind in a test is new."""
+    left = Counter(known)
+    for finding in findings:
+        name = fingerprint(finding)
+        if left[name] > 0:
+            left[name] -= 1
+        else:
+            yield finding
