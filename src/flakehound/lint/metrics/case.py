@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 from flakehound.lint.metrics import testsmells
 from flakehound.lint.metrics.assertions import assertions
-from flakehound.lint.metrics.code import Code, FunctionNode, code_of
+from flakehound.lint.metrics.code import Code, FunctionNode, code_of, first_line
 from flakehound.lint.metrics.complexity import complexity
 from flakehound.lint.metrics.external import external_modules
 from flakehound.lint.metrics.halstead import halstead
 from flakehound.lint.metrics.imported import names_bound
 from flakehound.lint.metrics.lines import Lines, Tally
 from flakehound.lint.metrics.maintainability import maintainability
-from flakehound.lint.metrics.production import first_line
 from flakehound.lint.metrics.resources import existence_checks, uses
 from flakehound.lint.metrics.statements import ast_depth
 

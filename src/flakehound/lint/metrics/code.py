@@ -159,3 +159,8 @@ def parameters(function: FunctionNode | ast.Lambda) -> list[str]:
     given = function.args
     named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
     return [one.arg for one in (*named, given.vararg, given.kwarg) if one is not None]
+
+
+def first_line(node: ast.ClassDef | FunctionNode) -> int:
+    """The line of the first decorator, or of the definition where it has none."""
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])

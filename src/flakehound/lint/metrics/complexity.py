@@ -10,7 +10,8 @@ import ast
 
 from flakehound.lint.metrics.code import Code
 
-_TRIES: tuple[type[ast.Try], ...] = (ast.Try, getattr(ast, "TryStar", ast.Try))[: 1 + hasattr(ast, "TryStar")]
+# Python 3.10 has no `except*`.
+_TRIES: tuple[type[ast.Try], ...] = tuple(dict.fromkeys((ast.Try, getattr(ast, "TryStar", ast.Try))))
 
 
 def complexity(code: Code, *, asserts: bool) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from flakehound.lint.metrics import codesmells
+from flakehound.lint.metrics.code import first_line
 from flakehound.lint.metrics.cohesion import lcom2, lcom5
 from flakehound.lint.metrics.complexity import complexity
 from flakehound.lint.metrics.coupling import cbo, mpc, rfc
@@ -78,8 +79,3 @@ def _lines(node: ast.ClassDef | ast.Module, lines: Lines) -> int:
     if isinstance(node, ast.Module):
         return lines.whole().written
     return lines.between(first_line(node), node.end_lineno or node.lineno).written
-
-
-def first_line(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """The line of the first decorator, or of the definition where it has none."""
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])

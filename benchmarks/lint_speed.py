@@ -1,0 +1,188 @@
+"""What reading a project costs: metrics, links and rules against radon alone on the same files.
+
+radon computes complexity, raw lines, Halstead and maintainability, each through its own function as its commands
+do. Both sides start from texts in memory, on one core, and radon reads exactly the files that lint has parsed.
+Then 20,000 generated tests on two cores, from the files to the rows.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from radon.complexity import cc_visit
+from radon.metrics import h_visit, mi_visit
+from radon.raw import analyze
+from running import temporary_folder
+from side_by_side import Row, Series, arguments, at_most, in_turns, on_cores, ratio, told, wall_s
+
+from flakehound.cli.linting import scan
+from flakehound.lint.cases import cases_of
+from flakehound.lint.metrics.table import rows
+from flakehound.lint.modules import Module
+from flakehound.lint.project import Project
+
+PROJECT = Path(__file__).resolve().parents[1]
+TIMES_RADON = 2.0
+TESTS, TESTS_PER_FILE = 20_000, 100
+LIMIT_S = 30.0
+HAS_RULES = find_spec("flakehound.cli.lint_work") is not None
+SKIPPED = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".flakehound"})
+
+
+def sources_in(folder: Path) -> dict[str, bytes]:
+    paths = (path.relative_to(folder) for path in sorted(folder.rglob("*.py")))
+    return {path.as_posix(): (folder / path).read_bytes() for path in paths if not SKIPPED & set(path.parts)}
+
+
+def metrics(project: Project, module: Module) -> list[dict[str, Any]]:
+    """A row of metrics for every test of a file, links included."""
+    return list(rows(cases_of(module, project.patterns, project), project))
+
+
+def metrics_and_rules(project: Project, module: Module) -> list[dict[str, Any]]:
+    """The same, and what the rules say; without rules where there are none yet."""
+    if not HAS_RULES:
+        return metrics(project, module)
+    from flakehound.cli.lint_work import remarks_on
+
+    return [
+        {**row, **remark}
+        for row, remark in zip(metrics(project, module), remarks_on(project, module), strict=True)
+    ]
+
+
+def read_project(sources: dict[str, bytes], work: Any) -> tuple[Project, int]:
+    """Ask for every test file of a project that nobody has parsed yet; also how many tests there are."""
+    project = Project(sources)
+    return project, sum(len(work(project, module)) for module in project.test_modules())
+
+
+def radon_alone(texts: dict[str, str]) -> None:
+    for text in texts.values():
+        cc_visit(text)
+        analyze(text)
+        h_visit(text)
+        mi_visit(text, multi=True)
+
+
+def against_radon(folder: Path, repeats: int) -> list[Row]:
+    sources = sources_in(folder)
+    project, tests = read_project(sources, metrics_and_rules)
+    texts = {path: found.text for path in sorted(project.consulted) if (found := project.module(path)) is not None}
+    sides = {
+        "metrics": partial(wall_s, partial(read_project, sources, metrics)),
+        "all": partial(wall_s, partial(read_project, sources, metrics_and_rules)),
+        "radon": partial(wall_s, partial(radon_alone, texts)),
+    }
+    with on_cores(1):
+        found = in_turns(repeats, sides)
+    what = f"{folder.name}: {tests} tests, {len(texts)} files"
+    return [
+        _row(f"metrics and links of {what}", found["metrics"], found["radon"]),
+        _row(
+            f"metrics, links and {'rules' if HAS_RULES else 'no rules yet'} of {what}",
+            found["all"],
+            found["radon"],
+        ),
+    ]
+
+
+def _row(job: str, ours: Series, radon: Series) -> Row:
+    return at_most(job, ours=ours.text(), peer=radon.text(), figure=ratio(ours, radon), limit=TIMES_RADON)
+
+
+def many_tests(repeats: int) -> Row:
+    with temporary_folder() as folder:
+        write_many(folder)
+        one = partial(
+            scan, ["tests"], work=metrics_and_rules, about="speed", cwd=folder, processes=2, cached=False
+        )
+        with on_cores(2):
+            found = in_turns(repeats, {"20,000 tests": partial(wall_s, one)})["20,000 tests"]
+        count = sum(map(len, one().answers.values()))
+    assert count == TESTS, count
+    return at_most(
+        f"{TESTS:,} generated tests, two cores", ours=found.text(), peer="–", figure=found, limit=LIMIT_S, unit="s"
+    )
+
+
+def write_many(folder: Path) -> None:
+    """Test files of 100 tests each, and a production class for each file; the same every time."""
+    (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    for name in ("shop", "tests"):
+        (folder / name).mkdir()
+    (folder / "shop" / "__init__.py").write_text("")
+    for number in range(TESTS // TESTS_PER_FILE):
+        (folder / "shop" / f"cart_{number}.py").write_text(_PRODUCTION.replace("NUMBER", str(number)))
+        tests = "".join(_TEST.replace("CASE", str(case)) for case in range(TESTS_PER_FILE))
+        (folder / "tests" / f"test_cart_{number}.py").write_text((_HEAD + tests).replace("NUMBER", str(number)))
+
+
+_PRODUCTION = '''
+import random
+from decimal import Decimal
+
+
+class CartNUMBER:
+    """What a customer buys."""
+
+    def __init__(self, owner):
+        self.owner = owner
+        self.items = {}
+
+    def add(self, name, price, count=1):
+        if count < 1 or price < 0:
+            raise ValueError(name)
+        self.items[name] = (Decimal(price), count)
+
+    def total(self):
+        return sum(price * count for price, count in self.items.values())
+
+    def winner(self):
+        return random.choice(sorted(self.items))
+'''
+_HEAD = """
+import time
+
+import pytest
+
+from shop.cart_NUMBER import CartNUMBER
+
+
+@pytest.fixture
+def cart():
+    return CartNUMBER("me")
+"""
+_TEST = """
+
+def test_total_CASE(cart, tmp_path):
+    # Everything is bought once.
+    for name, price in {"tea": 2, "milk": 1}.items():
+        cart.add(name, price, count=CASE + 1)
+    (tmp_path / "bill.txt").write_text(str(cart.total()))
+
+    assert cart.total() == 3 * (CASE + 1)
+    assert cart.winner() in ("tea", "milk"), "somebody wins"
+    with pytest.raises(ValueError):
+        cart.add("tea", -1)
+"""
+
+
+def main() -> None:
+    parser = arguments(__doc__ or "", repeats=5)
+    parser.add_argument(
+        "folders", nargs="*", type=Path, default=[PROJECT], help="projects to read (default: this one)"
+    )
+    parser.add_argument("--no-generated", action="store_true", help="leave the 20,000 tests out")
+    given = parser.parse_args()
+    found = [row for folder in given.folders for row in against_radon(folder.resolve(), given.repeats)]
+    if not given.no_generated:
+        found.append(many_tests(min(given.repeats, 3)))
+    told(found, given.json)
+
+
+if __name__ == "__main__":
+    main()
