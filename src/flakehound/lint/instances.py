@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from flakehound.lint.definitions import Definition
 from flakehound.lint.project import Project
 from flakehound.lint.scopes import FunctionNode
+from flakehound.lint.walking import nodes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,7 +42,7 @@ def _set_in(method: FunctionNode) -> Iterator[tuple[str, ast.expr]]:
     if not arguments:
         return
     me = arguments[0].arg
-    for node in ast.walk(method):
+    for node in nodes_of(method):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if _is_attribute_of(target, me):

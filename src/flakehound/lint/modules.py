@@ -6,8 +6,9 @@ import ast
 import io
 import tokenize
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
+
+from flakehound.lint.walking import is_deeper
 
 # A visitor takes up to three frames per level, and Python allows a thousand.
 DEEPEST_TREE = 250
@@ -43,9 +44,10 @@ def parsed(path: str, content: bytes) -> Module | Unparsable:
         tree = _tree(text, path)
     except _FAULTS as fault:
         return Unparsable(path=path, line=_line_of(fault), reason=_reason(fault))
-    if _is_deeper(tree, DEEPEST_TREE):
+    lines = tuple(text.split("\n"))
+    if is_deeper(tree, lines, DEEPEST_TREE):
         return Unparsable(path=path, line=None, reason=f"nested more than {DEEPEST_TREE} levels deep")
-    return Module(path=path, tree=tree, text=text, lines=tuple(text.split("\n")))
+    return Module(path=path, tree=tree, text=text, lines=lines)
 
 
 def source_text(content: bytes) -> str:
@@ -63,24 +65,6 @@ def _tree(text: str, path: str) -> ast.Module:
         # An invalid escape is the user's own business; as an error it would hide the whole file.
         warnings.simplefilter("ignore")
         return ast.parse(text, filename=path)
-
-
-def _is_deeper(tree: ast.AST, levels: int) -> bool:
-    level: list[ast.AST] = [tree]
-    for _ in range(levels):
-        level = [child for node in level for child in _children(node)]
-        if not level:
-            return False
-    return True
-
-
-def _children(node: ast.AST) -> Iterator[ast.AST]:
-    # ast.iter_child_nodes takes twice the time.
-    for field in node.__dict__.values():
-        if isinstance(field, ast.AST):
-            yield field
-        elif isinstance(field, list):
-            yield from (one for one in field if isinstance(one, ast.AST))
 
 
 def _line_of(fault: BaseException) -> int | None:

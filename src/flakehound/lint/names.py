@@ -20,8 +20,13 @@ from flakehound.lint.instances import set_attributes
 from flakehound.lint.modules import Module
 from flakehound.lint.project import Project
 from flakehound.lint.scopes import Assigned, Binding, FunctionNode, Imported, scope_of
+from flakehound.lint.walking import nodes_of
 
 _LONGEST_CHASE = 8  # variables that stand for variables
+_BINDING = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.comprehension),
+    *(ast.NamedExpr, ast.Global, ast.Nonlocal),
+)
 _DISPLAYS: dict[type[ast.expr], str] = {
     ast.JoinedStr: "str()",
     ast.List: "list()",
@@ -78,6 +83,8 @@ class Names:
         self._me = _first_parameter(function) if function and owner else None
         self._locals: dict[str, Binding] | None = None
         self._calls: tuple[Called, ...] | None = None
+        self._nodes: list[ast.AST] | None = None
+        self._known: dict[ast.expr, Known | None] = {}
 
     def of(self, node: ast.expr) -> str | None:
         """The full name of a name, attribute, call or literal; None where nothing is known."""
@@ -89,9 +96,16 @@ class Names:
     def calls(self) -> tuple[Called, ...]:
         """Every call in the function with the name of what it calls, in the order of `ast.walk`."""
         if self._calls is None:
-            walked = (node for node in self._walked() if isinstance(node, ast.Call))
+            walked = (node for node in self.nodes if isinstance(node, ast.Call))
             self._calls = tuple(Called(node=node, name=self.of(node.func) or "") for node in walked)
         return self._calls
+
+    @property
+    def nodes(self) -> list[ast.AST]:
+        """The function's nodes in the order of `ast.walk`, without contexts and operators."""
+        if self._nodes is None:
+            self._nodes = nodes_of(self.function or self.module.tree)
+        return self._nodes
 
     def is_local(self, name: str) -> bool:
         """Whether the function binds the name itself, as a parameter or a variable."""
@@ -101,6 +115,14 @@ class Names:
         """The thing behind an expression, for whoever wants its definition and not its name."""
         if chase > _LONGEST_CHASE:
             return None
+        if node not in self._known:
+            found = self._worked_out(node, chase)
+            if chase:
+                return found  # at the end of a long chase less may be known than from here
+            self._known[node] = found
+        return self._known[node]
+
+    def _worked_out(self, node: ast.expr, chase: int) -> Known | None:
         if isinstance(node, ast.Name):
             return self._of_name(node.id, chase)
         if isinstance(node, ast.Attribute):
@@ -195,18 +217,16 @@ class Names:
         assert self.function is not None
         found: dict[str, Binding] = {}
         shared: set[str] = set()
-        for node in self._walked():
+        for node in self.nodes[1:]:
+            if not isinstance(node, _BINDING):
+                continue
+            found.update(dict.fromkeys(_bound_by(node), Assigned(value=None)))
             if isinstance(node, ast.Global | ast.Nonlocal):
                 shared.update(node.names)
-            elif node is not self.function:
-                found.update(dict.fromkeys(_bound_by(node), Assigned(value=None)))
-            if isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
+            elif isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
                 found[node.target.id] = Assigned(value=node.value)
         found.update(scope_of(self.function.body).names)
         return {name: binding for name, binding in found.items() if name not in shared}
-
-    def _walked(self) -> Iterator[ast.AST]:
-        return ast.walk(self.function or self.module.tree)
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:

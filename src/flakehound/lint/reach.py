@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import PurePosixPath
 
 from flakehound.lint.cases import StaticCase
 from flakehound.lint.definitions import Definition
@@ -60,10 +59,14 @@ def reached(case: StaticCase, project: Project, depth: int = 2) -> tuple[Reached
 
 def is_test_code(path: str, project: Project) -> bool:
     """Whether a file belongs to the tests and not to what they test."""
-    file = PurePosixPath(path)
-    if file.name == "conftest.py" or project.patterns.is_test_file(path):
+    return project.kept(("test code", path), lambda: _is_test_code(path, project))
+
+
+def _is_test_code(path: str, project: Project) -> bool:
+    *folders, name = path.split("/")
+    if name == "conftest.py" or project.patterns.is_test_file(path):
         return True
-    return not _TEST_FOLDERS.isdisjoint(part.lower() for part in file.parts[:-1])
+    return not _TEST_FOLDERS.isdisjoint(folder.lower() for folder in folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -210,7 +213,7 @@ def _callees(
 ) -> Iterator[Callee]:
     names = names_of(function, module, project, owner)
     seen: set[ast.AST] = set()
-    for node in _executed(function):
+    for node in _executed(names.nodes):
         found = names.known(node)
         for callee in _functions_in(found, node, names.owner, project):
             if callee.definition.node not in seen and not callee.definition.name.startswith("<locals>"):
@@ -218,9 +221,9 @@ def _callees(
                 yield callee
 
 
-def _executed(function: FunctionNode) -> Iterator[ast.expr]:
+def _executed(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
     """What is called, and what is handed on as an argument."""
-    for node in ast.walk(function):
+    for node in nodes:
         if isinstance(node, ast.Call):
             yield node.func
             yield from (one for one in node.args if isinstance(one, ast.Name | ast.Attribute))

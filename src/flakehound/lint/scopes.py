@@ -220,19 +220,25 @@ def _compared(test: ast.Compare) -> bool | None:
 
 
 def _known_values(node: ast.expr) -> Iterator[object]:
-    """The value of an expression of literals, `sys.version_info` and `sys.platform`; nothing where unknown."""
-    text = ast.unparse(node)
-    known: dict[str, object] = {
-        "sys.version_info": tuple(sys.version_info),
-        "sys.version_info[0]": sys.version_info[0],
-        "sys.version_info.major": sys.version_info[0],
-        "sys.version_info[:2]": tuple(sys.version_info[:2]),
-        "sys.platform": sys.platform,
-    }
-    if text in known:
-        yield known[text]
-        return
-    try:
+    """The value of a literal, of `sys.version_info` or of `sys.platform`; nothing where unknown."""
+    if isinstance(node, ast.Constant):
+        yield node.value
+    elif isinstance(node, ast.Tuple) and all(isinstance(one, ast.Constant) for one in node.elts):
         yield ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return
+    elif _starts_with_sys(node):
+        known: dict[str, object] = {
+            "sys.version_info": tuple(sys.version_info),
+            "sys.version_info[0]": sys.version_info[0],
+            "sys.version_info.major": sys.version_info[0],
+            "sys.version_info[:2]": tuple(sys.version_info[:2]),
+            "sys.platform": sys.platform,
+        }
+        text = ast.unparse(node)
+        if text in known:
+            yield known[text]
+
+
+def _starts_with_sys(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == "sys"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from flakehound.lint.definitions import Definition
@@ -26,22 +26,22 @@ def uses(
 ) -> Mapping[ast.AST, Use]:
     """The project's things that a function names, by their nodes; a method counts for its class."""
     key = ("uses", function, owner.node if owner else None)
-    return project.kept(key, lambda: _counted(names_of(function, module, project, owner), function))
+    return project.kept(key, lambda: _counted(names_of(function, module, project, owner)))
 
 
-def _counted(names: Names, function: FunctionNode) -> dict[ast.AST, Use]:
+def _counted(names: Names) -> dict[ast.AST, Use]:
     found: dict[ast.AST, Use] = {}
-    for node in _named(function):
+    for node in _named(names.nodes):
         subject = _subject(names.known(node))
         if subject is not None:
             found.setdefault(subject.node, Use(of=subject)).times += 1
     return found
 
 
-def _named(function: FunctionNode) -> Iterator[ast.expr]:
+def _named(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
     """The longest chains: of `cart.items.add` not also `cart.items` and `cart`."""
     inner: set[ast.expr] = set()
-    for node in ast.walk(function):
+    for node in nodes:
         if isinstance(node, ast.Attribute):
             inner.add(node.value)
         if isinstance(node, ast.Name | ast.Attribute) and node not in inner and isinstance(node.ctx, ast.Load):
