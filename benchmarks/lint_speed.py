@@ -54,10 +54,16 @@ def metrics_and_rules(project: Project, module: Module) -> list[dict[str, Any]]:
     ]
 
 
-def read_project(sources: dict[str, bytes], work: Any) -> tuple[Project, int]:
-    """Ask for every test file of a project that nobody has parsed yet; also how many tests there are."""
+def read_project(sources: dict[str, bytes], work: Any) -> tuple[int, dict[str, str]]:
+    """Ask about every test file of a project that nobody has parsed yet.
+
+    Gives how many tests there are, and the text of each file that was looked into.
+    """
     project = Project(sources)
-    return project, sum(len(work(project, module)) for module in project.test_modules())
+    with project.consulting() as paths:
+        tests = sum(len(work(project, module)) for module in project.test_modules())
+    modules = (project.module(path) for path in sorted(paths))
+    return tests, {module.path: module.text for module in modules if module is not None}
 
 
 def radon_alone(texts: dict[str, str]) -> None:
@@ -70,8 +76,7 @@ def radon_alone(texts: dict[str, str]) -> None:
 
 def against_radon(folder: Path, repeats: int) -> list[Row]:
     sources = sources_in(folder)
-    project, tests = read_project(sources, metrics_and_rules)
-    texts = {path: found.text for path in sorted(project.consulted) if (found := project.module(path)) is not None}
+    tests, texts = read_project(sources, metrics_and_rules)
     sides = {
         "metrics": partial(wall_s, partial(read_project, sources, metrics)),
         "all": partial(wall_s, partial(read_project, sources, metrics_and_rules)),
