@@ -223,7 +223,7 @@ def told(rows: Sequence[Row], title: str) -> None:
             base, precision = len(wanted) / len(rows), found / max(1, len(hit))
             by_project = _mean_recall(wanted)
             print(
-                f"{label}: {len(wanted)} tests, recall {found / len(wanted):.1%} (mean of projects {by_project:.1%}), "
+                f"{label}: {len(wanted)} tests, recall {found / len(wanted):.1%} (by project {by_project:.1%}), "
                 f"precision {precision:.2%} against a base rate of {base:.2%}, lift {precision / base:.2f}"
             )
 
@@ -365,7 +365,8 @@ def read_all(data: Path, cache: Path) -> list[Row]:
     known = labels(data)
     cache.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(12) as pool:
-        at_hand = [name for name, ok in zip(known, pool.map(lambda one: fetched(one, cache), known)) if ok]
+        there = list(pool.map(lambda one: fetched(one, cache), known))
+    at_hand = [name for name, ok in zip(known, there, strict=True) if ok]
     jobs = [(name, known[name], cache) for name in sorted(at_hand)]
     with Pool(2) as pool:
         return [row for found in pool.imap_unordered(rows_of, jobs, chunksize=4) for row in found]

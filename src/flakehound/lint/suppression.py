@@ -119,7 +119,7 @@ class BadSelection(UsageError):
     def __init__(self, key: str, value: object) -> None:
         super().__init__(
             f"{key} = {value!r} in [tool.flakehound.lint] is not understood",
-            detail='For example: select = ["FH"], ignore = ["FH603"], per-file-ignores = {"tests/slow/*" = ["FH3"]}',
+            detail='For example: select = ["FH"], ignore = ["FH603"], per-file-ignores = {"slow/*" = ["FH3"]}',
         )
 
 

@@ -46,13 +46,8 @@ def _look(part: Part) -> Iterator[Sign]:
         if id(call.node) not in part.sights.entered and not _is_guarded(part, call.name):
             yield told(call, "{} holds for the whole process")
     for call in part.sights.calls:
-        if (
-            call.last in _REGISTERING
-            and call.is_statement
-            and call.name.partition(".")[0] not in ("self", "cls", "")
-        ):
-            if _is_global(part, call.node.func):
-                yield told(call, "{} registers something for the whole process")
+        if call.last in _REGISTERING and call.is_statement and _is_global(part, call.node.func):
+            yield told(call, "{} registers something for the whole process")
     for target, statement in part.sights.assigned:
         inner = target.value if isinstance(target, ast.Attribute | ast.Subscript) else target
         if part.sights.dotted(inner).startswith(_TABLES):

@@ -19,17 +19,16 @@ def _look(part: Part) -> Iterator[Sign]:
         name = _module_name(part, target)
         if name:
             yield Sign(statement, f"{name}, a variable of the module, is changed")
+    for node, name, method in _method_calls(part):
+        if method in MUTATORS and _is_shared(part, name):
+            yield Sign(node, f"{name}, a variable of the module, is changed by {method}()")
+
+
+def _method_calls(part: Part) -> Iterator[tuple[ast.Call, str, str]]:
     for call in part.sights.calls:
         function = call.node.func
-        if (
-            isinstance(function, ast.Attribute)
-            and function.attr in MUTATORS
-            and isinstance(function.value, ast.Name)
-        ):
-            if _is_shared(part, function.value.id):
-                yield Sign(
-                    call.node, f"{function.value.id}, a variable of the module, is changed by {function.attr}()"
-                )
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            yield call.node, function.value.id, function.attr
 
 
 def _module_name(part: Part, target: ast.expr) -> str | None:

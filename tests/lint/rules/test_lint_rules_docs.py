@@ -1,0 +1,65 @@
+"""docs/rules.md says what the rules say: `FLAKEHOUND_WRITE_DOCS=1 pytest tests/lint/rules` writes it anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from flakehound.lint.findings import Rule
+from flakehound.lint.rules.registry import all_rules
+
+PAGE = Path(__file__).parents[3] / "docs" / "rules.md"
+INTRODUCTION = """# The rules of `flakehound lint`
+
+Each rule names one cause of flakiness that can be read off the source. A finding is a reason to look, not a proof:
+`benchmarks/lint_recall.py` measures how many known flaky tests have one. What a test reaches through helpers,
+fixtures and the code under test is followed two calls deep; such a finding says through which function.
+
+Take one out with a comment that gives the reason, at its line or at the line of the test:
+
+```python
+assert draw() < 1  # flakehound: ignore[FH101] seeded in conftest
+```
+
+A comment without a reason is itself a finding, FH001. For whole rules or files:
+
+```toml
+[tool.flakehound.lint]
+select = ["FH"]
+ignore = ["FH603"]
+per-file-ignores = {"tests/slow/*" = ["FH3"]}
+```
+"""
+
+
+def page() -> str:
+    rules = all_rules()
+    index = "\n".join(
+        f"| [{rule.id}](#{_anchor(rule)}) | {rule.name} | {rule.cause.value} | {rule.title} |" for rule in rules
+    )
+    head = "| rule | name | cause | finds |\n|---|---|---|---|\n"
+    return "\n".join([INTRODUCTION, head + index, "", *(_section(rule) for rule in rules)])
+
+
+def _line(rule: Rule) -> str:
+    return f"| [{rule.id}](#{_anchor(rule)}) | {rule.name} | {rule.cause.value} | {rule.title} |"
+
+
+def _anchor(rule: Rule) -> str:
+    return f"{rule.id}-{rule.name}".lower()
+
+
+def _section(rule: Rule) -> str:
+    return (
+        f"## {rule.id} {rule.name}\n\n{rule.title}. Cause: `{rule.cause.value}`.\n\n"
+        f"**Why it flakes.** {rule.why}\n\n"
+        f"**Put it right.** {rule.fix}\n\n"
+        f"```python\n# found\n{rule.bad}```\n\n```python\n# not found\n{rule.good}```\n"
+    )
+
+
+def test_the_page_of_rules_is_what_the_rules_say():
+    if os.environ.get("FLAKEHOUND_WRITE_DOCS"):
+        PAGE.write_text(page(), encoding="utf-8")
+
+    assert PAGE.read_text(encoding="utf-8") == page()

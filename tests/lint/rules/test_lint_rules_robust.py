@@ -1,0 +1,37 @@
+"""No valid Python file makes a rule crash."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flakehound.lint.modules import Module, parsed
+from flakehound.lint.rules._context import Context, Memory
+from flakehound.lint.rules.registry import findings_of
+
+LIBRARY = Path(os.__file__).parent
+FILES = sorted([*LIBRARY.glob("*.py"), *LIBRARY.glob("asyncio/*.py"), *LIBRARY.glob("unittest/*.py")])
+
+
+def functions_in(module: Module) -> Iterator[ast.AST]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield node
+
+
+@pytest.mark.parametrize("start", range(8))
+def test_the_standard_library_goes_through_all_rules(start):
+    memory, functions = Memory(), 0
+    for path in FILES[start::8]:
+        module = parsed(path.name, path.read_bytes())
+        if isinstance(module, Module):
+            for function in functions_in(module):
+                part = memory.part(module, function)
+                findings_of(Context(case_id="x", parts=(part,), memory=memory))
+                functions += 1
+
+    assert functions > 100

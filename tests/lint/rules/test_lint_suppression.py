@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from flakehound.core.verdicts import Cause
+from flakehound.lint.baseline import BadBaseline, fingerprint, new, read, written
+from flakehound.lint.findings import Finding
+from flakehound.lint.score import WEIGHTS, score
+from flakehound.lint.suppression import BadSelection, Selection, heard, selection_from, suppressions_in
+
+FOUND = Finding(
+    rule="FH101",
+    cause=Cause.RANDOMNESS,
+    path="test_dice.py",
+    line=4,
+    column=12,
+    message="random.random() draws, at shop.py:17",
+    case_id="test_dice.py::test_roll",
+)
+
+
+def left_by(text: str, finding: Finding = FOUND) -> list[Finding]:
+    return list(heard([finding], {"test_dice.py": suppressions_in(text)}, "test_dice.py", 3))
+
+
+def test_a_comment_with_a_reason_takes_the_finding_out():
+    text = "\n\ndef test_roll():\n    assert random.random()  # flakehound: ignore[FH101] seeded in conftest\n"
+
+    assert left_by(text) == []
+
+
+def test_a_comment_at_the_line_of_the_test_speaks_for_the_whole_test():
+    assert (
+        left_by(
+            "import random\n\ndef test_roll():  # flakehound: ignore[FH1] seeded\n    assert random.random()\n"
+        )
+        == []
+    )
+
+
+def test_a_comment_that_stands_alone_speaks_about_the_next_line():
+    assert (
+        left_by(
+            "import random\ndef test_roll():\n    # flakehound: ignore[FH101] seeded\n    assert random.random()\n"
+        )
+        == []
+    )
+
+
+def test_a_comment_without_a_reason_is_itself_a_finding():
+    (left,) = left_by("\n\n\nassert random.random()  # flakehound: ignore[FH101]\n")
+
+    assert left.rule == "FH001"
+    assert left.line == FOUND.line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\n\nassert random.random()  # flakehound: ignore[FH201] another rule\n",
+        "\n\nassert True  # flakehound: ignore\nassert random.random()\n",
+        "\n\n\nassert '# flakehound: ignore[FH101] in a string'\n",
+        "x = 1  # flakehound: ignore[FH101] another line\n",
+        "(  # flakehound: ignore[FH101] never closed\n",
+    ],
+)
+def test_other_comments_take_nothing_out(text):
+    assert left_by(text) == [FOUND]
+
+
+def test_rules_are_chosen_by_the_longest_beginning():
+    selection = selection_from(
+        {
+            "select": ["FH1", "FH603"],
+            "ignore": ["FH102"],
+            "per-file-ignores": {"tests/slow/*": ["FH1"]},
+            "other": 1,
+        }
+    )
+
+    assert [selection.wants(rule, "tests/test_a.py") for rule in ("FH101", "FH102", "FH603", "FH901")] == [
+        *(True, False, True, False)
+    ]
+    assert not selection.wants("FH101", "tests/slow/test_b.py")
+
+
+def test_every_rule_speaks_unless_told_otherwise():
+    assert Selection().wants("FH913", "anywhere.py")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"select": "FH1"}, {"ignore": ["E501"]}, {"per-file-ignores": ["FH1"]}, {"per-file-ignores": {"a": 3}}],
+)
+def test_a_setting_that_means_nothing_is_an_error_that_shows_it(settings):
+    with pytest.raises(BadSelection, match=next(iter(settings))):
+        selection_from(settings)
+
+
+def test_a_finding_keeps_its_fingerprint_when_lines_move():
+    moved = replace(FOUND, line=40, column=1, message="random.random() draws, at shop.py:99")
+
+    assert fingerprint(moved) == fingerprint(FOUND)
+
+
+@pytest.mark.parametrize(
+    "change", [{"rule": "FH102"}, {"case_id": "test_dice.py::test_other"}, {"via": ("helper",)}]
+)
+def test_another_finding_has_another_fingerprint(change):
+    assert fingerprint(replace(FOUND, **change)) != fingerprint(FOUND)
+
+
+def test_only_what_the_baseline_does_not_hold_is_new():
+    known = read(written([FOUND]), "baseline.json")
+    other = replace(FOUND, rule="FH201")
+
+    assert list(new([FOUND, other], known)) == [other]
+    assert list(new([FOUND, FOUND], known)) == [FOUND]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"schema": "else"}', '{"schema": "flakehound/lint-baseline/1", "known": 3}']
+)
+def test_a_file_that_is_no_baseline_is_an_error(text):
+    with pytest.raises(BadBaseline, match="mine"):
+        read(text, "mine.json")
+
+
+def test_a_score_is_a_probability_and_grows_with_what_is_found():
+    nothing, something = score([]), score([FOUND, replace(FOUND, rule="FH301", cause=Cause.ASYNC_WAIT)])
+
+    assert 0 < nothing < something < 1
+
+
+def test_every_weight_belongs_to_a_rule_or_a_known_signal():
+    from flakehound.lint.rules.registry import all_rules
+
+    known = {rule.id for rule in all_rules()} | {
+        "",
+        "rules",
+        "causes",
+        "test_lines_of_code",
+        "external_modules",
+        "assertions",
+    }
+
+    assert {name.partition(",")[0] for name in WEIGHTS} <= known
