@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -145,7 +147,20 @@ def _answers(layout: Layout, work: Work, paths: Sequence[str]) -> dict[str, Kept
     sources = Sources(layout)
     settings = layout.settings
     project = Project(sources, patterns=settings.patterns, import_roots=settings.import_roots)
-    return {path: _answer(project, sources, work, path) for path in paths}
+    with _uncollected():
+        return {path: _answer(project, sources, work, path) for path in paths}
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Syntax trees hold no circles; the garbage collector would walk through all of them again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _answer(project: Project, sources: Sources, work: Work, path: str) -> Kept:
