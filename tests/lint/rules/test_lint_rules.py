@@ -116,7 +116,8 @@ def test_a_rule_finds_it(rule, text):
         ("tight-timeout", "def test_it(future):\n    assert future.result() == 1\n"),
         ("network-call", "import requests\ndef test_it(requests_mock):\n    requests.get('http://a')\n"),
         ("network-call", "def test_it(client):\n    assert client.get('/').ok\n"),
-        ("network-call", "from unittest.mock import patch\nimport requests\n@patch('requests.get')\ndef test_it(get):\n"
+        ("network-call", "from unittest.mock import patch\nimport requests\n"
+         "@patch('requests.get')\ndef test_it(get):\n"
          "    requests.get('http://a')\n"),
         ("outside-address", "def test_it():\n    fetch('http://localhost/a')\n    fetch('https://example.com')\n"),
         ("file-outside-tmp", "def test_it(tmpdir):\n    path = tmpdir.join('a')\n    open(path, 'w')\n"),
@@ -190,3 +191,24 @@ def test_ids_and_names_are_unique_and_every_field_says_something():
 
     assert len({rule.id for rule in rules}) == len({rule.name for rule in rules}) == len(rules)
     assert all(all((rule.title, rule.why, rule.fix, rule.bad, rule.good)) for rule in rules)
+
+
+def test_a_fixture_that_puts_the_environment_back_is_left_alone():
+    text = (
+        "import os, pytest\n\n\n@pytest.fixture\ndef env():\n    old = os.environ['A']\n"
+        "    os.environ['A'] = 'b'\n"
+        "    yield\n    os.environ['A'] = old\n\n\ndef test_it(env):\n    pass\n"
+    )
+
+    assert linted(rule="environment-variable", test_it=text) == []
+
+
+def test_the_network_is_found_deeper_than_other_things():
+    shop = (
+        "import requests, time\n\ndef a():\n    b()\n\ndef b():\n    c()\n\n"
+        "def c():\n    time.time()\n    requests.get('x')\n"
+    )
+
+    findings = linted(shop=shop, test_shop="from shop import a\n\ndef test_a():\n    a()\n")
+
+    assert [finding.rule for finding in findings] == ["FH401"]

@@ -53,6 +53,7 @@ class Part:
     production: bool = False
     fixture: bool = False
     shown: tuple[str, int, int] | None = None  # path, line, column to report instead; None: the sign's own
+    far: bool = False  # so many calls away that only the strongest signs count
 
     @property
     def name(self) -> str:
@@ -74,6 +75,16 @@ class Part:
         if self.shown:
             return self.shown[1:]
         return getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+
+    def is_undone(self, nodes: Iterable[ast.AST]) -> bool:
+        """Whether the part is a fixture that does some of these things before its `yield` and some after."""
+        ends = (
+            [node.lineno for node in ast.walk(self.function) if isinstance(node, ast.Yield)]
+            if self.fixture
+            else []
+        )
+        lines = [getattr(node, "lineno", 0) for node in nodes] if ends else []
+        return bool(lines) and min(lines) < ends[0] < max(lines)
 
     def how_reached(self, node: ast.AST) -> str:
         """The end of a message about a function that is not the test itself."""
@@ -152,7 +163,12 @@ class Context:
     @cached_property
     def own(self) -> tuple[Part, ...]:
         """The test, its fixtures, set-ups and helpers, without production code."""
-        return tuple(part for part in self.parts if not part.production)
+        return tuple(part for part in self.near if not part.production)
+
+    @cached_property
+    def near(self) -> tuple[Part, ...]:
+        """All but what is many calls away."""
+        return tuple(part for part in self.parts if not part.far)
 
     @cached_property
     def guards(self) -> frozenset[str]:
@@ -173,10 +189,10 @@ class Context:
         """Whether the test uses something whose full name begins so."""
         return any(guard.startswith(beginnings) for guard in self.guards)
 
-    def signs(self, look: Look, *, production: bool = True) -> Iterator[tuple[Part, Sign]]:
+    def signs(self, look: Look, *, production: bool = True, far: bool = False) -> Iterator[tuple[Part, Sign]]:
         """What a rule notices in all that the test runs, without what it replaces."""
         noticed = self.memory.noticed(look)
-        for part in self.parts if production else self.own:
+        for part in (self.parts if far else self.near) if production else self.own:
             key = id(part.function)
             found = noticed.get(key)
             if found is None:
@@ -191,12 +207,14 @@ class Context:
         return not self.patched.isdisjoint(name.split("."))
 
 
-def in_each(look: Look, *, production: bool = True, unless: Callable[[Context], bool] | None = None) -> Check:
+def in_each(
+    look: Look, *, production: bool = True, far: bool = False, unless: Callable[[Context], bool] | None = None
+) -> Check:
     """A check that looks at each function by itself, unless the test as a whole has taken care."""
 
     def check(context: Context) -> Iterator[tuple[Part, Sign]]:
         if unless is None or not unless(context):
-            yield from context.signs(look, production=production)
+            yield from context.signs(look, production=production, far=far)
 
     return check
 

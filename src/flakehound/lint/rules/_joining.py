@@ -9,10 +9,11 @@ from flakehound.lint.reach import Reached, Role, is_test_code, reached
 from flakehound.lint.rules._context import Context, Memory, Part
 from flakehound.lint.rules._sights import Call, FunctionNode
 
-DEPTH = 2  # calls followed from the test
+DEPTH = 2  # calls followed from the test for all rules
+FAR = 4  # calls followed for what flakes however deep it is: the network, and random numbers
 
 
-def context_of(case: StaticCase, project: Project, memory: Memory, depth: int = DEPTH) -> Context:
+def context_of(case: StaticCase, project: Project, memory: Memory, depth: int = FAR) -> Context:
     """What the rules see of a test; hand the same memory in for all tests of a project."""
     test = memory.part(case.module, case.function)
     _name_attributes(test, case.module, project, case.owner)
@@ -32,8 +33,14 @@ def _part(one: Reached, ways: dict[tuple[str, ...], Part], project: Project, mem
     shown = _place_in_tests(one.via, ways) if production else None
     part = memory.part(one.module, one.function, via=one.via, production=production, shown=shown)
     part.fixture = part.fixture or one.fixture is not None
+    part.far = _calls(one) > DEPTH
     _name_attributes(part, one.module, project, one.owner)
     return part
+
+
+def _calls(one: Reached) -> int:
+    """Calls on the way; fixtures and what they ask for are none."""
+    return len(one.via) if one.role is Role.PRODUCTION or one.role is Role.HELPER else 0
 
 
 def _name_attributes(part: Part, module: object, project: Project, owner: object) -> None:

@@ -15,6 +15,12 @@ _CHANGERS = frozenset(("os.putenv", "os.unsetenv", "os.environ.update", "os.envi
 
 
 def _look(part: Part) -> Iterator[Sign]:
+    signs = list(_changes(part))
+    if not part.is_undone(sign.node for sign in signs):
+        yield from signs
+
+
+def _changes(part: Part) -> Iterator[Sign]:
     for target, statement in part.sights.assigned:
         if isinstance(target, ast.Subscript) and part.sights.dotted(target.value) == "os.environ":
             yield Sign(statement, "os.environ[...] is changed and stays so for the tests that follow")

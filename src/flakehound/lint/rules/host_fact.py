@@ -19,6 +19,12 @@ _NAMES = frozenset(
 
 
 def _look(part: Part) -> Iterator[Sign]:
+    # A fixture that reads a variable saves it for later.
+    if not part.fixture:
+        yield from _questions(part)
+
+
+def _questions(part: Part) -> Iterator[Sign]:
     for call in matching(part, _NAMES):
         yield told(call, "{} asks the machine, and the answer differs between machines")
     for node in part.sights.subscripts:

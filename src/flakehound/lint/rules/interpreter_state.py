@@ -23,6 +23,12 @@ _CHANGERS = frozenset(
 
 
 def _look(part: Part) -> Iterator[Sign]:
+    signs = list(_changes(part))
+    if not part.is_undone(sign.node for sign in signs):
+        yield from signs
+
+
+def _changes(part: Part) -> Iterator[Sign]:
     for target, statement in part.sights.assigned:
         inner = target.value if isinstance(target, ast.Subscript) else target
         name = part.sights.dotted(inner) if isinstance(inner, ast.Attribute) else ""

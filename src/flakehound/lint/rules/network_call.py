@@ -89,5 +89,5 @@ RULE = Rule(
     bad="import requests\n\ndef test_api():\n    assert requests.get('https://example.com').ok\n",
     good="import requests\nimport responses\n\n@responses.activate\ndef test_api():\n"
     "    responses.get('https://example.com')\n    assert requests.get('https://example.com').ok\n",
-    check=in_each(_look, unless=is_mocked),
+    check=in_each(_look, far=True, unless=is_mocked),
 )

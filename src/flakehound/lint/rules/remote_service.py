@@ -51,5 +51,5 @@ RULE = Rule(
     "and wait until it is ready.",
     bad="import redis\n\ndef test_cache():\n    assert redis.Redis().ping()\n",
     good="import fakeredis\n\ndef test_cache():\n    assert fakeredis.FakeRedis().ping()\n",
-    check=in_each(_look, unless=uses(*_MOCKED)),
+    check=in_each(_look, far=True, unless=uses(*_MOCKED)),
 )

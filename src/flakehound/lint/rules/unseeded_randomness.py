@@ -80,7 +80,7 @@ def _look(part: Part) -> Iterator[Sign]:
 def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
     if context.guarded(*_EVERYTHING):
         return
-    for part, sign in context.signs(_look):
+    for part, sign in context.signs(_look, far=True):
         call = next(one for one in part.sights.calls if one.node is sign.node)
         seeds = SEEDS.get(library_of(call) or "", ())
         if not (seeds and context.guarded(*seeds)):

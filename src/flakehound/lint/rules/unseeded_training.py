@@ -25,7 +25,9 @@ _FRAMEWORKS = frozenset(
         "chainer",
     )
 )
-_LEARNING = frozenset(("fit", "fit_generator", "fit_transform", "fit_predict", "partial_fit", "train", "backward"))
+_LEARNING = frozenset(
+    ("fit", "fit_generator", "fit_transform", "fit_predict", "partial_fit", "train", "train_on_batch", "backward")
+)
 _SEARCHING = (
     "scipy.optimize.differential_evolution",
     "scipy.optimize.basinhopping",
@@ -49,7 +51,7 @@ def _states_given(context: Context) -> bool:
 def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
     seeds = tuple(seed for names in SEEDS.values() for seed in names)
     if not context.guarded(*seeds, "seed_everything") and not _states_given(context):
-        yield from context.signs(_look)
+        yield from context.signs(_look, far=True)
 
 
 RULE = Rule(
