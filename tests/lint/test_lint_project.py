@@ -151,3 +151,9 @@ def test_what_was_known_before_still_tells_what_it_depends_on():
         found.resolve(found.module("a.py"), "x")
 
     assert consulted == {"a.py", "b.py", "c.py"}
+
+
+def test_a_rootdir_that_is_a_package_is_known_by_any_name():
+    files = {"__init__.py": "", "base.py": "class Base: pass\n", "test_a.py": "from shop.base import Base\n"}
+
+    assert meaning(files, "test_a.py", "Base") == "base.Base"

@@ -25,8 +25,12 @@ class Paths:
 
     def of_module(self, name: str, near: str = "") -> str | None:
         """The file that `import name` means in the file `near`."""
-        candidates = self._by_name.get(name, ())
+        candidates = self._by_name.get(name) or self._in_root_package(name)
         return max(candidates, key=lambda path: _shared_folders(path, near), default=None)
+
+    def _in_root_package(self, name: str) -> list[str]:
+        """Where the rootdir itself is a package, `package.module` means a file in it; nobody knows its own name."""
+        return self._by_name.get(name.partition(".")[2], []) if "__init__.py" in self._paths else []
 
     def of_import(self, name: str, level: int, importer: str) -> str | None:
         """The file of the module named in an import statement, relative or not."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 # Python shares one object of each of these between all places, so they tell nothing and are very many.
 _MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+_ENDS = (ast.Name, ast.Constant)  # half of all nodes, with nothing below but marks
 _BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
@@ -14,6 +15,8 @@ def nodes_of(root: ast.AST) -> list[ast.AST]:
     """The node and everything below it, level by level as in `ast.walk`, without contexts and operators."""
     found = [root]
     for node in found:  # grows while we go
+        if isinstance(node, _ENDS):
+            continue
         for value in node.__dict__.values():
             if isinstance(value, list):
                 found += [one for one in value if isinstance(one, ast.AST) and not isinstance(one, _MARKS)]
