@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from flakehound.lint.metrics.code import Code, called_name, dotted
@@ -95,10 +95,9 @@ class Use:
 def uses(code: Code, imports: Mapping[str, str]) -> list[Use]:
     """Files, databases and connections that the code uses, apart from temporary and in-memory ones."""
     found = [(call, use) for call in code.all(ast.Call) if (use := _use(call, imports)) is not None]
-    if not found:
-        return []
-    own = _own_names(code)
-    return [use for call, use in found if not _is_own(call, own)]
+    foreign = [(call, use) for call, use in found if not _is_own(call, _OWN_FIXTURES)]
+    own = _own_names(code) if foreign else _OWN_FIXTURES
+    return [use for call, use in foreign if not _is_own(call, own)]
 
 
 def existence_checks(code: Code) -> int:
@@ -153,13 +152,13 @@ def _bindings(code: Code) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield loop.target, loop.iter
 
 
-def _is_own(call: ast.Call, own: set[str]) -> bool:
+def _is_own(call: ast.Call, own: Collection[str]) -> bool:
     if any(isinstance(node, ast.Constant) and node.value == _IN_MEMORY for node in ast.walk(call)):
         return True
     return any(_mentions(part, own) for part in (call.func, *call.args[:1]))
 
 
-def _mentions(node: ast.expr, own: set[str]) -> bool:
+def _mentions(node: ast.expr, own: Collection[str]) -> bool:
     for part in ast.walk(node):
         name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
         if name in own or _TEMPORARY.search(name):

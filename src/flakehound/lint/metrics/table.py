@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -75,11 +75,12 @@ def metrics_of(case: StaticCase, project: Project) -> Metrics:
 
 def combined(own: CaseMetrics, production: Production | None) -> Metrics:
     """The test's own metrics and those of the code it tests."""
-    found: dict[str, Any] = asdict(own)
+    found: dict[str, Any] = {name: getattr(own, name) for name in _OF_CASE}
     found |= {name: getattr(production, field, None) for name, field in _PRODUCTION.items()}
     return Metrics(**found)
 
 
+_OF_CASE = METRIC_NAMES[METRIC_NAMES.index("mccabe") :]
 # `halstead_volume` alone is the test's, as in the table of features.
 _PRODUCTION: Mapping[str, str] = {
     name: name.removeprefix("production_") for name in METRIC_NAMES[: METRIC_NAMES.index("mccabe")]

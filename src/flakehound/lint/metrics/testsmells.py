@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from flakehound.lint.metrics.assertions import Assertion, checked, is_documented
 from flakehound.lint.metrics.code import Code, called_name
@@ -73,15 +73,20 @@ def resource_optimism(found: Sequence[Use], checks: int) -> int:
 
 def sensitive_equality(code: Code, found: Sequence[Assertion]) -> int:
     """Assertions about what `str` or `repr` makes of an object."""
-    if not any(called_name(call) in _TEXTS for call in code.all(ast.Call)):
-        return 0
-    return sum(any(_texts(one)) for one in found)
+    texts = [call for call in code.all(ast.Call) if called_name(call) in _TEXTS and _is_text_of_object(call)]
+    return sum(_any_inside(checked(one), texts) for one in found) if texts else 0
 
 
-def _texts(assertion: Assertion) -> Iterator[bool]:
-    for expression in checked(assertion):
-        for node in ast.walk(expression):
-            yield isinstance(node, ast.Call) and _is_text_of_object(node)
+def _any_inside(expressions: Sequence[ast.expr], calls: Sequence[ast.Call]) -> bool:
+    return any(_begin(one) <= _begin(call) < _end(one) for one in expressions for call in calls)
+
+
+def _begin(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.expr) -> tuple[int, int]:
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
 def _is_text_of_object(call: ast.Call) -> bool:
