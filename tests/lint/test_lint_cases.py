@@ -170,3 +170,27 @@ def test_an_imported_test_is_found_with_a_project_only():
 
     assert only_case(found, "test_a.py").module.path == "helpers.py"
     assert cases_of(module(files["test_a.py"]), Patterns()) == ()
+
+
+def test_expanded_tests_have_names_of_their_own():
+    text = """
+        import unittest
+        from parameterized import parameterized, param
+        ROWS = [("a b", 1), (2, "x"), param("c-d", flag=True)]
+        class ShopTest(unittest.TestCase):
+            @parameterized.expand(ROWS)
+            def test_rows(self, *args): pass
+            @parameterized.expand(["x"] * 3)
+            def test_unknown(self, x): pass
+            @parameterized.expand([("a",)] + [("b",)], name_func=str)
+            def test_named(self, x): pass
+            @parameterized.expand([(1,), (2,), (3,), (4,), (5,), (6,), (7,), (8,), (9,), (10,), ("k",)])
+            def test_many(self, x): pass
+    """
+
+    found = [name.rpartition("::")[2] for name in names(text)]
+
+    assert [name for name in found if "rows" in name] == ["test_rows_0_a_b", "test_rows_1", "test_rows_2_c_d"]
+    assert "test_many_00" in found
+    assert "test_many_10_k" in found
+    assert {"test_unknown", "test_named"} <= set(found)

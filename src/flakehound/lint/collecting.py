@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from flakehound.core.patterns import Patterns
 from flakehound.lint.definitions import Definition, External
+from flakehound.lint.expanding import expanded_names
 from flakehound.lint.functions import decorator_names, function_behind
 from flakehound.lint.modules import Module
 from flakehound.lint.project import Project
@@ -81,7 +82,12 @@ class Collecting:
                 groups.append(own)
         names = [name for own in reversed(groups) for name in own if not name.startswith("__")]
         found = ((name, self._project.member(owner, name)) for name in names)
-        return [(name, one) for name, one in found if one is not None]
+        return [
+            (made, one)
+            for name, one in found
+            if one is not None
+            for made in expanded_names(name, one, self._project)
+        ]
 
     def unittest_methods(self, owner: Definition) -> Iterator[TestMethod]:
         """The methods unittest's loader gives pytest, sorted by name."""

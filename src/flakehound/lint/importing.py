@@ -29,7 +29,7 @@ class Paths:
         return max(candidates, key=lambda path: _shared_folders(path, near), default=None)
 
     def _in_root_package(self, name: str) -> list[str]:
-        """Where the rootdir itself is a package, `package.module` means a file in it; nobody knows its own name."""
+        """Where the rootdir itself is a package, `package.module` means a file in it, whatever it is called."""
         return self._by_name.get(name.partition(".")[2], []) if "__init__.py" in self._paths else []
 
     def of_import(self, name: str, level: int, importer: str) -> str | None:
