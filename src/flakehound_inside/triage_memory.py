@@ -1,7 +1,7 @@
 """Copy the state of a random generator from memory.
 
 Python builds 625 numbers to tell the state of `random`, numpy needs 40 µs; either would be the larger part of what
-a test that passes pays. A copy of the memory takes less than 1 µs, and becomes numbers only for a test that fails.
+a test that passes pays. A look at the memory takes less than 1 µs, and becomes numbers only for a test that fails.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _WORDS = 624  # of a Mersenne twister, and one more for the place in them
 _BYTES = (_WORDS + 1) * 4
+# The place and a few words are enough to tell that nothing has moved: each number drawn moves the place, and when
+# that is back where it was, every word is another.
+_MARK_BYTES = 9 * 4
 _ENOUGH_TESTS = 200  # to be worth the 3 ms of importing ctypes
 
 
@@ -37,10 +40,15 @@ class PythonTwister:
         self._version = getstate()[0]
         self._read = read
         self._address = id(self._generator) + object.__basicsize__
+        self._mark = b""
+        self._kept: tuple[bytes, Any] = (b"", None)
 
     def copy(self) -> tuple[bytes, Any]:
         """The memory, and the number that `gauss` keeps for its next call."""
-        return self._read(self._address, _BYTES), self._generator.gauss_next
+        mark, gauss = self._read(self._address, _MARK_BYTES), self._generator.gauss_next
+        if mark != self._mark or gauss is not self._kept[1]:
+            self._mark, self._kept = mark, (self._read(self._address, _BYTES), gauss)
+        return self._kept
 
     def state(self, copied: tuple[bytes, Any]) -> tuple[Any, ...]:
         """What `random.getstate` would have said."""
@@ -74,21 +82,22 @@ class NumpyTwister:
         generator = numpy_random.get_bit_generator() if hasattr(numpy_random, "get_bit_generator") else None
         if generator is not None and type(generator).__name__ != "MT19937":
             return None
-        seen = self._memory(generator)
+        seen = self._mark(generator)
         # A kept gauss is used up without a move; without one, nothing can have changed.
         if not seen or seen != self._seen or self._kept is None or self._kept[3]:
             self._kept = _legacy_state(numpy_random)
             self._seen = seen
         return self._kept
 
-    def _memory(self, generator: Any) -> bytes:
+    def _mark(self, generator: Any) -> bytes:
         ctypes: Any = sys.modules.get("ctypes")
         if generator is None or ctypes is None:
             return b""
         if generator is not self._generator:
             self._generator, self._address = generator, generator.ctypes.state_address
-        memory: bytes = ctypes.string_at(self._address, _BYTES)
-        return memory
+        # Here the place stands behind the words.
+        mark: bytes = ctypes.string_at(self._address + _BYTES - _MARK_BYTES, _MARK_BYTES)
+        return mark
 
 
 def _legacy_state(numpy_random: Any) -> Any:

@@ -161,6 +161,30 @@ def test_memory_holds_what_random_tells():
     assert twister.state(twister.copy()) == random.getstate()
 
 
+@pytest.mark.parametrize("draws", [1, 623, 624, 625, 1248])
+def test_memory_is_read_again_however_many_numbers_were_drawn(draws):
+    generator = random.Random(draws)
+    twister = python_twister(generator.getstate, tests=10_000)
+    twister.copy()
+
+    for _draw in range(draws):
+        generator.getrandbits(32)
+
+    assert twister.state(twister.copy()) == generator.getstate()
+
+
+def test_memory_is_read_again_when_a_gauss_was_kept_or_used_up():
+    generator = random.Random(1)
+    twister = python_twister(generator.getstate, tests=10_000)
+
+    states = []
+    for _time in range(4):
+        states.append((twister.state(twister.copy()), generator.getstate()))
+        generator.gauss(0, 1)
+
+    assert [copied == told for copied, told in states] == [True] * 4
+
+
 def test_in_another_python_the_state_is_asked_for(monkeypatch):
     monkeypatch.setattr(sys, "implementation", SimpleNamespace(name="pypy"))
 
