@@ -23,6 +23,7 @@ DISJOINT = Intersection(touches=(), changed=12)
 DOUBTFUL = Intersection(touches=(), changed=12, doubts=("it started a process: git status",))
 UNCHANGED = Intersection(touches=(), changed=0)
 PASSED_ALONE = Earlier(alone=Tally(n=1))
+OF_A_TEST = Touch(entity=entity("tests/test_new.py", sort=Sort.TEST, reach=Reach.TEST), reason="it is the test")
 
 
 def reruns(immediate="F", postponed="F", forked="F", new="F"):
@@ -129,10 +130,10 @@ def test_a_polluter_that_touches_the_change_and_pollutes_only_here_is_likely_rea
 
 
 @pytest.mark.parametrize("check", [checked((3, 2), (3, 0)), checked((3, 0), (3, 0)), checked((3, 3), (0, 0))])
-def test_a_base_check_that_shows_no_difference_leaves_a_flaky_test_with_a_caution(check):
+def test_a_test_that_fails_sometimes_and_touches_the_change_is_undecided_when_the_base_shows_no_failure(check):
     verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
 
-    assert verdict.verdict is Decision.FLAKY
+    assert verdict.verdict is Decision.UNDECIDED
     assert "the change may have made it flaky" in verdict.evidence
     assert not is_tolerable(verdict)
 
@@ -155,12 +156,12 @@ def test_a_failure_of_another_sort_at_the_base_excuses_nothing(failure):
     assert not is_tolerable(verdict)
 
 
-def test_a_base_that_could_not_be_asked_is_said_and_the_test_stays_flaky():
+def test_a_base_that_could_not_be_asked_is_said_and_the_test_is_undecided():
     check = BaseCheck(condition=Condition.RANDOM_STATE, problem="the worktree does not collect")
 
     verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
 
-    assert verdict.verdict is Decision.FLAKY
+    assert verdict.verdict is Decision.UNDECIDED
     assert verdict.evidence == (
         "passed 1 of 1 immediate rerun, passed 0 of 1 postponed rerun, passed 0 of 1 forked rerun, "
         "passed 0 of 1 new-interpreter rerun; touches shop/cart.py: Cart.total (changed; it executes line 12); "
@@ -244,9 +245,22 @@ def test_a_test_that_passes_only_where_it_has_failed_before_is_judged_as_if_it_n
 
 
 def test_one_pass_in_a_new_process_is_proof_again():
-    verdict = judged(reruns(immediate="P", forked="FFFFP"), intersection=TOUCHES)
+    verdict = judged(reruns(immediate="P", forked="FFFFP"), intersection=DISJOINT)
 
     assert verdict.verdict is Decision.FLAKY
+
+
+def test_a_new_test_that_fails_sometimes_is_flaky_for_it_cannot_have_been_broken():
+    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, is_new=True)
+
+    assert verdict.verdict is Decision.FLAKY
+    assert not is_tolerable(verdict)
+
+
+def test_a_test_that_touches_only_changed_tests_stays_flaky():
+    found = Intersection(touches=(OF_A_TEST,), changed=12)
+
+    assert judged(reruns(immediate="P"), intersection=found).verdict is Decision.FLAKY
 
 
 def test_a_failure_that_its_random_numbers_bring_back_is_undecided_when_the_base_cannot_be_asked():
@@ -257,9 +271,6 @@ def test_a_failure_that_its_random_numbers_bring_back_is_undecided_when_the_base
     assert judged(reruns(immediate="P"), **facts, base_check=problem).verdict is Decision.UNDECIDED
     asked = checked((2, 2), (2, 1))
     assert judged(reruns(immediate="P"), **facts, base_check=asked).verdict is Decision.FLAKY
-
-
-OF_A_TEST = Touch(entity=entity("tests/test_new.py", sort=Sort.TEST, reach=Reach.TEST), reason="it is the test")
 
 
 @pytest.mark.parametrize(
@@ -452,7 +463,9 @@ def test_a_crash_a_timeout_and_an_error_are_failures(letter):
 
 
 def test_a_verdict_is_written_as_the_contract_says():
-    verdict = judged((*reruns(immediate="P", postponed="", forked="", new=""),), intersection=TOUCHES)
+    found = reruns(immediate="P", postponed="", forked="", new="")
+
+    verdict = judged(found, intersection=TOUCHES, is_new=True)
 
     assert verdict.as_json() == {
         "id": TEST,

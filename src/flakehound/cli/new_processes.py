@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from flakehound.cli.failing_run import FailedTest, FailingRun
-from flakehound.core.errors import FlakehoundError
+from flakehound.core.errors import Problem, attempted
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.records import RunRecord
@@ -51,8 +51,8 @@ class NewProcesses:
 
     def open(self, meanwhile: Callable[[], None]) -> str:
         """Let pytest collect the suite as it was collected; why that cannot be, or nothing."""
-        try:
-            self._opened = open_suite(
+        opened = attempted(
+            lambda: open_suite(
                 self._target,
                 jobs=1,
                 isolation=None,
@@ -61,8 +61,11 @@ class NewProcesses:
                 with_reference=False,
                 meanwhile=meanwhile,
             )
-        except FlakehoundError as error:
-            self._problem = error.what
+        )
+        if isinstance(opened, Problem):
+            self._problem = opened.what
+        else:
+            self._opened = opened
         return self._problem
 
     def forked(self, test: NodeId, times: int) -> list[RunRecord]:
@@ -87,9 +90,9 @@ class NewProcesses:
         """The last test of an order in a new interpreter, with what the run depends on; None: it cannot run."""
         state = self.state_file(random_state) if random_state else None
         target = replace(self._target, pytest_args=self.arguments_for(order), random_state=state)
-        try:
-            told = Spawner(target, self._place("n")).run_recorded(self._plan(order), self._limits, (), wish)
-        except FlakehoundError:
+        spawner = Spawner(target, self._place("n"))
+        told = attempted(lambda: spawner.run_recorded(self._plan(order), self._limits, (), wish))
+        if isinstance(told, Problem):
             return None
         self._kept(told.records)
         return told if told.records and told.records[0].last is not Outcome.NOT_RUN else None
@@ -101,7 +104,9 @@ class NewProcesses:
         spawner = Spawner(target, self._place("n"))
         records: list[RunRecord] = []
         for _ in range(times):
-            records += self._kept(spawner.run_single(self._plan(order), self._limits, ())[0])
+            told = attempted(lambda: spawner.run_single(self._plan(order), self._limits, ()))
+            if not isinstance(told, Problem):
+                records += self._kept(told[0])
         return records
 
     def search(self, failed: FailedTest) -> Verdict | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from flakehound.cli.study_history import History, Revision
 from flakehound.cli.study_suite import StudiedSuite, Tell, collected, sample
-from flakehound.core.errors import FlakehoundError
+from flakehound.core.errors import FlakehoundError, Problem, attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.engine.limits import Limits
 from flakehound.triage.changes import ChangedFile
@@ -79,13 +79,16 @@ class RevisionStudy:
         }
 
     def _collected(self, revision: Revision) -> StudiedSuite | None:
-        try:
+        def collect() -> StudiedSuite:
             self.history.check_out(revision)
             return collected(self.history.target, self.folder, self.limits, self.seed)
-        except FlakehoundError as error:
-            self.skipped.append({"revision": revision.name, "why": error.what})
-            self.tell(f"skipped {revision.name}: {error.what}")
-            return None
+
+        suite = attempted(collect)
+        if not isinstance(suite, Problem):
+            return suite
+        self.skipped.append({"revision": revision.name, "why": suite.what})
+        self.tell(f"skipped {revision.name}: {suite.what}")
+        return None
 
     def _step_back(
         self, older: Revision, newer: Revision, files: Sequence[ChangedFile], suite: StudiedSuite
@@ -116,12 +119,10 @@ class RevisionStudy:
         self.recordings += len(missing)
 
     def _recorded(self, suite: StudiedSuite, test: NodeId) -> Dependencies | None:
-        try:
-            written = suite.recorded(test, self.history.top)[0].dependencies
-        except FlakehoundError:
+        told = attempted(lambda: suite.recorded(test, self.history.top)[0].dependencies)
+        if told is None or isinstance(told, Problem):
             return None
-        if written is None:
-            return None
+        written = told
         self._check(written)
         return Dependencies.from_json(written)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flakehound.cli.remedies import DEFAULT_STORE
-from flakehound.core.errors import ExitCode, FlakehoundError
+from flakehound.core.errors import ExitCode, Problem, attempted
 
 if TYPE_CHECKING:
     from flakehound.cli.change import Change
@@ -101,11 +101,11 @@ def _store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
     from flakehound.store import Store
 
     path = run.wishes.store or run.rootdir / DEFAULT_STORE
-    try:
-        store = Store.open(path)
-        drained(store)
-    except (FlakehoundError, OSError) as problem:
-        notes.append(f"nothing is remembered: {problem}")
+    store = attempted(lambda: Store.open(path))
+    taken_in = attempted(lambda: drained(store)) if isinstance(store, Store) else store
+    if isinstance(taken_in, Problem):
+        notes.append(f"nothing is remembered: {taken_in.what}")
+    if isinstance(store, Problem):
         yield None
         return
     with store:
@@ -127,10 +127,9 @@ def _keep(store: Store | None, run: FailingRun, change: Change, processes: NewPr
         started_s=run.started_s,
         records=(*_processes_of(run), *processes.records),
     )
-    try:
-        kept(store, own)
-    except FlakehoundError as problem:
-        notes.append(f"the run is not remembered: {problem.what}")
+    done = attempted(lambda: kept(store, own))
+    if isinstance(done, Problem):
+        notes.append(f"the run is not remembered: {done.what}")
 
 
 def _processes_of(run: FailingRun) -> Iterator[RunRecord]:

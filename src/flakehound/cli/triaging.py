@@ -15,6 +15,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order
 from flakehound.core.records import RunRecord
 from flakehound.core.signatures import signature_of
+from flakehound.engine.at_base import NOT_AT_BASE
 from flakehound.engine.spawn import RecordedRun, RecordWish
 from flakehound.triage.case import FRESH_FAILURES, OUTSIDE, BaseCheck, Case, Condition, Earlier, Rerun, Stage
 from flakehound.triage.dependencies import Dependencies
@@ -22,6 +23,7 @@ from flakehound.triage.intersect import Intersection, intersect
 from flakehound.triage.verdict import TriageVerdict, judge
 
 BASE_RUNS = 2  # of a condition, here and at the base
+BASE_RUNS_ALONE = 3  # of a test without a known condition: does it fail at the base, too, now and then?
 LONGEST_ORDER_S = 30.0  # a whole order is repeated at the base only when it takes no longer
 FRESH_RUNS = 8  # in new processes, until one passes: what fails half of the time fails so often once in 256 times
 
@@ -33,6 +35,7 @@ class Findings:
     failed: FailedTest
     reruns: list[Rerun]
     signature: str
+    same_state: Tally  # reruns from the random state of the failure
     intersection: Intersection | None = None
     polluters: Order = ()
     company: Intersection | None = None
@@ -43,6 +46,11 @@ class Findings:
     def first_passed(self) -> Stage | None:
         """The first stage in which the test passed, as the room counts it."""
         return Case(id=self.failed.id, reruns=tuple(self.reruns)).first_passed
+
+    @property
+    def hangs_on_random_state(self) -> bool:
+        """Whether it passes with other random numbers and fails with the same ones again."""
+        return self.first_passed is not None and self.same_state.failed > 0
 
     @property
     def failed_outside(self) -> int:
@@ -84,7 +92,12 @@ class Triage:
 
     def verdict_on(self, failed: FailedTest) -> TriageVerdict:
         """Judge one failure; an interrupt leaves what is known by then."""
-        found = Findings(failed=failed, reruns=list(failed.reruns), signature=signature_of(failed.failure))
+        found = Findings(
+            failed=failed,
+            reruns=list(failed.reruns),
+            signature=signature_of(failed.failure),
+            same_state=failed.same_state,
+        )
         try:
             self._find_out(found)
         except KeyboardInterrupt:
@@ -93,7 +106,9 @@ class Triage:
 
     def _find_out(self, found: Findings) -> None:
         self._rerun_outside(found)
-        if found.first_passed in OUTSIDE:
+        if found.first_passed and not found.same_state.n and found.failed.random_state is not None:
+            self._try_random_state(found)
+        if found.first_passed in OUTSIDE and not found.hangs_on_random_state:
             self._find_polluters(found)
         found.earlier = self._remembered(found)
         if not found.first_passed:
@@ -114,6 +129,12 @@ class Triage:
             self._record(found)
         if failed.passed:
             self._confirm_outside(found)
+
+    def _try_random_state(self, found: Findings) -> None:
+        """Whether the random numbers of the failure bring it back, first in a new interpreter."""
+        if self._compares:
+            records = self._processes.again((found.failed.id,), 1, found.failed.random_state)
+            found.same_state = tally_of(records)
 
     def _confirm_outside(self, found: Findings) -> None:
         """A pass in the process of the failure may be the failure's own doing: it must pass in a new one too."""
@@ -173,8 +194,8 @@ class Triage:
     def _check(self, found: Findings) -> BaseCheck | None:
         """The condition of the failure, here and at the base; None where no condition is known."""
         failed = found.failed
-        if failed.hangs_on_random_state:
-            here = failed.same_state + tally_of(self._processes.again((failed.id,), 1, failed.random_state))
+        if found.hangs_on_random_state:
+            here = found.same_state + tally_of(self._processes.again((failed.id,), 1, failed.random_state))
             state = failed.random_state
             return self._base.check(Condition.RANDOM_STATE, (failed.id,), here, state, times=BASE_RUNS)
         if found.polluters:
@@ -183,7 +204,9 @@ class Triage:
             return self._base.check(Condition.AFTER_POLLUTERS, order, here, times=BASE_RUNS)
         if found.first_passed in OUTSIDE:
             return self._check_same_order(found)
-        return None
+        fresh = [rerun.outcome for rerun in found.reruns if rerun.stage in OUTSIDE and rerun.tells]
+        here = Tally(n=len(fresh), failed=sum(outcome.is_failure for outcome in fresh))
+        return self._base.check(Condition.ALONE, (failed.id,), here, times=BASE_RUNS_ALONE)
 
     def _check_same_order(self, found: Findings) -> BaseCheck | None:
         order = (*self._run.before(found.failed), found.failed.id)
@@ -223,7 +246,7 @@ class Triage:
                 id=found.failed.id,
                 reruns=tuple(found.reruns),
                 failure=found.signature,
-                same_state=found.failed.same_state,
+                same_state=found.same_state,
                 base=change.base_name,
                 intersection=found.intersection,
                 no_intersection=self._why_no_intersection(),
@@ -233,6 +256,7 @@ class Triage:
                 earlier=found.earlier,
                 base_check=found.base_check,
                 not_rerun=self._run.not_rerun,
+                is_new=bool(found.base_check and NOT_AT_BASE in found.base_check.problem),
             )
         )
 

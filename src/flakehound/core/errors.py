@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import TypeVar
+
+Answer = TypeVar("Answer")
 
 
 class ExitCode(IntEnum):
@@ -31,3 +36,18 @@ class UsageError(FlakehoundError):
     """The command line asks for something that cannot be."""
 
     exit_code = ExitCode.USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why something could not be done, where that is an answer and not the end."""
+
+    what: str
+
+
+def attempted(step: Callable[[], Answer]) -> Answer | Problem:
+    """What a step gives, or why it cannot: for work that goes on without it."""
+    try:
+        return step()
+    except FlakehoundError as error:
+        return Problem(what=error.what)

@@ -21,6 +21,7 @@ from flakehound.engine.limits import Limits
 from flakehound.engine.spawn import RecordWish, Spawner
 from flakehound.engine.worktree import BaseTree
 
+NOT_AT_BASE = "does not exist at the base"
 _INSTALLED = re.compile(r".*/(site-packages|dist-packages)/")
 _STANDARD = re.compile(r".*/lib/python3\.\d+/")  # an environment may lie in the user's tree
 
@@ -58,7 +59,11 @@ def runs_at_base(
     if rootdir is not None:
         there = replace(there, pytest_args=(f"--rootdir={tree.counterpart(rootdir)}", *there.pytest_args))
     if not there.cwd.is_dir():
-        return BaseRuns(problem=f"{target.cwd} does not exist at the base")
+        return BaseRuns(problem=f"{target.cwd} {NOT_AT_BASE}")
+    root = tree.counterpart(rootdir or target.cwd)
+    missing = [test for test in order if not (root / test.partition("::")[0]).exists()]
+    if missing and rootdir is not None:
+        return BaseRuns(problem=f"{missing[-1]} {NOT_AT_BASE}")
     spawner = Spawner(there, tree.folder / "runs" / "n")
     records: list[RunRecord] = []
     for number in range(times):
@@ -111,7 +116,7 @@ def _without_tree(text: str, tree: BaseTree) -> str:
 
 def _missing(order: Order, collected: Order) -> str:
     lacking = [test for test in order if test not in set(collected)]
-    return f"{lacking[-1]} does not exist at the base" if lacking else ""
+    return f"{lacking[-1]} {NOT_AT_BASE}" if lacking else ""
 
 
 def _strayed(tree: BaseTree, dependencies: Mapping[str, Any] | None) -> str:

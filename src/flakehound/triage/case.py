@@ -127,6 +127,7 @@ class Case:
     earlier: Earlier = Earlier()
     base_check: BaseCheck | None = None
     not_rerun: str = ""  # why reruns are missing, as a clause
+    is_new: bool = False  # the test, or its polluter, does not exist at the base
 
     @property
     def first_passed(self) -> Stage | None:

@@ -109,24 +109,23 @@ def _passed(case: Case, stage: Stage) -> TriageVerdict:
 
 
 def _may_hide_a_regression(case: Case, kind: FlakyKind) -> bool:
-    """Whether the failure has a condition that the change may have brought, and the base could not be asked."""
-    asked = case.base_check is not None and not case.base_check.problem
-    if asked or case.failed_before or not case.versioned or case.unchanged:
+    """Whether the change may have made it fail sometimes, and nothing shows that it did so before.
+
+    A new test cannot have been broken. What only test code touches is its author's to see.
+    """
+    if case.failed_before or case.is_new or not case.versioned or case.unchanged:
         return False
-    if kind is FlakyKind.STATE_DEPENDENT:
-        return case.company is None or any(not _is_of_tests(touch) for touch in _touches_or_doubts(case.company))
-    return case.same_state.failed > 0 and case.intersection is not None and case.intersection.intersects
+    own = list(case.intersection.touches) if case.intersection else []
+    if kind is not FlakyKind.STATE_DEPENDENT:
+        return any(not _is_of_tests(touch) for touch in own)
+    if case.company is None:
+        return True
+    return bool(case.company.doubts) or any(not _is_of_tests(touch) for touch in case.company.touches)
 
 
-def _touches_or_doubts(found: Intersection) -> list[Touch | str]:
-    return [*found.touches, *found.doubts]
-
-
-def _is_of_tests(touch: Touch | str) -> bool:
+def _is_of_tests(touch: Touch) -> bool:
     # A test that is new or changed can be a polluter that is not there, or not the same, at the base.
-    return isinstance(touch, Touch) and (
-        touch.entity.sort is Sort.TEST or Patterns().is_test_file(touch.entity.path)
-    )
+    return touch.entity.sort is Sort.TEST or Patterns().is_test_file(touch.entity.path)
 
 
 def _caution(case: Case) -> str:
