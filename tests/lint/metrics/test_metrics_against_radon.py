@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -115,12 +117,26 @@ def test_complexity_of_every_function_is_radons_where_radon_looks_everywhere(pac
 @pytest.mark.parametrize("package", PACKAGES)
 def test_lines_of_every_file_are_radons(package):
     differing = []
-    for text, _tree in parsed(package):
-        theirs, ours = analyze(text), Lines(text).whole()
-        if ours != as_tally(theirs):
+    for text, tree in parsed(package):
+        theirs, ours = as_tally(analyze(text)), Lines(text).whole()
+        surplus = theirs.logical - ours.logical
+        if replace(theirs, logical=ours.logical) != ours or not 0 <= surplus <= colons_in_fstrings(tree):
             differing.append((theirs, ours))
 
     assert differing == []
+
+
+def colons_in_fstrings(tree: ast.AST) -> int:
+    """F-strings with a colon in a field: from Python 3.12 on radon takes it for one of the code around."""
+    if sys.version_info < (3, 12):
+        return 0
+    return sum(isinstance(node, ast.JoinedStr) and has_colon(node) for node in ast.walk(tree))
+
+
+def has_colon(text: ast.JoinedStr) -> bool:
+    fields = [node for node in ast.walk(text) if isinstance(node, ast.FormattedValue)]
+    colons = (ast.Slice, ast.Dict, ast.DictComp, ast.Lambda)
+    return any(field.format_spec for field in fields) or any(isinstance(node, colons) for node in ast.walk(text))
 
 
 def as_tally(raw) -> Tally:
@@ -139,7 +155,9 @@ def test_maintainability_of_every_function_is_radons_where_complexity_is(package
     for text, tree in parsed(package):
         lines = Lines(text)
         for function in functions_of(tree):
-            if not is_beyond_radon(function) and not begins_beside_def(function, text):
+            if not (
+                is_beyond_radon(function) or begins_beside_def(function, text) or colons_in_fstrings(function)
+            ):
                 ours, theirs = our_index(function, lines), radons_index(function, text)
                 differing += [(function.name, ours, theirs)] * (abs(ours - theirs) > 1e-9)
 
