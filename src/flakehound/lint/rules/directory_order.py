@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._context import Part, at_hand
 from flakehound.lint.rules._sights import Call
 from flakehound.lint.rules._values import told
 from flakehound.lint.rules.unordered_as_ordered import is_put_in_order
@@ -50,5 +50,5 @@ RULE = Rule(
     fix="Wrap the call in `sorted(...)`, or compare sets.",
     bad="import os\n\ndef test_files(tmp_path):\n    assert os.listdir(tmp_path) == ['a', 'b']\n",
     good="import os\n\ndef test_files(tmp_path):\n    assert sorted(os.listdir(tmp_path)) == ['a', 'b']\n",
-    check=in_each(_look),
+    check=at_hand(_look),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part, in_each
+from flakehound.lint.rules._context import Context, Part, at_hand
 from flakehound.lint.rules._sights import Call
 from flakehound.lint.rules._values import told
 
@@ -65,5 +65,5 @@ RULE = Rule(
     "datetime.datetime.now().isoformat(timespec='seconds')\n",
     good="import datetime\nfrom freezegun import freeze_time\n\n@freeze_time('2021-03-04')\ndef test_stamp():\n"
     "    assert stamp() == datetime.datetime.now().isoformat()\n",
-    check=in_each(_look, unless=is_frozen),
+    check=at_hand(_look, unless=is_frozen),
 )
