@@ -1,0 +1,80 @@
+"""`flakehound lint`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flakehound.core.errors import ExitCode
+
+_FORMATS = ("text", "json", "sarif", "github")
+
+
+@click.command("lint", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("paths", nargs=-1)
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True, help="How to tell."
+)
+@click.option(
+    "--select", multiple=True, metavar="RULE", help="Only these rules, or all that begin so; repeatable."
+)
+@click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules, or all that begin so; repeatable.")
+@click.option("--changed-since", metavar="REV", help="Only what is in files that changed since this commit.")
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Leave out what this file knows."
+)
+@click.option(
+    "--write-baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write what is there now to this file, to start clean with --baseline.",
+)
+@click.option(
+    "--metrics", type=click.Path(path_type=Path), metavar="FILE", help="Write one row per test to this CSV."
+)
+@click.option("--explain", metavar="RULE", help="Say what a rule means and how to fix what it finds, then end.")
+@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes at once. Default: all cores.")
+@click.option("--no-cache", is_flag=True, help="Read every file again.")
+def command(
+    paths: tuple[str, ...],
+    form: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    changed_since: str | None,
+    baseline: Path | None,
+    write_baseline: Path | None,
+    metrics: Path | None,
+    explain: str | None,
+    jobs: int | None,
+    no_cache: bool,
+) -> int:
+    """Predict flaky tests from their source alone; nothing is imported or run.
+
+    \b
+    Examples:
+        flakehound lint
+        flakehound lint tests/test_cart.py --changed-since main
+        flakehound lint --format sarif > lint.sarif
+    """
+    from flakehound.cli.lint_run import Question, explained, linted, written_metrics
+    from flakehound.cli.lint_telling import told
+
+    if explain is not None:
+        click.echo(explained(explain))
+        return ExitCode.NOTHING_FLAKY
+    question = Question(
+        paths=paths,
+        select=select,
+        ignore=ignore,
+        since=changed_since,
+        baseline=baseline,
+        write_baseline=write_baseline,
+        processes=jobs,
+        cached=not no_cache,
+    )
+    if metrics is not None:
+        written_metrics(question, metrics)
+    found = linted(question)
+    click.echo(told(found, form))
+    return ExitCode.FLAKY_FOUND if found.remarks else ExitCode.NOTHING_FLAKY

@@ -1,0 +1,19 @@
+"""The four ways to tell what lint found."""
+
+from __future__ import annotations
+
+from flakehound import __version__
+from flakehound.core.predictions import Linted
+from flakehound.report.lint_json import github_annotations, lint_json, sarif
+from flakehound.report.lint_text import lint_text
+
+
+def told(found: Linted, form: str) -> str:
+    """The text of a format."""
+    if form == "json":
+        return lint_json(found)
+    if form == "sarif":
+        return sarif(found, __version__)
+    if form == "github":
+        return "\n".join([*github_annotations(found), lint_text(found)])
+    return lint_text(found)

@@ -1,0 +1,52 @@
+"""What is found out about one test file; runs in any process, answers in plain JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from flakehound.lint.cases import StaticCase, cases_of
+from flakehound.lint.metrics.table import metrics_of, rows
+from flakehound.lint.modules import Module
+from flakehound.lint.project import Project
+from flakehound.lint.rules._context import Memory
+from flakehound.lint.rules._joining import context_of
+from flakehound.lint.rules.registry import findings_of
+from flakehound.lint.suppression import Suppression, heard, suppressions_in
+
+FORMAT = 1  # of the answers; another one makes those in the cache useless
+SIZES = ("test_lines_of_code", "external_modules", "assertions")  # that the score looks at
+
+
+def remarks_on(project: Project, module: Module) -> list[dict[str, Any]]:
+    """Every test of a file with what the rules say about it."""
+    memory = project.kept(("rules",), Memory)
+    return [_told(case, project, memory) for case in cases_of(module, project.patterns, project)]
+
+
+def _told(case: StaticCase, project: Project, memory: Memory) -> dict[str, Any]:
+    found = findings_of(context_of(case, project, memory))
+    comments = {path: _comments(path, project) for path in {case.path, *(one.path for one in found)}}
+    loud = list(heard(found, comments, case.path, case.line))
+    metrics = metrics_of(case, project)
+    return {
+        "id": str(case.id),
+        "path": case.path,
+        "line": case.line,
+        "suppressed": len(found) - len(loud),
+        "sizes": {name: getattr(metrics, name) for name in SIZES},
+        "findings": [{**asdict(finding), "cause": finding.cause.value} for finding in loud],
+    }
+
+
+def _comments(path: str, project: Project) -> tuple[Suppression, ...]:
+    def read() -> tuple[Suppression, ...]:
+        module = project.module(path)
+        return suppressions_in(module.text) if module is not None else ()
+
+    return project.kept(("comments", path), read)
+
+
+def metrics_on(project: Project, module: Module) -> list[dict[str, Any]]:
+    """One row of metrics per test of a file."""
+    return list(rows(cases_of(module, project.patterns, project), project))
