@@ -19,7 +19,7 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 # Another interpreter with another pytest, for a look at more versions than the one that runs this suite.
 PYTHON = os.environ.get("FLAKEHOUND_PLUGIN_PYTHON", sys.executable)
 # The pytest that runs this test has set some of these; the rest would change what is tested.
-_OURS = ("PYTEST_", "COV_CORE_", "FLAKEHOUND", "GITHUB_", "STAND_IN")
+_OURS = ("PYTEST_", "COV_CORE_", "FLAKEHOUND", "STAND_IN")
 _LIMIT_S = 300
 # Beginning of an option -> the plugin that knows it. No other is loaded: they take time, and come and go.
 _PLUGINS = {

@@ -207,7 +207,7 @@ _WHO = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
 }
-_OF_CI = ("GITHUB_", "GITLAB_", "CI_", "SYSTEM_", "PYTEST_", "COV_", "COVERAGE_", "FLAKEHOUND", "PYTHONPATH")
+_OF_OUR_RUN = ("PYTEST_", "COV_", "COVERAGE_", "FLAKEHOUND", "PYTHONPATH")
 
 
 @dataclass
@@ -254,7 +254,7 @@ class Shop:
 
     def pytest(self, *args: str, plain: bool = False) -> int:
         """Run pytest as a user would; with `plain`, without us."""
-        env = {name: value for name, value in os.environ.items() if not name.startswith(_OF_CI)}
+        env = {name: value for name, value in os.environ.items() if not name.startswith(_OF_OUR_RUN)}
         env |= {**_WHO, "SHOP_OUTSIDE": str(self.outside), **self.env}
         # "=": a path as a word of its own, outside the project, would move the rootdir that pytest chooses.
         ours = [] if plain else ["--flakehound", f"--flakehound-json={self.outside / 'triage.json'}"]
