@@ -84,40 +84,53 @@ class GitHistory:
         return self.tree.is_of_the_user(file) and not _INSTALLED.search(file)
 
 
-@contextmanager
-def git_history(target: Target, *, revisions: int, since: str | None) -> Iterator[GitHistory]:
-    """The history of the repository in which the suite lies; it has one revision more than changes."""
-    repository = open_repository(target.cwd)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commits:
+    """The commits to study, newest first; one more than there are changes."""
+
+    repository: Repository
+    names: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoCommits:
+    """Why there are no two revisions to compare."""
+
+    why: str
+    remedy: str | None
+
+
+def commits_of(folder: Path, *, revisions: int, since: str | None) -> Commits | NoCommits:
+    """The history of the repository that holds a folder."""
+    repository = open_repository(folder)
     if isinstance(repository, NoRepository):
-        raise NoHistory(
-            f"no history to study: {repository.why}",
-            remedy=repository.remedy or again(releases="FOLDER-WITH-RELEASES", since=None),
-        )
-    commits = _commits(repository, revisions, since)
-    if len(commits) < 2:
-        raise NoHistory(f"{repository.top} has no two revisions to compare", remedy="git log --oneline")
-    with checked_out(repository, commits[0]) as tree:
-        if isinstance(tree, NoTree):
-            raise NoHistory(tree.why)
-        yield GitHistory(
-            revisions=[Revision(name=commit[:10], key=commit) for commit in commits],
-            top=tree.top,
-            target=_suite_in(tree, target),
-            tree=tree,
-        )
-
-
-def _commits(repository: Repository, revisions: int, since: str | None) -> list[str]:
-    reach = [repository.head]
-    oldest: list[str] = []
+        remedy = repository.remedy or again(releases="FOLDER-WITH-RELEASES", since=None)
+        return NoCommits(why=repository.why, remedy=remedy)
+    reach, oldest = [repository.head], list[str]()
     if since is not None:
         commit = repository.commit(since)
         if commit is None:
             raise NoSuchRevision(repository, since)
         reach, oldest = [f"{commit}..{repository.head}"], [commit]
     told = repository.ask("rev-list", "--first-parent", f"--max-count={revisions + 1}", *reach, "--")
-    found = told.text.split()
-    return (found + oldest)[: revisions + 1]
+    names = (told.text.split() + oldest)[: revisions + 1]
+    if len(names) < 2:
+        return NoCommits(why=f"{repository.top} has no two revisions to compare", remedy="git log --oneline")
+    return Commits(repository=repository, names=names)
+
+
+@contextmanager
+def git_history(target: Target, commits: Commits) -> Iterator[GitHistory]:
+    """Commits, one after the other in a worktree that goes in the end."""
+    with checked_out(commits.repository, commits.names[0]) as tree:
+        if isinstance(tree, NoTree):
+            raise NoHistory(tree.why)
+        yield GitHistory(
+            revisions=[Revision(name=commit[:10], key=commit) for commit in commits.names],
+            top=tree.top,
+            target=_suite_in(tree, target),
+            tree=tree,
+        )
 
 
 def _suite_in(tree: BaseTree, target: Target) -> Target:

@@ -96,7 +96,7 @@ def command(
         _check_plotting()
     wishes = StudyWishes(
         suite=suite,
-        parts=parts or PARTS,
+        parts=tuple(dict.fromkeys(parts)) or PARTS,
         revisions=revisions,
         since=since,
         releases=releases,
@@ -117,12 +117,10 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _check_plotting() -> None:
-    from flakehound.report.study_plot import PlottingMissing, check_plotting
+    from flakehound.report.study_plot import EXTRA, can_plot
 
-    try:
-        check_plotting()
-    except PlottingMissing as missing:
-        raise UsageError(str(missing), remedy=missing.remedy) from missing
+    if not can_plot():
+        raise UsageError("--plot needs matplotlib, which is not installed", remedy=EXTRA)
 
 
 def _show(told: Mapping[str, Any], json_file: Path | None, csv_file: Path | None, plot_file: Path | None) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flakehound.cli.study_costs import PostponedCosts, ProcessCosts
-from flakehound.cli.study_history import History, NoHistory, git_history
+from flakehound.cli.study_history import Commits, History, NoHistory, commits_of, git_history
 from flakehound.cli.study_releases import releases_in
 from flakehound.cli.study_revisions import RevisionStudy
 from flakehound.cli.study_suite import StudiedSuite, Tell, collected, sample
@@ -71,13 +71,14 @@ class _Study:
             return stack.enter_context(releases_in(wishes.releases, target, revisions=wishes.revisions))
         if "revisions" not in wishes.parts:
             return None
-        try:
-            return stack.enter_context(git_history(target, revisions=wishes.revisions, since=wishes.since))
-        except NoHistory as missing:
-            if wishes.parts == ("revisions",):
-                raise
-            self.note(missing.what)
-            return None
+        commits = commits_of(target.cwd, revisions=wishes.revisions, since=wishes.since)
+        if isinstance(commits, Commits):
+            return stack.enter_context(git_history(target, commits))
+        problem = f"no history to study: {commits.why}"
+        if wishes.parts == ("revisions",):
+            raise NoHistory(problem, remedy=commits.remedy)
+        self.note(problem)
+        return None
 
     def _time_reruns(self, target: Target, limits: Limits, seed: int, root: Path) -> None:
         parts = [part for part in ("postponed", "processes") if part in self.wishes.parts]

@@ -8,24 +8,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+EXTRA = "python -m pip install 'flakehound[study]'"  # what can_plot wants
 _INCHES_PER_BOX = 1.1
 
 
-class PlottingMissing(Exception):
-    """The extra that draws is not installed."""
-
-    remedy = "python -m pip install 'flakehound[study]'"
-
-
-def check_plotting() -> None:
-    """Raise PlottingMissing where nothing can be drawn; better before a long study than after it."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise PlottingMissing("--plot needs matplotlib, which is not installed")
+def can_plot() -> bool:
+    """Whether the extra that draws is installed; better asked before a long study than after it."""
+    return importlib.util.find_spec("matplotlib") is not None
 
 
 def plot_shares(shares: Mapping[str, Sequence[float]], path: Path) -> None:
     """Boxes as in the thesis: quartiles and median, whiskers at the 10th and 90th percentile, outliers as dots."""
-    check_plotting()
     # By name: whoever checks our types need not have the extra. `Figure` without pyplot touches no display.
     drawing: Any = importlib.import_module("matplotlib.figure")
     figure = drawing.Figure(figsize=(2.4 + _INCHES_PER_BOX * len(shares), 4.0), layout="constrained")
