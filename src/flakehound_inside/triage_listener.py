@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import pluggy
 import pytest
 
 from flakehound_inside.real import real
@@ -22,12 +21,22 @@ if TYPE_CHECKING:
     Wrapping = Generator[None, Any, Any]
 
 _clock = real.clock
-# The newer sort of wrapper is the cheaper one.
-_IS_NEW = tuple(int(part) for part in pluggy.__version__.split(".")[:2]) >= (1, 2)
+
+
+def _knows_new_wrappers() -> bool:
+    # Tried out, because pluggy reads its metadata to tell its version.
+    try:
+        pytest.hookimpl(wrapper=True)
+    except TypeError:  # pluggy before 1.2
+        return False
+    return True
+
+
+_IS_NEW = _knows_new_wrappers()
 
 
 def _outermost(hook: _Hook) -> _Hook:
-    if _IS_NEW:
+    if _IS_NEW:  # the cheaper sort
         return pytest.hookimpl(wrapper=True, tryfirst=True)(hook)
     return pytest.hookimpl(hookwrapper=True, tryfirst=True)(hook)
 

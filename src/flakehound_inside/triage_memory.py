@@ -11,7 +11,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
 _WORDS = 624  # of a Mersenne twister, and one more for the place in them
 _BYTES = (_WORDS + 1) * 4
@@ -21,33 +21,33 @@ _MARK_BYTES = 9 * 4
 _ENOUGH_TESTS = 200  # to be worth the 3 ms of importing ctypes
 
 
-def reader(tests: int) -> Any:
-    """A function that reads memory; None where that is not worth it or not possible."""
-    if "ctypes" not in sys.modules and tests < _ENOUGH_TESTS:
-        return None
-    try:
-        import ctypes
-    except ImportError:  # Python was built without
-        return None
-    return ctypes.string_at
+def _may_look(tests: int) -> bool:
+    return "ctypes" in sys.modules or tests >= _ENOUGH_TESTS
+
+
+def _window(address: int, size: int) -> memoryview:
+    """A view of memory that costs no call of a foreign function to look through."""
+    import ctypes
+
+    return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
 
 
 class PythonTwister:
     """The memory of the generator behind `random`: behind the head of every object its place, then its words."""
 
-    def __init__(self, getstate: Any, read: Any) -> None:
+    def __init__(self, getstate: Any) -> None:
         self._generator = getstate.__self__
         self._version = getstate()[0]
-        self._read = read
-        self._address = id(self._generator) + object.__basicsize__
+        self._memory = _window(id(self._generator) + object.__basicsize__, _BYTES)
+        self._look = self._memory[:_MARK_BYTES].tobytes
         self._mark = b""
         self._kept: tuple[bytes, Any] = (b"", None)
 
     def copy(self) -> tuple[bytes, Any]:
         """The memory, and the number that `gauss` keeps for its next call."""
-        mark, gauss = self._read(self._address, _MARK_BYTES), self._generator.gauss_next
+        mark, gauss = self._look(), self._generator.gauss_next
         if mark != self._mark or gauss is not self._kept[1]:
-            self._mark, self._kept = mark, (self._read(self._address, _BYTES), gauss)
+            self._mark, self._kept = mark, (self._memory.tobytes(), gauss)
         return self._kept
 
     def state(self, copied: tuple[bytes, Any]) -> tuple[Any, ...]:
@@ -59,12 +59,12 @@ class PythonTwister:
 
 def python_twister(getstate: Any, tests: int) -> PythonTwister | None:
     """The generator's memory, if it is proven to hold what we believe; None in another Python."""
-    if sys.implementation.name != "cpython" or array("I").itemsize != 4:
+    if sys.implementation.name != "cpython" or array("I").itemsize != 4 or not _may_look(tests):
         return None
-    read = reader(tests)
-    if read is None or not hasattr(getstate, "__self__"):
+    try:
+        twister = PythonTwister(getstate)
+    except (ImportError, AttributeError):  # Python without ctypes, or somebody's own `random.getstate`
         return None
-    twister = PythonTwister(getstate, read)
     return twister if twister.state(twister.copy()) == getstate() else None
 
 
@@ -73,31 +73,30 @@ class NumpyTwister:
 
     def __init__(self) -> None:
         self._generator: Any = None
-        self._address: Any = None
-        self._seen = b""
+        self._look: Callable[[], bytes] = bytes
+        self._mark = b""
         self._kept: Any = None
 
     def state(self, numpy_random: Any) -> Any:
         """numpy's legacy state; None of a generator that has none."""
         generator = numpy_random.get_bit_generator() if hasattr(numpy_random, "get_bit_generator") else None
+        if generator is not self._generator:
+            self._watch(generator)
         if generator is not None and type(generator).__name__ != "MT19937":
             return None
-        seen = self._mark(generator)
+        mark = self._look()
         # A kept gauss is used up without a move; without one, nothing can have changed.
-        if not seen or seen != self._seen or self._kept is None or self._kept[3]:
-            self._kept = _legacy_state(numpy_random)
-            self._seen = seen
+        if not mark or mark != self._mark or self._kept is None or self._kept[3]:
+            self._mark, self._kept = mark, _legacy_state(numpy_random)
         return self._kept
 
-    def _mark(self, generator: Any) -> bytes:
-        ctypes: Any = sys.modules.get("ctypes")
-        if generator is None or ctypes is None:
-            return b""
-        if generator is not self._generator:
-            self._generator, self._address = generator, generator.ctypes.state_address
-        # Here the place stands behind the words.
-        mark: bytes = ctypes.string_at(self._address + _BYTES - _MARK_BYTES, _MARK_BYTES)
-        return mark
+    def _watch(self, generator: Any) -> None:
+        self._generator, self._mark, self._look = generator, b"", bytes
+        # numpy has imported ctypes itself.
+        if type(generator).__name__ == "MT19937" and "ctypes" in sys.modules:
+            # Here the place stands behind the words.
+            address = generator.ctypes.state_address + _BYTES - _MARK_BYTES
+            self._look = _window(address, _MARK_BYTES).tobytes
 
 
 def _legacy_state(numpy_random: Any) -> Any:

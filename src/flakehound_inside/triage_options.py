@@ -30,7 +30,7 @@ _TRUTHS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false"
 LEAST_FAILURES = 10  # as many are always rerun, however small the suite
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)  # what is not made takes no time at the start of every run
 class Wishes:
     """Every option of `pytest --flakehound`; made with keywords only."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 import sys
 from types import SimpleNamespace
@@ -209,35 +210,40 @@ def test_a_snapshot_is_put_back(tests):
 
 
 class FakeNumpy:
-    """As much of numpy.random as we ask for; its state is one number and a gauss kept for the next call."""
+    """As much of numpy.random as we ask for; its words are all zero, and its place is a number."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.number, self.has_gauss, self.asked = 1, 0, 0
-        reading = SimpleNamespace(string_at=lambda address, size: bytes([self.number]))
-        monkeypatch.setitem(sys.modules, "ctypes", reading)
-        self._generator = type("MT19937", (), {"ctypes": SimpleNamespace(state_address=0)})()
+    def __init__(self) -> None:
+        self.has_gauss, self.asked = 0, 0
+        self._memory = (ctypes.c_uint32 * 625)()
+        self.kind = "MT19937"
+        self._address = ctypes.addressof(self._memory)
+        self._generators: dict[str, object] = {}
+
+    def move_to(self, place: int) -> None:
+        self._memory[624] = place
 
     def get_bit_generator(self):
-        return self._generator
+        own = {"ctypes": SimpleNamespace(state_address=self._address)}
+        return self._generators.setdefault(self.kind, type(self.kind, (), own)())
 
     def get_state(self):
         self.asked += 1
-        return ("MT19937", self.number, 0, self.has_gauss, 0.0)
+        return ("MT19937", self._memory[624], 0, self.has_gauss, 0.0)
 
 
-def test_numpy_is_asked_for_its_state_only_when_that_has_moved(monkeypatch):
-    numpy_random, twister = FakeNumpy(monkeypatch), NumpyTwister()
+def test_numpy_is_asked_for_its_state_only_when_that_has_moved():
+    numpy_random, twister = FakeNumpy(), NumpyTwister()
 
     states = [twister.state(numpy_random)[1] for _ in range(3)]
-    numpy_random.number = 2
+    numpy_random.move_to(2)
     states += [twister.state(numpy_random)[1] for _ in range(3)]
 
-    assert states == [1, 1, 1, 2, 2, 2]
+    assert states == [0, 0, 0, 2, 2, 2]
     assert numpy_random.asked == 2
 
 
-def test_numpy_is_asked_again_while_it_keeps_a_gauss(monkeypatch):
-    numpy_random, twister = FakeNumpy(monkeypatch), NumpyTwister()
+def test_numpy_is_asked_again_while_it_keeps_a_gauss():
+    numpy_random, twister = FakeNumpy(), NumpyTwister()
     numpy_random.has_gauss = 1
     twister.state(numpy_random)
 
@@ -246,8 +252,14 @@ def test_numpy_is_asked_again_while_it_keeps_a_gauss(monkeypatch):
     assert twister.state(numpy_random)[3] == 0
 
 
-def test_a_generator_of_another_sort_has_no_state_for_us(monkeypatch):
-    numpy_random = FakeNumpy(monkeypatch)
-    numpy_random._generator = type("PCG64", (), {})()
+def test_a_generator_of_another_sort_has_no_state_for_us():
+    numpy_random = FakeNumpy()
+    numpy_random.kind = "PCG64"
 
     assert NumpyTwister().state(numpy_random) is None
+
+
+def test_an_old_numpy_that_does_not_show_its_generator_is_asked_each_time():
+    numpy_random = SimpleNamespace(get_state=FakeNumpy().get_state)
+
+    assert NumpyTwister().state(numpy_random)[0] == "MT19937"
