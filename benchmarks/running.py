@@ -22,6 +22,8 @@ from flakehound.engine.opening import OpenSuite, open_suite
 PYTEST_ARGS = ("-p", "no:cacheprovider")
 # Other people's plugins would only slow the peer's many sessions down and flatter us.
 BARE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+# Installed packages are compiled once; where this is set, every run of either side would compile them anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @contextmanager

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 
-_NAMES = ("CI", "TF_BUILD")
+_NAMES = (
+    "CI",
+    "TF_BUILD",
+    "PYTHONDONTWRITEBYTECODE",
+)  # the last makes every process that we start compile us anew
 _PREFIXES = ("CI_", "GITHUB_", "GITLAB_", "SYSTEM_")
 
 
