@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import os
 
-_NAMES = (
-    "CI",
-    "TF_BUILD",
-    "PYTHONDONTWRITEBYTECODE",
-)  # the last makes every process that we start compile us anew
+_NAMES = ("CI", "TF_BUILD", "PYTHONDONTWRITEBYTECODE")  # with the last, every process that we start compiles us
 _PREFIXES = ("CI_", "GITHUB_", "GITLAB_", "SYSTEM_")
 
 
