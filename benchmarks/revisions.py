@@ -24,7 +24,7 @@ from running import flakehound_command, temporary_folder
 from side_by_side import Row, arguments, told
 
 CACHE = Path(os.environ.get("FLAKEHOUND_RELEASES", Path.home() / ".cache" / "flakehound-releases"))
-FIGURE = Path(__file__).resolve().with_name("revisions.png")
+FIGURES = Path(__file__).resolve().parent
 MOST = 60  # changes
 _DOWNLOAD_S = 120
 
@@ -144,8 +144,9 @@ def draw(shares: dict[str, list[float]]) -> list[str]:
 
     if not can_plot():
         return [f"no figure without matplotlib: {EXTRA}"]
-    plot_shares(shares, FIGURE)
-    return [f"figure: benchmarks/{FIGURE.name}"]
+    name = "-".join(["revisions", *sorted(shares)]).lower() + ".png"
+    plot_shares(shares, FIGURES / name)
+    return [f"figure: benchmarks/{name}"]
 
 
 def main() -> None:
