@@ -52,6 +52,7 @@ class Part:
     via: tuple[str, ...] = ()
     production: bool = False
     fixture: bool = False
+    everywhere: bool = False  # a fixture that runs before every test below its conftest
     shown: tuple[str, int, int] | None = None  # path, line, column to report instead; None: the sign's own
     far: bool = False  # so many calls away that only the strongest signs count
 
@@ -75,16 +76,6 @@ class Part:
         if self.shown:
             return self.shown[1:]
         return getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
-
-    def is_undone(self, nodes: Iterable[ast.AST]) -> bool:
-        """Whether the part is a fixture that does some of these things before its `yield` and some after."""
-        ends = (
-            [node.lineno for node in ast.walk(self.function) if isinstance(node, ast.Yield)]
-            if self.fixture
-            else []
-        )
-        lines = [getattr(node, "lineno", 0) for node in nodes] if ends else []
-        return bool(lines) and min(lines) < ends[0] < max(lines)
 
     def how_reached(self, node: ast.AST) -> str:
         """The end of a message about a function that is not the test itself."""

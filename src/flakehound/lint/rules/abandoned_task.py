@@ -48,5 +48,5 @@ RULE = Rule(
     bad="import asyncio\n\nasync def test_log(log):\n    asyncio.create_task(log.flush())\n    assert log.empty\n",
     good="import asyncio\n\nasync def test_log(log):\n    await asyncio.create_task(log.flush())\n   "
     " assert log.empty\n",
-    check=in_each(_look),
+    check=in_each(_look, production=False),
 )

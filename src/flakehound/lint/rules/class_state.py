@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._context import Part
+from flakehound.lint.rules._lasting import lasting
 from flakehound.lint.rules.module_state import MUTATORS
 
 _ONCE = frozenset(("setUpClass", "setup_class", "tearDownClass", "teardown_class", "__init_subclass__"))
 
 
 def _look(part: Part) -> Iterator[Sign]:
-    if part.name in _ONCE:
+    # In a plain function, or in a class within it, `cls` and `self` are somebody else's.
+    if part.name in _ONCE or part.owner is None or part.sights.parameters.isdisjoint({"self", "cls"}):
         return
     for target, statement in part.sights.assigned:
         if _is_of_class(part, target):
@@ -81,5 +83,5 @@ RULE = Rule(
     "      assert len(self.items) == 1\n",
     good="class TestCart:\n    def setup_method(self):\n        self.items = []\n\n    def test_add(self):\n"
     "        self.items.append(1)\n        assert len(self.items) == 1\n",
-    check=in_each(_look),
+    check=lasting(_look),
 )

@@ -12,7 +12,7 @@ from flakehound.lint.rules._values import matching, told
 _NAMES = frozenset(
     ("os.getlogin", "getpass.getuser", "socket.gethostname", "socket.getfqdn", "os.cpu_count",
         "multiprocessing.cpu_count",
-     "shutil.which", "os.getloadavg", "psutil.cpu_percent", "shutil.disk_usage", "os.getenv",
+     "os.getloadavg", "psutil.cpu_percent", "shutil.disk_usage", "os.getenv",
      "os.environ.get", "os.uname",
      "platform.node", "os.path.expanduser", "pathlib.Path.home", "torch.cuda.is_available")
 )  # fmt: skip
