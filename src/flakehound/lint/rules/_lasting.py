@@ -41,7 +41,7 @@ def _is_of_teardown(part: Part) -> bool:
 
 
 def is_undone(part: Part, signs: tuple[Sign, ...]) -> bool:
-    """Whether it asks for a clean-up, does some of it in a `finally`, or some before its `yield` and some after."""
+    """Whether it asks for a clean-up, does some of it in a `finally`, or some before a `yield` and some after."""
     if signs and any(call.last in _CLEANERS for call in part.sights.calls):
         return True
     if len(signs) < 2:
