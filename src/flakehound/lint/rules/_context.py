@@ -10,6 +10,7 @@ from typing import Protocol
 
 from flakehound.lint.findings import Check, Sign
 from flakehound.lint.rules._sights import FunctionNode, Sights, imported, sights_of
+from flakehound.lint.walking import statements_of
 
 Look = Callable[["Part"], Iterable[Sign]]
 
@@ -132,7 +133,7 @@ class Memory:
 def _surroundings(source: Source) -> Surroundings:
     imports: dict[str, str] = {}
     owners: dict[int, ast.ClassDef] = {}
-    for node in ast.walk(source.tree):
+    for node in statements_of(source.tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             imports.update(imported(node))
         elif isinstance(node, ast.ClassDef):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from flakehound.lint.findings import Check, Sign
 from flakehound.lint.rules._context import Context, Look, Part
+from flakehound.lint.walking import nodes_of
 
 _TEARDOWNS = frozenset(
     ("tearDown", "asyncTearDown", "teardown_method", "teardown", "teardown_function", "tearDownClass",
@@ -47,7 +48,7 @@ def is_undone(part: Part, signs: tuple[Sign, ...]) -> bool:
     if len(signs) < 2:
         return False
     lines = [getattr(sign.node, "lineno", 0) for sign in signs]
-    yields = [node.lineno for node in ast.walk(part.function) if isinstance(node, ast.Yield)]
+    yields = [node.lineno for node in nodes_of(part.function) if isinstance(node, ast.Yield)]
     return any(min(lines) < line < max(lines) for line in yields) or any(
         first <= line <= last for first, last in _finals(part.function) for line in lines
     )
@@ -55,7 +56,7 @@ def is_undone(part: Part, signs: tuple[Sign, ...]) -> bool:
 
 def _finals(function: ast.AST) -> Iterator[tuple[int, int]]:
     """First and last lines of the blocks that run however the function ends."""
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         body = getattr(node, "finalbody", None)
         if body:
             yield body[0].lineno, body[-1].end_lineno or body[-1].lineno

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from flakehound.lint.walking import CHILD_FIELDS, nodes_of
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 LONGEST_CHAIN = 6  # bindings followed while a name is spelled out; more would only meet cycles
 
@@ -129,7 +131,7 @@ class Sights:
         return found
 
     def _gather(self, node: ast.expr, found: set[str], depth: int) -> None:
-        for one in ast.walk(node):
+        for one in nodes_of(node):
             if isinstance(one, ast.Name) and one.id not in found:
                 found.add(one.id)
                 value = self.bound.get(one.id) or self.outer.get(one.id)
@@ -196,14 +198,14 @@ def _note(sights: Sights, node: ast.AST, parents: tuple[ast.AST, ...]) -> None:
         noter(sights, node, parents)
     above = () if isinstance(node, ast.stmt) and not isinstance(node, _HOLDERS) else parents
     inner = (node, *above)
-    # Twice as fast as ast.iter_child_nodes.
-    for value in node.__dict__.values():
-        if isinstance(value, ast.AST):
-            _note(sights, value, inner)
-        elif isinstance(value, list):
-            for one in value:
-                if isinstance(one, ast.AST):
+    for name in CHILD_FIELDS[node.__class__]:
+        child = getattr(node, name)
+        if child.__class__ is list:
+            for one in child:
+                if one is not None:
                     _note(sights, one, inner)
+        elif child is not None:
+            _note(sights, child, inner)
 
 
 _HOLDERS = (ast.Expr, ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert)
@@ -233,7 +235,7 @@ def _deleted(sights: Sights, node: ast.Delete, _parents: tuple[ast.AST, ...]) ->
 
 def _with(sights: Sights, node: ast.With | ast.AsyncWith, _parents: tuple[ast.AST, ...]) -> None:
     for item in node.items:
-        sights.entered |= {id(one) for one in ast.walk(item.context_expr) if isinstance(one, ast.Call)}
+        sights.entered |= {id(one) for one in nodes_of(item.context_expr) if isinstance(one, ast.Call)}
         if item.optional_vars is not None:
             _bind(sights, item.optional_vars, item.context_expr, node)
 

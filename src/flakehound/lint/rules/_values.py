@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from flakehound.lint.findings import Sign
 from flakehound.lint.rules._context import Part
 from flakehound.lint.rules._sights import Call
+from flakehound.lint.walking import nodes_of
 
 _TEMPORARY = (
     "tmp_path", "tmpdir", "tmp_path_factory", "tmpdir_factory", "tempfile.", "tmp", "temp", "StringIO",
@@ -38,7 +39,7 @@ def number_of(node: ast.AST | None) -> float | None:
 
 def texts_in(part: Part, node: ast.expr) -> Iterator[str]:
     """String literals that an expression is made of, bindings followed once."""
-    for one in ast.walk(part.sights.value_of(node)):
+    for one in nodes_of(part.sights.value_of(node)):
         if isinstance(one, ast.Name):
             yield from filter(None, [text_of(part.sights.value_of(one))])
         elif isinstance(one, ast.Constant) and isinstance(one.value, str):

@@ -10,6 +10,7 @@ from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part
 from flakehound.lint.rules._lasting import lasting
 from flakehound.lint.rules.module_state import MUTATORS
+from flakehound.lint.walking import nodes_of
 
 _ONCE = frozenset(("setUpClass", "setup_class", "tearDownClass", "teardown_class", "__init_subclass__"))
 
@@ -52,7 +53,7 @@ def _mutable_attributes(owner: ast.ClassDef | None) -> set[str]:
 def _own_attributes(part: Part) -> set[str]:
     methods = [one for one in (part.owner.body if part.owner else []) if isinstance(one, ast.FunctionDef)]
     setups = [one for one in methods if one.name in ("setUp", "setup_method", "setup", "__init__")]
-    nodes = [node for method in setups for node in ast.walk(method)]
+    nodes = [node for method in setups for node in nodes_of(method)]
     return {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
 
 

@@ -10,6 +10,7 @@ from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each, uses
 from flakehound.lint.rules._sights import Call, FunctionNode, parameters_of
 from flakehound.lint.rules._values import is_temporary, text_of, told
+from flakehound.lint.walking import nodes_of
 
 _OPENERS = frozenset(
     ("open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open")
@@ -76,13 +77,13 @@ def _is_known(part: Part, path: ast.expr) -> bool:
     # In production code and inner functions the path is the caller's business, unless it is written there.
     if not part.production:
         return not _is_argument_within(part, path)
-    return any(isinstance(one, ast.Constant) for one in ast.walk(part.sights.value_of(path)))
+    return any(isinstance(one, ast.Constant) for one in nodes_of(part.sights.value_of(path)))
 
 
 def _is_argument_within(part: Part, path: ast.expr) -> bool:
     """Whether some name in it is a parameter of an inner function."""
-    names = {one.id for one in ast.walk(path) if isinstance(one, ast.Name)} - part.sights.parameters
-    inner = (one for one in ast.walk(part.function) if one is not part.function and isinstance(one, FunctionNode))
+    names = {one.id for one in nodes_of(path) if isinstance(one, ast.Name)} - part.sights.parameters
+    inner = (one for one in nodes_of(part.function) if one is not part.function and isinstance(one, FunctionNode))
     return any(not names.isdisjoint(parameters_of(one)) for one in inner)
 
 
