@@ -78,6 +78,22 @@ class Part:
             return self.shown[1:]
         return getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
 
+    def noticed(self, look: Look) -> tuple[Sign, ...]:
+        """What a rule notices in the function; asked once, however many tests run it."""
+        found = self.sights.noticed.get(look)
+        if found is None:
+            found = self.sights.noticed[look] = tuple(look(self))
+        return found
+
+    def loud(self, looks: Looks) -> frozenset[Look]:
+        """Those of the looks meant for such a part that notice something in it."""
+        sort = 2 if self.far else int(self.production)
+        found = self.sights.loud.get((id(looks), sort))
+        if found is None:
+            meant = (looks.everywhere, looks.near, looks.far)[sort]
+            found = self.sights.loud[id(looks), sort] = frozenset(look for look in meant if self.noticed(look))
+        return found
+
     def how_reached(self, node: ast.AST) -> str:
         """The end of a message about a function that is not the test itself."""
         if not self.via:
@@ -92,7 +108,6 @@ class Memory:
     def __init__(self) -> None:
         self._surroundings: dict[int, Surroundings] = {}
         self._sights: dict[int, Sights] = {}
-        self._noticed: dict[Look, dict[int, tuple[Sign, ...]]] = {}
 
     def part(
         self,
@@ -124,10 +139,6 @@ class Memory:
         if id(source.tree) not in self._surroundings:
             self._surroundings[id(source.tree)] = _surroundings(source)
         return self._surroundings[id(source.tree)]
-
-    def noticed(self, look: Look) -> dict[int, tuple[Sign, ...]]:
-        """What a rule has noticed so far, by the id of the function; asked once however many tests run it."""
-        return self._noticed.setdefault(look, {})
 
 
 def _surroundings(source: Source) -> Surroundings:
@@ -183,14 +194,17 @@ class Context:
 
     def signs(self, look: Look, *, production: bool = True, far: bool = False) -> Iterator[tuple[Part, Sign]]:
         """What a rule notices in all that the test runs, without what it replaces."""
-        noticed = self.memory.noticed(look)
         for part in (self.parts if far else self.near) if production else self.own:
-            key = id(part.function)
-            found = noticed.get(key)
-            if found is None:
-                found = noticed[key] = tuple(look(part))
+            found = part.noticed(look)
             if found and not (part.via and part.name in self.patched):
                 yield from ((part, sign) for sign in found if not self._is_replaced(part, sign))
+
+    def loud(self, looks: Looks) -> set[Look]:
+        """The looks that notice something somewhere in what the test runs."""
+        found: set[Look] = set()
+        for part in self.parts:
+            found |= part.loud(looks)
+        return found
 
     def _is_replaced(self, part: Part, sign: Sign) -> bool:
         if not self.patched or not isinstance(sign.node, ast.Call):
@@ -199,26 +213,60 @@ class Context:
         return not self.patched.isdisjoint(name.split("."))
 
 
-def in_each(
-    look: Look, *, production: bool = True, far: bool = False, unless: Callable[[Context], bool] | None = None
-) -> Check:
+Sift = Callable[["Context", list[tuple["Part", Sign]]], Iterable[tuple["Part", Sign]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Looking:
     """A check that looks at each function by itself, unless the test as a whole has taken care."""
 
-    def check(context: Context) -> Iterator[tuple[Part, Sign]]:
-        if unless is None or not unless(context):
-            yield from context.signs(look, production=production, far=far)
+    look: Look
+    production: bool = True  # whether production code is looked at, too
+    far: bool = False  # even what is many calls away
+    unless: Callable[[Context], bool] | None = None
+    sift: Sift | None = None  # has the last word, and sees all that was noticed
 
-    return check
+    def __call__(self, context: Context) -> Iterable[tuple[Part, Sign]]:
+        """What the rule says about a test."""
+        found = list(context.signs(self.look, production=self.production, far=self.far))
+        if not found or (self.unless is not None and self.unless(context)):
+            return ()
+        return found if self.sift is None else self.sift(context, found)
 
 
-def at_hand(look: Look, *, unless: Callable[[Context], bool] | None = None) -> Check:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Looks:
+    """The looks of some rules, by how far from the test they reach; compared by identity."""
+
+    everywhere: tuple[Look, ...]  # for test code: all of them
+    near: tuple[Look, ...]  # for production code
+    far: tuple[Look, ...]  # for what is many calls away
+
+
+def looks_of(checks: Iterable[Check]) -> Looks:
+    """The looks of those checks that are nothing but one."""
+    found = [check for check in checks if isinstance(check, Looking)]
+    return Looks(
+        everywhere=tuple(one.look for one in found),
+        near=tuple(one.look for one in found if one.production),
+        far=tuple(one.look for one in found if one.far),
+    )
+
+
+def in_each(
+    look: Look, *, production: bool = True, far: bool = False, unless: Callable[[Context], bool] | None = None
+) -> Looking:
+    """A check that looks at each function by itself, unless the test as a whole has taken care."""
+    return Looking(look=look, production=production, far=far, unless=unless)
+
+
+def at_hand(look: Look, *, unless: Callable[[Context], bool] | None = None) -> Looking:
     """Like `in_each`, but of production code only what the test calls itself: deeper it hardly ever shows."""
+    return Looking(look=look, unless=unless, sift=_called_by_the_test)
 
-    def check(context: Context) -> Iterator[tuple[Part, Sign]]:
-        if unless is None or not unless(context):
-            yield from (one for one in context.signs(look) if not one[0].production or len(one[0].via) < 2)
 
-    return check
+def _called_by_the_test(_context: Context, found: list[tuple[Part, Sign]]) -> Iterable[tuple[Part, Sign]]:
+    return [(part, sign) for part, sign in found if not part.production or len(part.via) < 2]
 
 
 def uses(*beginnings: str) -> Callable[[Context], bool]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from flakehound.lint.findings import Check, Sign
-from flakehound.lint.rules._context import Context, Look, Part
+from flakehound.lint.findings import Sign
+from flakehound.lint.rules._context import Context, Look, Looking, Part
 from flakehound.lint.walking import nodes_of
 
 _TEARDOWNS = frozenset(
@@ -16,7 +16,7 @@ _TEARDOWNS = frozenset(
 _CLEANERS = frozenset(("addCleanup", "addClassCleanup", "addModuleCleanup", "addfinalizer", "callback"))
 
 
-def lasting(look: Look, *, production: bool = True, unless: Callable[[Context], bool] | None = None) -> Check:
+def lasting(look: Look, *, production: bool = True, unless: Callable[[Context], bool] | None = None) -> Looking:
     """A check for changes of what tests share.
 
     Left out are functions that change it back, tests whose tear-down changes it again, and fixtures that run
@@ -27,14 +27,13 @@ def lasting(look: Look, *, production: bool = True, unless: Callable[[Context], 
         signs = tuple(look(part))
         return () if is_undone(part, signs) else signs
 
-    def check(context: Context) -> Iterator[tuple[Part, Sign]]:
-        if unless is not None and unless(context):
-            return
-        found = [one for one in context.signs(left_behind, production=production) if not one[0].everywhere]
-        if not any(_is_of_teardown(part) for part, _sign in found):
-            yield from found
+    return Looking(look=left_behind, production=production, unless=unless, sift=_not_put_back)
 
-    return check
+
+def _not_put_back(_context: Context, found: list[tuple[Part, Sign]]) -> list[tuple[Part, Sign]]:
+    if any(_is_of_teardown(part) for part, _sign in found):
+        return []
+    return [(part, sign) for part, sign in found if not part.everywhere]
 
 
 def _is_of_teardown(part: Part) -> bool:

@@ -26,11 +26,11 @@ class Call:
     name: str  # dotted, imports followed: "time.sleep"; "" where the function is no name
     node: ast.Call
     parents: tuple[ast.AST, ...]  # innermost first, up to the statement
+    last: str = field(init=False)  # the name after the last dot
 
-    @property
-    def last(self) -> str:
-        """The name after the last dot."""
-        return self.name.rpartition(".")[2]
+    def __post_init__(self) -> None:
+        """Find the last part once: most rules ask for it."""
+        object.__setattr__(self, "last", self.name.rpartition(".")[2])
 
     @property
     def is_statement(self) -> bool:
@@ -86,6 +86,8 @@ class Sights:
     texts: list[ast.Constant] = field(default_factory=list)
     subscripts: list[ast.Subscript] = field(default_factory=list)  # that are read
     attributes_named: bool = False  # `self.x` in the calls has been looked up in the class
+    noticed: dict[Any, Any] = field(default_factory=dict)  # by `Look`: its signs; kept by `Part`
+    loud: dict[Any, Any] = field(default_factory=dict)  # by `Looks` and sort of part; kept by `Part`
 
     def dotted(self, node: ast.AST, depth: int = LONGEST_CHAIN) -> str:
         """An expression as a full dotted name; "()" for a call without arguments, "(_)" for one with.
