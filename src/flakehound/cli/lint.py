@@ -57,8 +57,8 @@ def command(
         flakehound lint tests/test_cart.py --changed-since main
         flakehound lint --format sarif > lint.sarif
     """
-    from flakehound.cli.lint_run import Question, explained, linted, written_metrics
-    from flakehound.cli.lint_telling import told
+    from flakehound.cli.lint_run import Question, explained, linted
+    from flakehound.cli.lint_telling import metrics_written, told
 
     if explain is not None:
         click.echo(explained(explain))
@@ -72,9 +72,10 @@ def command(
         write_baseline=write_baseline,
         processes=jobs,
         cached=not no_cache,
+        metrics=metrics,
     )
-    if metrics is not None:
-        written_metrics(question, metrics)
     found = linted(question)
     click.echo(told(found, form))
+    if metrics is not None:
+        click.echo(metrics_written(found, metrics), err=True)
     return ExitCode.FLAKY_FOUND if found.remarks else ExitCode.NOTHING_FLAKY

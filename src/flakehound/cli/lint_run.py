@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from flakehound.cli.lint_work import FORMAT, metrics_on, remarks_on
-from flakehound.cli.linting import Scan, Work, scan
+from flakehound.cli.lint_work import FORMAT, remarks_on
+from flakehound.cli.linting import Scan, scan
 from flakehound.cli.remedies import again
 from flakehound.core.errors import UsageError
 from flakehound.core.outcomes import NodeId
@@ -26,7 +24,11 @@ from flakehound.lint.findings import Finding, Rule
 from flakehound.lint.metrics.table import COLUMNS
 from flakehound.lint.rules.registry import all_rules
 from flakehound.lint.score import score
+from flakehound.lint.settings import Malformed, toml_in
 from flakehound.lint.suppression import Selection, selection_from
+
+Scorer = Callable[[Sequence[Finding], Mapping[str, Any]], float]
+"""The probability that a test is flaky, from its findings and its row of metrics; a learned model is another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,22 +41,31 @@ class Question:
     since: str | None = None
     baseline: Path | None = None
     write_baseline: Path | None = None
+    metrics: Path | None = None  # where to write the table of metrics
     processes: int | None = None
     cached: bool = True
 
 
-def linted(question: Question) -> Linted:
-    """What the rules say about the tests asked for."""
-    found = _scanned(question, remarks_on, f"rules {FORMAT}")
+def linted(question: Question, scorer: Scorer = score) -> Linted:
+    """What the rules say about the tests asked for; a scorer of one's own takes the place of fixed weights."""
+    found = scan(
+        question.paths,
+        work=remarks_on,
+        about=f"rules and metrics {FORMAT}",
+        processes=question.processes,
+        cached=question.cached,
+    )
     selection = _selection(question, found.layout.rootdir)
     tests = _tests(found)
     if question.since is not None:
         changed = _changed(found.layout.rootdir, question.since)
         tests = [test for test in tests if _is_in(test, changed)]
-    findings = {test["id"]: _findings(test, selection) for test in tests}
+    findings = {test["row"]["id"]: _findings(test, selection) for test in tests}
+    if question.metrics is not None:
+        _write(question.metrics, _sheet(tests), "metrics")
     told = _without_known(findings, question)
     return Linted(
-        predictions=[_prediction(test, findings[test["id"]], told) for test in tests],
+        predictions=[_prediction(test, findings[test["row"]["id"]], told, scorer) for test in tests],
         rules={rule.id: _text(rule) for rule in all_rules()},
         unread=[Unread(path=one.path, line=one.line or 1, reason=one.reason) for one in found.unparsable],
         baselined=sum(map(len, findings.values())) - len(told),
@@ -62,7 +73,15 @@ def linted(question: Question) -> Linted:
     )
 
 
-def _findings(test: dict[str, Any], selection: Selection) -> list[Finding]:
+def _sheet(tests: Sequence[Mapping[str, Any]]) -> str:
+    sheet = io.StringIO(newline="")
+    writer = csv.DictWriter(sheet, COLUMNS)
+    writer.writeheader()
+    writer.writerows(test["row"] for test in tests)
+    return sheet.getvalue()
+
+
+def _findings(test: Mapping[str, Any], selection: Selection) -> list[Finding]:
     found = [
         Finding(**{**one, "cause": Cause(one["cause"]), "via": tuple(one["via"])}) for one in test["findings"]
     ]
@@ -84,12 +103,17 @@ def _without_known(findings: Mapping[str, Sequence[Finding]], question: Question
     return set(map(id, baseline.new(every, known)))
 
 
-def _prediction(test: dict[str, Any], found: Sequence[Finding], told: Collection[int]) -> Prediction:
+def _prediction(
+    test: Mapping[str, Any], found: Sequence[Finding], told: Collection[int], scorer: Scorer
+) -> Prediction:
+    row = test["row"]
     return Prediction(
-        id=NodeId(test["id"]),
-        path=test["path"],
-        line=test["line"],
-        score=score(found, SimpleNamespace(**test["sizes"])),
+        id=NodeId(row["id"]),
+        path=row["path"],
+        line=row["line"],
+        score=scorer(found, row),
+        linked_to=row["linked_to"],
+        linked_by=row["linked_by"],
         remarks=tuple(_remark(finding) for finding in found if id(finding) in told),
     )
 
@@ -119,27 +143,17 @@ def _selection(question: Question, rootdir: Path) -> Selection:
 
 
 def _settings(rootdir: Path) -> Mapping[str, object]:
-    """`[tool.flakehound.lint]`; Python 3.10 cannot read TOML, and has the defaults."""
+    """`[tool.flakehound.lint]` of the project; empty where there is none."""
     file = rootdir / "pyproject.toml"
-    if sys.version_info < (3, 11) or not file.is_file():
+    if not file.is_file():
         return {}
-    import tomllib
-
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as fault:
+        found: object = toml_in(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, Malformed) as fault:
         raise UsageError(f"{str(file)!r} cannot be read: {fault}", remedy="pytest --collect-only -q") from fault
-    return dict(table.get("tool", {}).get("flakehound", {}).get("lint", {}))
-
-
-def written_metrics(question: Question, path: Path) -> None:
-    """Write the metrics of the tests asked for."""
-    found = _scanned(question, metrics_on, f"metrics {FORMAT}")
-    sheet = io.StringIO(newline="")
-    writer = csv.DictWriter(sheet, COLUMNS)
-    writer.writeheader()
-    writer.writerows(_tests(found))
-    _write(path, sheet.getvalue(), "metrics")
+    for key in ("tool", "flakehound", "lint"):
+        found = found.get(key, {}) if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _write(path: Path, text: str, option: str) -> None:
@@ -150,16 +164,12 @@ def _write(path: Path, text: str, option: str) -> None:
         raise UsageError(f"cannot write {str(path)!r}: {problem.strerror}", remedy=other) from problem
 
 
-def _scanned(question: Question, work: Work, about: str) -> Scan:
-    return scan(question.paths, work=work, about=about, processes=question.processes, cached=question.cached)
-
-
 def _tests(found: Scan) -> list[dict[str, Any]]:
     wanted = found.layout.wanted
     tests = [test for answer in found.answers.values() for test in answer]
     if not wanted:
         return tests
-    return [test for test in tests if any(test["id"] == w or test["id"].startswith(f"{w}::") for w in wanted)]
+    return [test for test in tests if any(f"{test['row']['id']}::".startswith(f"{w}::") for w in wanted)]
 
 
 def _is_meant(rule: Rule, given: str) -> bool:
@@ -193,7 +203,9 @@ def _indented(example: str) -> str:
 
 
 def _text(rule: Rule) -> RuleText:
-    return RuleText(id=rule.id, name=rule.name, title=rule.title, why=rule.why, fix=rule.fix)
+    return RuleText(
+        id=rule.id, name=rule.name, title=rule.title, why=rule.why, fix=rule.fix, cause=rule.cause.value
+    )
 
 
 def _changed(rootdir: Path, since: str) -> set[str]:
@@ -211,4 +223,4 @@ def _changed(rootdir: Path, since: str) -> set[str]:
 
 
 def _is_in(test: dict[str, Any], changed: Collection[str]) -> bool:
-    return test["path"] in changed or any(finding["path"] in changed for finding in test["findings"])
+    return test["row"]["path"] in changed or any(finding["path"] in changed for finding in test["findings"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from flakehound import __version__
 from flakehound.core.predictions import Linted
-from flakehound.report.lint_json import github_annotations, lint_json, sarif
-from flakehound.report.lint_text import lint_text
+from flakehound.report.lint_json import github_annotations, lint_json
+from flakehound.report.lint_sarif import sarif
+from flakehound.report.lint_text import linked_line, lint_text
 
 
 def told(found: Linted, form: str) -> str:
@@ -17,3 +20,8 @@ def told(found: Linted, form: str) -> str:
     if form == "github":
         return "\n".join([*github_annotations(found), lint_text(found)])
     return lint_text(found)
+
+
+def metrics_written(found: Linted, path: Path) -> str:
+    """A line about the table of metrics, for whoever reads standard error."""
+    return f"Metrics written to {path}: {linked_line(found)}"

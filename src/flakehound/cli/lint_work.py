@@ -6,20 +6,21 @@ from dataclasses import asdict
 from typing import Any
 
 from flakehound.lint.cases import StaticCase, cases_of
-from flakehound.lint.metrics.table import metrics_of, rows
+from flakehound.lint.findings import Finding
+from flakehound.lint.metrics.table import row_of
 from flakehound.lint.modules import Module
+from flakehound.lint.places import scope_at
 from flakehound.lint.project import Project
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
 from flakehound.lint.rules.registry import findings_of
 from flakehound.lint.suppression import Suppression, heard, suppressions_in
 
-FORMAT = 1  # of the answers; another one makes those in the cache useless
-SIZES = ("test_lines_of_code", "external_modules", "assertions")  # that the score looks at
+FORMAT = 2  # of the answers; another one makes those in the cache useless
 
 
 def remarks_on(project: Project, module: Module) -> list[dict[str, Any]]:
-    """Every test of a file with what the rules say about it."""
+    """Every test of a file: its row of metrics, and what the rules say about it."""
     memory = project.kept(("rules",), Memory)
     return [_told(case, project, memory) for case in cases_of(module, project.patterns, project)]
 
@@ -28,15 +29,16 @@ def _told(case: StaticCase, project: Project, memory: Memory) -> dict[str, Any]:
     found = findings_of(context_of(case, project, memory))
     comments = {path: _comments(path, project) for path in {case.path, *(one.path for one in found)}}
     loud = list(heard(found, comments, case.path, case.line))
-    metrics = metrics_of(case, project)
     return {
-        "id": str(case.id),
-        "path": case.path,
-        "line": case.line,
+        "row": row_of(case, project),
         "suppressed": len(found) - len(loud),
-        "sizes": {name: getattr(metrics, name) for name in SIZES},
-        "findings": [{**asdict(finding), "cause": finding.cause.value} for finding in loud],
+        "findings": [_plain(finding, project) for finding in loud],
     }
+
+
+def _plain(finding: Finding, project: Project) -> dict[str, Any]:
+    scope = scope_at(finding.path, finding.line, project)
+    return {**asdict(finding), "cause": finding.cause.value, "scope": scope}
 
 
 def _comments(path: str, project: Project) -> tuple[Suppression, ...]:
@@ -45,8 +47,3 @@ def _comments(path: str, project: Project) -> tuple[Suppression, ...]:
         return suppressions_in(module.text) if module is not None else ()
 
     return project.kept(("comments", path), read)
-
-
-def metrics_on(project: Project, module: Module) -> list[dict[str, Any]]:
-    """One row of metrics per test of a file."""
-    return list(rows(cases_of(module, project.patterns, project), project))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,8 @@ class Prediction:
     path: str
     line: int
     score: float  # probability that it is flaky
+    linked_to: str | None = None  # the code it tests, "shop/cart.py:Cart.total"; None where nothing was found
+    linked_by: str | None = None  # "naming", "imports" or "module"
     remarks: tuple[Remark, ...] = ()
 
 
@@ -41,6 +44,7 @@ class RuleText:
     title: str
     why: str
     fix: str
+    cause: str  # a word of `core.verdicts.Cause`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +70,16 @@ class Linted:
     def found(self) -> list[Prediction]:
         """The tests with a remark, the likeliest to flake first."""
         return sorted((one for one in self.predictions if one.remarks), key=lambda one: -one.score)
+
+    @property
+    def linked_by(self) -> Mapping[str, int]:
+        """How many tests were linked to the code they test, by the way it was found."""
+        return Counter(one.linked_by for one in self.predictions if one.linked_by is not None)
+
+    @property
+    def linked_share(self) -> float:
+        """The share of the tests that are linked to the code they test; 0 where there is no test."""
+        return sum(self.linked_by.values()) / len(self.predictions) if self.predictions else 0.0
 
     @property
     def remarks(self) -> list[Remark]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from flakehound.core.errors import UsageError
 from flakehound.lint.findings import Finding
 
-SCHEMA = "flakehound/lint-baseline/1"
+SCHEMA = "flakehound/lint-baseline/2"
 _PLACE = re.compile(r":\d+")
 
 
@@ -23,15 +23,19 @@ class BadBaseline(UsageError):
 
 
 def fingerprint(finding: Finding) -> str:
-    """A name for a finding that does not change when lines move; two alike in one test share it."""
+    """A name for a finding's place that does not change when lines move; two alike in one function share it.
+
+    The test is no part of it: whichever tests use a fixture, what is said about the fixture is the same.
+    """
     said = _PLACE.sub("", finding.message)
-    parts = (finding.rule, finding.case_id, finding.path, *finding.via, said)
+    parts = (finding.rule, finding.path, finding.scope, said)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def written(findings: Iterable[Finding]) -> str:
-    """The text of a baseline file: how often each finding is there now."""
-    counts = Counter(fingerprint(finding) for finding in findings)
+    """The text of a baseline file: at how many places each finding is there now."""
+    places = {(fingerprint(finding), finding.path, finding.line) for finding in findings}
+    counts = Counter(name for name, _path, _line in places)
     return json.dumps({"schema": SCHEMA, "known": dict(sorted(counts.items()))}, indent=1) + "\n"
 
 
@@ -48,11 +52,13 @@ def read(text: str, name: str) -> Mapping[str, int]:
 
 
 def new(findings: Iterable[Finding], known: Mapping[str, int]) -> Iterator[Finding]:
-    """The findings that the baseline does not hold; one more of the same kind in a test is new."""
+    """The findings that the baseline does not hold; a second place of the same kind in a function is new."""
     left = Counter(known)
+    allowed: set[tuple[str, str, int]] = set()
     for finding in findings:
-        name = fingerprint(finding)
-        if left[name] > 0:
-            left[name] -= 1
-        else:
+        place = (fingerprint(finding), finding.path, finding.line)
+        if place not in allowed and left[place[0]] > 0:
+            left[place[0]] -= 1
+            allowed.add(place)
+        if place not in allowed:
             yield finding

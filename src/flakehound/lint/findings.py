@@ -25,6 +25,7 @@ class Finding:
     message: str
     case_id: str
     via: tuple[str, ...] = ()  # functions between the test and the one that does it; () is the test itself
+    scope: str = ""  # the definition around the line, "TestCart.test_total"; "" where nobody has asked
 
 
 @dataclass(frozen=True, slots=True)

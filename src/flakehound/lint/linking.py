@@ -7,7 +7,7 @@ about `total`. Where they say nothing, what the test uses most; where that is no
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePosixPath
@@ -48,12 +48,6 @@ class Link:
 def linked(case: StaticCase, project: Project) -> Link:
     """The production code that the test is about."""
     return project.kept(("link", case.function, case.id), lambda: _linked(case, project))
-
-
-def linked_share(links: Iterable[Link]) -> float:
-    """The share of tests that have a target; 0 where there are no tests."""
-    found = [link.is_linked for link in links]
-    return sum(found) / len(found) if found else 0.0
 
 
 def _linked(case: StaticCase, project: Project) -> Link:

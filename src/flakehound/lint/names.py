@@ -256,7 +256,7 @@ def _first_parameter(function: FunctionNode) -> str | None:
 
 def _mentions(value: ast.expr, name: str) -> bool:
     """Whether `x = f(x)` binds a variable to what it was before."""
-    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(value))
+    return any(isinstance(one, ast.Name) and one.id == name for one in nodes_of(value))
 
 
 def _text(known: Known) -> str:

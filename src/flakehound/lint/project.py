@@ -110,9 +110,13 @@ class Project:
 
     def conftests(self, module: Module) -> tuple[Module, ...]:
         """The `conftest.py` files in force for a file, the nearest first."""
-        folders = PurePosixPath(module.path).parents
-        found = (self.module(str(folder / "conftest.py")) for folder in folders)
-        return tuple(one for one in found if one and one is not module)
+        return self.kept(("conftests", module.tree), lambda: tuple(self._conftests(module)))
+
+    def _conftests(self, module: Module) -> Iterator[Module]:
+        for folder in PurePosixPath(module.path).parents:
+            found = self.module(str(folder / "conftest.py"))
+            if found and found is not module:
+                yield found
 
     def scope(self, node: ast.Module | ast.ClassDef) -> Scope:
         """The names that a module's or a class's body binds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from flakehound.lint.findings import Finding
 
@@ -95,13 +96,13 @@ WEIGHTS: Mapping[str, float] = {
 }
 
 
-def score(findings: Iterable[Finding], metrics: object | None = None) -> float:
-    """The probability that the test is flaky; `metrics` is a table of metrics or None where there is none."""
-    found = signals(findings, _values(metrics))
+def score(findings: Iterable[Finding], metrics: Mapping[str, Any]) -> float:
+    """The probability that the test is flaky; `metrics` is its row of metrics."""
+    found = signals(findings, metrics)
     return probability(WEIGHTS[""] + sum(WEIGHTS.get(name, 0.0) * value for name, value in found))
 
 
-def signals(findings: Iterable[Finding], metrics: Mapping[str, float | None]) -> Iterator[tuple[str, float]]:
+def signals(findings: Iterable[Finding], metrics: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """What the score is made of: rules by whether the test itself or what it calls breaks them, and sizes."""
     found = list(findings)
     yield from ((name, 1.0) for name in sorted({_name(finding) for finding in found}))
@@ -113,11 +114,6 @@ def signals(findings: Iterable[Finding], metrics: Mapping[str, float | None]) ->
 
 def _name(finding: Finding) -> str:
     return f"{finding.rule}, called" if finding.via else finding.rule
-
-
-def _values(metrics: object | None) -> Mapping[str, float | None]:
-    names = ("test_lines_of_code", "external_modules", "assertions")
-    return {name: getattr(metrics, name, None) for name in names}
 
 
 def probability(log_odds: float) -> float:

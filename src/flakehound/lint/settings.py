@@ -47,7 +47,7 @@ def options_in(name: str, text: str) -> Mapping[str, Any] | None:
 
     Raises Malformed, because pytest would not run with such a file either.
     """
-    found = _toml_options(name, _toml(text)) if name.endswith(".toml") else _ini_options(name, text)
+    found = _toml_options(name, toml_in(text)) if name.endswith(".toml") else _ini_options(name, text)
     return {} if found is None and name in _ALWAYS else found
 
 
@@ -69,11 +69,12 @@ def settings_from(options: Mapping[str, Any]) -> Settings:
     )
 
 
-def _toml(text: str) -> Mapping[str, Any]:
+def toml_in(text: str) -> Mapping[str, Any]:
+    """A TOML file's content; raises Malformed."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
-        import tomli as tomllib  # pytest itself needs it there
+        import tomli as tomllib
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:

@@ -3,26 +3,55 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-# Python shares one object of each of these between all places, so they tell nothing and are very many.
-_MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
-_ENDS = (ast.Name, ast.Constant)  # half of all nodes, with nothing below but marks
 _BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+# Fields that hold no nodes (names, numbers, flags) or only marks without content (contexts, operators).
+_PLAIN = frozenset(
+    ("arg", "asname", "attr", "attribute", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level",
+     "module", "n", "name", "op", "ops", "rest", "s", "simple", "tag", "type_comment", "type_ignores")
+)  # fmt: skip
+_PLAIN_OF_KIND: Mapping[type[ast.AST], frozenset[str]] = {
+    ast.Constant: frozenset({"value"}),
+    ast.MatchSingleton: frozenset({"value"}),
+    ast.Global: frozenset({"names"}),
+    ast.Nonlocal: frozenset({"names"}),
+}
+
+
+def _fields_by_kind() -> dict[type[ast.AST], tuple[str, ...]]:
+    kinds = [kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)]
+    return {
+        kind: tuple(name for name in kind._fields if name not in _PLAIN | _PLAIN_OF_KIND.get(kind, frozenset()))
+        for kind in kinds
+    }
+
+
+CHILD_FIELDS = _fields_by_kind()
+"""The fields with nodes worth a look, by the kind of node."""
+_WITH_GAPS = frozenset(("keys", "kw_defaults"))  # `**rest` in a display has no key
 
 
 def nodes_of(root: ast.AST) -> list[ast.AST]:
     """The node and everything below it, level by level as in `ast.walk`, without contexts and operators."""
     found = [root]
     for node in found:  # grows while we go
-        if isinstance(node, _ENDS):
-            continue
-        for value in node.__dict__.values():
-            if isinstance(value, list):
-                found += [one for one in value if isinstance(one, ast.AST) and not isinstance(one, _MARKS)]
-            elif isinstance(value, ast.AST) and not isinstance(value, _MARKS):
-                found.append(value)
+        for name in CHILD_FIELDS[node.__class__]:
+            child = getattr(node, name)
+            if child.__class__ is list:
+                found += [one for one in child if one is not None] if name in _WITH_GAPS else child
+            elif child is not None:
+                found.append(child)
     return found
+
+
+def statements_of(tree: ast.Module) -> Iterator[ast.AST]:
+    """Every statement of a file, the inner ones too, with handlers and cases; outer ones first."""
+    waiting: list[ast.AST] = list(reversed(tree.body))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(list(_blocks_in(node)))
 
 
 def is_deeper(tree: ast.Module, lines: Sequence[str], levels: int) -> bool:

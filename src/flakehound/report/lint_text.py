@@ -17,6 +17,14 @@ def lint_text(linted: Linted) -> str:
     return "\n".join([*lines, *([""] if lines else []), *_likeliest(linted), *_sum(linted)])
 
 
+def linked_line(linted: Linted) -> str:
+    """How many tests are linked to the code they test, without which half of the metrics are empty."""
+    ways = ", ".join(f"{number} by {way}" for way, number in sorted(linted.linked_by.items()))
+    found = sum(linted.linked_by.values())
+    share = f"{found} of {counted(len(linted.predictions), 'test')} ({percent(linted.linked_share)} %)"
+    return f"{share} linked to the code they test{': ' if ways else ''}{ways}"
+
+
 def _likeliest(linted: Linted) -> list[str]:
     found = linted.found
     if not found:

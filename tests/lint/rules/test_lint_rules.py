@@ -131,6 +131,25 @@ def test_a_rule_finds_it(rule, text):
          "    with mock.patch.dict(os.environ):\n        os.environ['A'] = 'b'\n"),
         ("module-state", "SEEN = []\ndef test_it():\n    SEEN = []\n    SEEN.append(1)\n"),
         ("order-marked", "def test_200_is_ok():\n    pass\n"),
+        ("assigned-patch", "import flask\ndef test_it(app):\n    flask.g.user = 'me'\n"),
+        ("class-state", "def test_it():\n    class Plugin:\n        def run(self):\n"
+         "            type(self).ran = True\n"),
+        ("file-outside-tmp", "def test_it(runner):\n    def write(o):\n        open(o, 'w')\n"
+         "    runner.invoke(write)\n"),
+        ("file-outside-tmp", "def test_it(modules_tmp_path):\n    app = modules_tmp_path / 'a'\n"
+         "    app.mkdir()\n"),
+        ("file-outside-tmp", "def test_it(monkeypatch, tmp_path):\n    monkeypatch.chdir(tmp_path)\n"
+         "    open('a', 'w')\n"),
+        ("file-outside-tmp", "import click\ndef test_it():\n    f = click.HelpFormatter()\n"
+         "    f.write_text('a')\n"),
+        ("identity-comparison", "def test_it(out):\n    assert 'Broken object at 0x' in out\n"),
+        ("identity-comparison", "def test_it(a, b):\n    old = hash(a)\n    assert old != hash(b)\n"),
+        ("outside-address", "def test_it(client):\n    client.get('http://foo.bar/a')\n"),
+        ("outside-address", "def test_it(host, port):\n    fetch(f'http://{host}:{port}/')\n"),
+        ("platform-path", "def test_it():\n    assert split('C:\\\\Program Files') == 1\n"),
+        ("wait-without-condition", "import threading\ndef test_it():\n    threading.Barrier(2).wait(5)\n"),
+        ("interpreter-state", "import sys\ndef test_it(request):\n"
+         "    sys.path.insert(0, 'a')\n    request.addfinalizer(reset)\n"),
         ("assigned-patch", "import shop\ndef test_it():\n    old = shop.rate\n"
          "    shop.rate = 2\n    shop.rate = old\n"),
         ("unjoined-thread", "import threading\ndef test_it():\n    t = threading.Thread(target=f)\n"
@@ -201,6 +220,42 @@ def test_a_fixture_that_puts_the_environment_back_is_left_alone():
     )
 
     assert linted(rule="environment-variable", test_it=text) == []
+
+
+def test_what_a_conftest_does_before_every_test_makes_none_depend_on_another():
+    conftest = "import os, pytest\n\n\n@pytest.fixture(autouse=True)\ndef env():\n    os.environ['A'] = 'b'\n"
+    test = "def test_it():\n    pass\n"
+
+    assert found("environment-variable", test, conftest=conftest) == []
+    asked = conftest.replace("(autouse=True)", "")
+    assert found("environment-variable", "def test_it(env):\n    pass\n", conftest=asked)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "    def tearDown(self):\n        os.chdir(self.old)\n",
+        "    def teardown_method(self):\n        os.chdir('/')\n",
+    ],
+)
+def test_what_the_tear_down_puts_back_is_left_alone(end):
+    text = "import os\n\nclass TestIt:\n    def test_it(self):\n        os.chdir('a')\n\n"
+
+    assert found("working-directory", text)
+    assert found("working-directory", text + end) == []
+
+
+def test_what_is_put_back_whatever_happens_is_left_alone():
+    text = (
+        "import os\n\ndef test_it():\n    os.environ['A'] = 'b'\n    try:\n        run()\n"
+        "    finally:\n        del os.environ['A']\n"
+    )
+
+    assert found("environment-variable", text) == []
+
+
+def test_a_variable_that_only_quietens_a_library_is_left_alone():
+    assert found("environment-variable", "import os\ndef test_it():\n    os.environ['MPLBACKEND'] = 'agg'\n") == []
 
 
 def test_the_network_is_found_deeper_than_other_things():

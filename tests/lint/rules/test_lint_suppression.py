@@ -105,23 +105,26 @@ def test_a_finding_keeps_its_fingerprint_when_lines_move():
     assert fingerprint(moved) == fingerprint(FOUND)
 
 
-@pytest.mark.parametrize(
-    "change", [{"rule": "FH102"}, {"case_id": "test_dice.py::test_other"}, {"via": ("helper",)}]
-)
+def test_what_many_tests_share_has_one_fingerprint():
+    assert fingerprint(replace(FOUND, case_id="test_dice.py::test_other")) == fingerprint(FOUND)
+
+
+@pytest.mark.parametrize("change", [{"rule": "FH102"}, {"path": "test_b.py"}, {"scope": "test_other"}])
 def test_another_finding_has_another_fingerprint(change):
     assert fingerprint(replace(FOUND, **change)) != fingerprint(FOUND)
 
 
 def test_only_what_the_baseline_does_not_hold_is_new():
     known = read(written([FOUND]), "baseline.json")
-    other = replace(FOUND, rule="FH201")
+    other, again = replace(FOUND, rule="FH201"), replace(FOUND, line=40)
 
     assert list(new([FOUND, other], known)) == [other]
-    assert list(new([FOUND, FOUND], known)) == [FOUND]
+    assert list(new([FOUND, again], known)) == [again]
+    assert list(new([FOUND, replace(FOUND, case_id="test_dice.py::test_other")], known)) == []
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", '{"schema": "else"}', '{"schema": "flakehound/lint-baseline/1", "known": 3}']
+    "text", ["", "[]", '{"schema": "else"}', '{"schema": "flakehound/lint-baseline/2", "known": 3}']
 )
 def test_a_file_that_is_no_baseline_is_an_error(text):
     with pytest.raises(BadBaseline, match="mine"):
@@ -129,7 +132,7 @@ def test_a_file_that_is_no_baseline_is_an_error(text):
 
 
 def test_a_score_is_a_probability_and_grows_with_what_is_found():
-    nothing, something = score([]), score([FOUND, replace(FOUND, rule="FH301", cause=Cause.ASYNC_WAIT)])
+    nothing, something = score([], {}), score([FOUND, replace(FOUND, rule="FH301", cause=Cause.ASYNC_WAIT)], {})
 
     assert 0 < nothing < something < 1
 

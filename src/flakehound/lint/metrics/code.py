@@ -7,54 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from flakehound.lint.walking import CHILD_FIELDS
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Node = TypeVar("_Node", bound=ast.AST)
-
-# Fields that hold no nodes (names, numbers, flags) or only marks without content (contexts, operators).
-_PLAIN = frozenset(
-    {
-        "arg",
-        "asname",
-        "attr",
-        "attribute",
-        "conversion",
-        "ctx",
-        "id",
-        "is_async",
-        "kind",
-        "kwd_attrs",
-        "level",
-        "module",
-        "n",
-        "name",
-        "op",
-        "ops",
-        "rest",
-        "s",
-        "simple",
-        "tag",
-        "type_comment",
-        "type_ignores",
-    }
-)
-_PLAIN_OF_KIND: Mapping[type[ast.AST], frozenset[str]] = {
-    ast.Constant: frozenset({"value"}),
-    ast.MatchSingleton: frozenset({"value"}),
-    ast.Global: frozenset({"names"}),
-    ast.Nonlocal: frozenset({"names"}),
-}
-
-
-def _fields_by_kind() -> dict[type[ast.AST], tuple[str, ...]]:
-    kinds = [kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)]
-    return {
-        kind: tuple(name for name in kind._fields if name not in _PLAIN | _PLAIN_OF_KIND.get(kind, frozenset()))
-        for kind in kinds
-    }
-
-
-_FIELDS = _fields_by_kind()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,7 +76,7 @@ def _below(roots: Iterable[ast.AST]) -> dict[type[ast.AST], list[ast.AST]]:
             found[kind] = [node]
         if kind in _FUNCTIONS:
             continue
-        for name in _FIELDS[kind]:
+        for name in CHILD_FIELDS[kind]:
             child = getattr(node, name)
             if child.__class__ is list:
                 pending += child

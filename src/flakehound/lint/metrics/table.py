@@ -89,11 +89,14 @@ _PRODUCTION: Mapping[str, str] = {
 
 def rows(cases: Iterable[StaticCase], project: Project) -> Iterator[dict[str, Cell]]:
     """One row per test, its keys the columns in their order; yes and no are 1 and 0, None is unknown."""
-    for case in cases:
-        link = linked(case, project)
-        found = metrics_of(case, project)
-        known = {"id": str(case.id), "path": case.path, "line": case.line, **_link_cells(link)}
-        yield {**known, **{name: _cell(getattr(found, name)) for name in METRIC_NAMES}}
+    return (row_of(case, project) for case in cases)
+
+
+def row_of(case: StaticCase, project: Project) -> dict[str, Cell]:
+    """The row of one test."""
+    found = metrics_of(case, project)
+    known = {"id": str(case.id), "path": case.path, "line": case.line, **_link_cells(linked(case, project))}
+    return {**known, **{name: _cell(getattr(found, name)) for name in METRIC_NAMES}}
 
 
 def _link_cells(link: Link) -> dict[str, Cell]:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from flakehound.lint.findings import Check, Sign
 from flakehound.lint.rules._sights import FunctionNode, Sights, imported, sights_of
+from flakehound.lint.walking import statements_of
 
 Look = Callable[["Part"], Iterable[Sign]]
 
@@ -52,6 +53,7 @@ class Part:
     via: tuple[str, ...] = ()
     production: bool = False
     fixture: bool = False
+    everywhere: bool = False  # a fixture that runs before every test below its conftest
     shown: tuple[str, int, int] | None = None  # path, line, column to report instead; None: the sign's own
     far: bool = False  # so many calls away that only the strongest signs count
 
@@ -76,15 +78,21 @@ class Part:
             return self.shown[1:]
         return getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
 
-    def is_undone(self, nodes: Iterable[ast.AST]) -> bool:
-        """Whether the part is a fixture that does some of these things before its `yield` and some after."""
-        ends = (
-            [node.lineno for node in ast.walk(self.function) if isinstance(node, ast.Yield)]
-            if self.fixture
-            else []
-        )
-        lines = [getattr(node, "lineno", 0) for node in nodes] if ends else []
-        return bool(lines) and min(lines) < ends[0] < max(lines)
+    def noticed(self, look: Look) -> tuple[Sign, ...]:
+        """What a rule notices in the function; asked once, however many tests run it."""
+        found = self.sights.noticed.get(look)
+        if found is None:
+            found = self.sights.noticed[look] = tuple(look(self))
+        return found
+
+    def loud(self, looks: Looks) -> frozenset[Look]:
+        """Those of the looks meant for such a part that notice something in it."""
+        sort = 2 if self.far else int(self.production)
+        found = self.sights.loud.get((id(looks), sort))
+        if found is None:
+            meant = (looks.everywhere, looks.near, looks.far)[sort]
+            found = self.sights.loud[id(looks), sort] = frozenset(look for look in meant if self.noticed(look))
+        return found
 
     def how_reached(self, node: ast.AST) -> str:
         """The end of a message about a function that is not the test itself."""
@@ -100,7 +108,6 @@ class Memory:
     def __init__(self) -> None:
         self._surroundings: dict[int, Surroundings] = {}
         self._sights: dict[int, Sights] = {}
-        self._noticed: dict[Look, dict[int, tuple[Sign, ...]]] = {}
 
     def part(
         self,
@@ -133,15 +140,11 @@ class Memory:
             self._surroundings[id(source.tree)] = _surroundings(source)
         return self._surroundings[id(source.tree)]
 
-    def noticed(self, look: Look) -> dict[int, tuple[Sign, ...]]:
-        """What a rule has noticed so far, by the id of the function; asked once however many tests run it."""
-        return self._noticed.setdefault(look, {})
-
 
 def _surroundings(source: Source) -> Surroundings:
     imports: dict[str, str] = {}
     owners: dict[int, ast.ClassDef] = {}
-    for node in ast.walk(source.tree):
+    for node in statements_of(source.tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             imports.update(imported(node))
         elif isinstance(node, ast.ClassDef):
@@ -191,14 +194,17 @@ class Context:
 
     def signs(self, look: Look, *, production: bool = True, far: bool = False) -> Iterator[tuple[Part, Sign]]:
         """What a rule notices in all that the test runs, without what it replaces."""
-        noticed = self.memory.noticed(look)
         for part in (self.parts if far else self.near) if production else self.own:
-            key = id(part.function)
-            found = noticed.get(key)
-            if found is None:
-                found = noticed[key] = tuple(look(part))
+            found = part.noticed(look)
             if found and not (part.via and part.name in self.patched):
                 yield from ((part, sign) for sign in found if not self._is_replaced(part, sign))
+
+    def loud(self, looks: Looks) -> set[Look]:
+        """The looks that notice something somewhere in what the test runs."""
+        found: set[Look] = set()
+        for part in self.parts:
+            found |= part.loud(looks)
+        return found
 
     def _is_replaced(self, part: Part, sign: Sign) -> bool:
         if not self.patched or not isinstance(sign.node, ast.Call):
@@ -207,26 +213,60 @@ class Context:
         return not self.patched.isdisjoint(name.split("."))
 
 
-def in_each(
-    look: Look, *, production: bool = True, far: bool = False, unless: Callable[[Context], bool] | None = None
-) -> Check:
+Sift = Callable[["Context", list[tuple["Part", Sign]]], Iterable[tuple["Part", Sign]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Looking:
     """A check that looks at each function by itself, unless the test as a whole has taken care."""
 
-    def check(context: Context) -> Iterator[tuple[Part, Sign]]:
-        if unless is None or not unless(context):
-            yield from context.signs(look, production=production, far=far)
+    look: Look
+    production: bool = True  # whether production code is looked at, too
+    far: bool = False  # even what is many calls away
+    unless: Callable[[Context], bool] | None = None
+    sift: Sift | None = None  # has the last word, and sees all that was noticed
 
-    return check
+    def __call__(self, context: Context) -> Iterable[tuple[Part, Sign]]:
+        """What the rule says about a test."""
+        found = list(context.signs(self.look, production=self.production, far=self.far))
+        if not found or (self.unless is not None and self.unless(context)):
+            return ()
+        return found if self.sift is None else self.sift(context, found)
 
 
-def at_hand(look: Look, *, unless: Callable[[Context], bool] | None = None) -> Check:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Looks:
+    """The looks of some rules, by how far from the test they reach; compared by identity."""
+
+    everywhere: tuple[Look, ...]  # for test code: all of them
+    near: tuple[Look, ...]  # for production code
+    far: tuple[Look, ...]  # for what is many calls away
+
+
+def looks_of(checks: Iterable[Check]) -> Looks:
+    """The looks of those checks that are nothing but one."""
+    found = [check for check in checks if isinstance(check, Looking)]
+    return Looks(
+        everywhere=tuple(one.look for one in found),
+        near=tuple(one.look for one in found if one.production),
+        far=tuple(one.look for one in found if one.far),
+    )
+
+
+def in_each(
+    look: Look, *, production: bool = True, far: bool = False, unless: Callable[[Context], bool] | None = None
+) -> Looking:
+    """A check that looks at each function by itself, unless the test as a whole has taken care."""
+    return Looking(look=look, production=production, far=far, unless=unless)
+
+
+def at_hand(look: Look, *, unless: Callable[[Context], bool] | None = None) -> Looking:
     """Like `in_each`, but of production code only what the test calls itself: deeper it hardly ever shows."""
+    return Looking(look=look, unless=unless, sift=_called_by_the_test)
 
-    def check(context: Context) -> Iterator[tuple[Part, Sign]]:
-        if unless is None or not unless(context):
-            yield from (one for one in context.signs(look) if not one[0].production or len(one[0].via) < 2)
 
-    return check
+def _called_by_the_test(_context: Context, found: list[tuple[Part, Sign]]) -> Iterable[tuple[Part, Sign]]:
+    return [(part, sign) for part, sign in found if not part.production or len(part.via) < 2]
 
 
 def uses(*beginnings: str) -> Callable[[Context], bool]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from flakehound.lint.walking import CHILD_FIELDS, nodes_of
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 LONGEST_CHAIN = 6  # bindings followed while a name is spelled out; more would only meet cycles
 
@@ -24,11 +26,11 @@ class Call:
     name: str  # dotted, imports followed: "time.sleep"; "" where the function is no name
     node: ast.Call
     parents: tuple[ast.AST, ...]  # innermost first, up to the statement
+    last: str = field(init=False)  # the name after the last dot
 
-    @property
-    def last(self) -> str:
-        """The name after the last dot."""
-        return self.name.rpartition(".")[2]
+    def __post_init__(self) -> None:
+        """Find the last part once: most rules ask for it."""
+        object.__setattr__(self, "last", self.name.rpartition(".")[2])
 
     @property
     def is_statement(self) -> bool:
@@ -84,6 +86,8 @@ class Sights:
     texts: list[ast.Constant] = field(default_factory=list)
     subscripts: list[ast.Subscript] = field(default_factory=list)  # that are read
     attributes_named: bool = False  # `self.x` in the calls has been looked up in the class
+    noticed: dict[Any, Any] = field(default_factory=dict)  # by `Look`: its signs; kept by `Part`
+    loud: dict[Any, Any] = field(default_factory=dict)  # by `Looks` and sort of part; kept by `Part`
 
     def dotted(self, node: ast.AST, depth: int = LONGEST_CHAIN) -> str:
         """An expression as a full dotted name; "()" for a call without arguments, "(_)" for one with.
@@ -129,7 +133,7 @@ class Sights:
         return found
 
     def _gather(self, node: ast.expr, found: set[str], depth: int) -> None:
-        for one in ast.walk(node):
+        for one in nodes_of(node):
             if isinstance(one, ast.Name) and one.id not in found:
                 found.add(one.id)
                 value = self.bound.get(one.id) or self.outer.get(one.id)
@@ -196,14 +200,14 @@ def _note(sights: Sights, node: ast.AST, parents: tuple[ast.AST, ...]) -> None:
         noter(sights, node, parents)
     above = () if isinstance(node, ast.stmt) and not isinstance(node, _HOLDERS) else parents
     inner = (node, *above)
-    # Twice as fast as ast.iter_child_nodes.
-    for value in node.__dict__.values():
-        if isinstance(value, ast.AST):
-            _note(sights, value, inner)
-        elif isinstance(value, list):
-            for one in value:
-                if isinstance(one, ast.AST):
+    for name in CHILD_FIELDS[node.__class__]:
+        child = getattr(node, name)
+        if child.__class__ is list:
+            for one in child:
+                if one is not None:
                     _note(sights, one, inner)
+        elif child is not None:
+            _note(sights, child, inner)
 
 
 _HOLDERS = (ast.Expr, ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert)
@@ -233,7 +237,7 @@ def _deleted(sights: Sights, node: ast.Delete, _parents: tuple[ast.AST, ...]) ->
 
 def _with(sights: Sights, node: ast.With | ast.AsyncWith, _parents: tuple[ast.AST, ...]) -> None:
     for item in node.items:
-        sights.entered |= {id(one) for one in ast.walk(item.context_expr) if isinstance(one, ast.Call)}
+        sights.entered |= {id(one) for one in nodes_of(item.context_expr) if isinstance(one, ast.Call)}
         if item.optional_vars is not None:
             _bind(sights, item.optional_vars, item.context_expr, node)
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from flakehound.lint.findings import Sign
 from flakehound.lint.rules._context import Part
 from flakehound.lint.rules._sights import Call
+from flakehound.lint.walking import nodes_of
 
 _TEMPORARY = (
     "tmp_path", "tmpdir", "tmp_path_factory", "tmpdir_factory", "tempfile.", "tmp", "temp", "StringIO",
     "BytesIO", "io.", "fs", "pyfakefs", "runner.isolated_filesystem", "temp_dir", "tempdir", "testdir", "pytester",
 )  # fmt: skip
+_TEMPORARY_WORD = re.compile(r"tmp|temp_?(dir|path|file|folder)|temporary|scratch|sandbox", re.I)
 
 
 def text_of(node: ast.AST | None) -> str | None:
@@ -36,7 +39,7 @@ def number_of(node: ast.AST | None) -> float | None:
 
 def texts_in(part: Part, node: ast.expr) -> Iterator[str]:
     """String literals that an expression is made of, bindings followed once."""
-    for one in ast.walk(part.sights.value_of(node)):
+    for one in nodes_of(part.sights.value_of(node)):
         if isinstance(one, ast.Name):
             yield from filter(None, [text_of(part.sights.value_of(one))])
         elif isinstance(one, ast.Constant) and isinstance(one.value, str):
@@ -46,7 +49,7 @@ def texts_in(part: Part, node: ast.expr) -> Iterator[str]:
 def is_temporary(part: Part, node: ast.expr) -> bool:
     """Whether a path comes from a temporary folder or is no file at all."""
     roots = part.sights.roots_of(node)
-    return any(root.startswith(_TEMPORARY) or root.lower().rpartition(".")[2].startswith("tmp") for root in roots)
+    return any(root.startswith(_TEMPORARY) or _TEMPORARY_WORD.search(root.rpartition(".")[2]) for root in roots)
 
 
 def is_beside_the_code(part: Part, node: ast.expr) -> bool:

@@ -10,6 +10,7 @@ from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
 from flakehound.lint.rules._sights import Call
 from flakehound.lint.rules._values import told
+from flakehound.lint.walking import nodes_of
 
 _STARTERS = frozenset(
     ("create_task", "ensure_future", "run_coroutine_threadsafe", "call_soon", "call_later", "start_soon")
@@ -33,7 +34,7 @@ def _is_forgotten(part: Part, call: Call) -> bool:
     if not isinstance(holder, ast.Assign) or not isinstance(holder.targets[0], ast.Name):
         return False
     name = holder.targets[0].id
-    uses = [node for node in ast.walk(part.function) if isinstance(node, ast.Name) and node.id == name]
+    uses = [node for node in nodes_of(part.function) if isinstance(node, ast.Name) and node.id == name]
     return len(uses) < 2
 
 
@@ -48,5 +49,5 @@ RULE = Rule(
     bad="import asyncio\n\nasync def test_log(log):\n    asyncio.create_task(log.flush())\n    assert log.empty\n",
     good="import asyncio\n\nasync def test_log(log):\n    await asyncio.create_task(log.flush())\n   "
     " assert log.empty\n",
-    check=in_each(_look),
+    check=in_each(_look, production=False),
 )

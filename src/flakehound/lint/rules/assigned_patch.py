@@ -7,9 +7,13 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._context import Part
+from flakehound.lint.rules._lasting import lasting
 
-_OTHERS = ("sys.", "os.environ", "logging.")  # have rules of their own
+_OTHERS = (
+    *("sys.", "os.environ", "logging."),  # have rules of their own
+    *("flask.g.", "flask.session.", "flask.request.", "quart.g.", "quart.session."),  # end with their request
+)
 
 
 def _look(part: Part) -> Iterator[Sign]:
@@ -55,5 +59,5 @@ RULE = Rule(
     bad="import shop\n\ndef test_price():\n    shop.rate = lambda: 2\n    assert shop.price(1) == 2\n",
     good="import shop\n\ndef test_price(monkeypatch):\n    monkeypatch.setattr(shop, 'rate', lambda: "
     "2)\n    assert shop.price(1) == 2\n",
-    check=in_each(_look, production=False),
+    check=lasting(_look, production=False),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part
+from flakehound.lint.rules._context import Context, Part, at_hand
 
 _CACHES = (
     "functools.lru_cache",
@@ -22,9 +22,8 @@ def _look(part: Part) -> Iterator[Sign]:
         yield Sign(part.function, f"{part.name}() remembers results from one test to the next")
 
 
-def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
-    if not any(guard.endswith("cache_clear") for guard in context.guards):
-        yield from context.signs(_look)
+def _is_cleared(context: Context) -> bool:
+    return any(guard.endswith("cache_clear") for guard in context.guards)
 
 
 RULE = Rule(
@@ -38,5 +37,5 @@ RULE = Rule(
     bad="import functools\n\n@functools.lru_cache\ndef settings():\n    return load()\n\n"
     "def test_settings():\n    assert settings().debug\n",
     good="def settings():\n    return load()\n\ndef test_settings():\n    assert settings().debug\n",
-    check=_check,
+    check=at_hand(_look, unless=_is_cleared),
 )

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._context import Part
+from flakehound.lint.rules._lasting import lasting
 from flakehound.lint.rules.module_state import MUTATORS
+from flakehound.lint.walking import nodes_of
 
 _ONCE = frozenset(("setUpClass", "setup_class", "tearDownClass", "teardown_class", "__init_subclass__"))
 
 
 def _look(part: Part) -> Iterator[Sign]:
-    if part.name in _ONCE:
+    # In a plain function, or in a class within it, `cls` and `self` are somebody else's.
+    if part.name in _ONCE or part.owner is None or part.sights.parameters.isdisjoint({"self", "cls"}):
         return
     for target, statement in part.sights.assigned:
         if _is_of_class(part, target):
@@ -50,7 +53,7 @@ def _mutable_attributes(owner: ast.ClassDef | None) -> set[str]:
 def _own_attributes(part: Part) -> set[str]:
     methods = [one for one in (part.owner.body if part.owner else []) if isinstance(one, ast.FunctionDef)]
     setups = [one for one in methods if one.name in ("setUp", "setup_method", "setup", "__init__")]
-    nodes = [node for method in setups for node in ast.walk(method)]
+    nodes = [node for method in setups for node in nodes_of(method)]
     return {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
 
 
@@ -81,5 +84,5 @@ RULE = Rule(
     "      assert len(self.items) == 1\n",
     good="class TestCart:\n    def setup_method(self):\n        self.items = []\n\n    def test_add(self):\n"
     "        self.items.append(1)\n        assert len(self.items) == 1\n",
-    check=in_each(_look),
+    check=lasting(_look),
 )

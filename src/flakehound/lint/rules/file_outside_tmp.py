@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each, uses
-from flakehound.lint.rules._sights import Call
+from flakehound.lint.rules._sights import Call, FunctionNode, parameters_of
 from flakehound.lint.rules._values import is_temporary, text_of, told
+from flakehound.lint.walking import nodes_of
 
 _OPENERS = frozenset(
     ("open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open")
@@ -33,6 +34,9 @@ SAFE = (
     "pytester",
     "in_tmpdir",
     "cleandir",
+    "@monkeypatch.chdir",
+    "@tmp_path.chdir",
+    "@tmpdir.chdir",
 )
 
 
@@ -44,7 +48,16 @@ def _written(call: Call) -> ast.expr | None:
         return _target(call, call.name in _OPENERS) if writes else None
     if call.name in _CHANGERS:
         return call.node.args[-1] if call.node.args else None
-    return _target(call, call.last.startswith(("to_", "savefig"))) if call.last in _METHODS else None
+    if call.last not in _METHODS or _is_other_object(call):
+        return None
+    return _target(call, call.last.startswith(("to_", "savefig")))
+
+
+def _is_other_object(call: Call) -> bool:
+    """Whether it is a method of an object that is made here and is no path: `HelpFormatter().write_text(...)`."""
+    maker = call.name.removesuffix(f".{call.last}")
+    made = maker.removesuffix("(_)").removesuffix("()").rpartition(".")[2]
+    return maker.endswith(")") and made[:1].isupper() and "Path" not in made and "DataFrame" not in made
 
 
 def _target(call: Call, first: bool) -> ast.expr | None:
@@ -61,10 +74,17 @@ def _look(part: Part) -> Iterator[Sign]:
 
 
 def _is_known(part: Part, path: ast.expr) -> bool:
-    # In production code and helpers the path is the caller's business, unless it is written there.
+    # In production code and inner functions the path is the caller's business, unless it is written there.
     if not part.production:
-        return True
-    return any(isinstance(one, ast.Constant) for one in ast.walk(part.sights.value_of(path)))
+        return not _is_argument_within(part, path)
+    return any(isinstance(one, ast.Constant) for one in nodes_of(part.sights.value_of(path)))
+
+
+def _is_argument_within(part: Part, path: ast.expr) -> bool:
+    """Whether some name in it is a parameter of an inner function."""
+    names = {one.id for one in nodes_of(path) if isinstance(one, ast.Name)} - part.sights.parameters
+    inner = (one for one in nodes_of(part.function) if one is not part.function and isinstance(one, FunctionNode))
+    return any(not names.isdisjoint(parameters_of(one)) for one in inner)
 
 
 RULE = Rule(

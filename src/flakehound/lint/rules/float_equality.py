@@ -10,6 +10,7 @@ from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
 from flakehound.lint.rules._sights import Comparison
 from flakehound.lint.rules._values import number_of
+from flakehound.lint.walking import nodes_of
 
 _NEAR = frozenset(("approx", "isclose", "round", "allclose", "Decimal", "Fraction"))
 
@@ -25,7 +26,7 @@ def _is_fractional(one: Comparison) -> bool:
 
 
 def _is_near(node: ast.expr) -> bool:
-    return any(_called(one) in _NEAR for one in ast.walk(node) if isinstance(one, ast.Call))
+    return any(_called(one) in _NEAR for one in nodes_of(node) if isinstance(one, ast.Call))
 
 
 def _called(node: ast.Call) -> str:

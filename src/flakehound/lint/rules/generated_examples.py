@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._context import Part, in_each, uses
 
 
 def _look(part: Part) -> Iterator[Sign]:
@@ -34,5 +34,5 @@ RULE = Rule(
     "   assert sort(text)\n",
     good="from hypothesis import given, settings, strategies as st\n\n@settings(derandomize=True, deadline=None)\n"
     "@given(st.text())\ndef test_sort(text):\n    assert sort(text)\n",
-    check=in_each(_look, production=False),
+    check=in_each(_look, unless=uses("hypothesis.settings.load_profile"), production=False),
 )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._context import Part
+from flakehound.lint.rules._lasting import lasting
 from flakehound.lint.rules._values import matching, told
 
 _NAMES = frozenset(
@@ -20,9 +21,8 @@ _NAMES = frozenset(
      "asyncio.set_event_loop", "asyncio.set_event_loop_policy", "threading.setprofile", "sys.settrace",
      "torch.set_default_dtype",
      "tensorflow.keras.backend.set_floatx", "django.conf.settings.configure",
-     "multiprocessing.set_start_method", "sys.setprofile",
-     "random.seed", "numpy.random.seed")
-) - {"random.seed", "numpy.random.seed"}  # fmt: skip
+     "multiprocessing.set_start_method", "sys.setprofile")
+)  # fmt: skip
 _TABLES = (
     "matplotlib.rcParams",
     "matplotlib.pyplot.rcParams",
@@ -79,5 +79,5 @@ RULE = Rule(
     "assert stops()\n",
     good="def test_stop(handler):\n    registry = Registry()\n    registry.register(handler)\n    "
     "assert registry.stops()\n",
-    check=in_each(_look, production=False),
+    check=lasting(_look, production=False),
 )

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part
+from flakehound.lint.rules._context import Context, Part, in_each
 from flakehound.lint.rules._values import matching, told
 
 _NAMES = frozenset(
     ("os.getlogin", "getpass.getuser", "socket.gethostname", "socket.getfqdn", "os.cpu_count",
         "multiprocessing.cpu_count",
-     "shutil.which", "os.getloadavg", "psutil.cpu_percent", "shutil.disk_usage", "os.getenv",
+     "os.getloadavg", "psutil.cpu_percent", "shutil.disk_usage", "os.getenv",
      "os.environ.get", "os.uname",
      "platform.node", "os.path.expanduser", "pathlib.Path.home", "torch.cuda.is_available")
 )  # fmt: skip
@@ -32,9 +32,8 @@ def _questions(part: Part) -> Iterator[Sign]:
             yield Sign(node, "os.environ[...] reads what the machine happens to hold")
 
 
-def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
-    if not any(guard.endswith(("setenv", "patch.dict", "delenv")) for guard in context.guards):
-        yield from context.signs(_look, production=False)
+def _is_set(context: Context) -> bool:
+    return any(guard.endswith(("setenv", "patch.dict", "delenv")) for guard in context.guards)
 
 
 RULE = Rule(
@@ -46,5 +45,5 @@ RULE = Rule(
     fix="Hand the fact in, or set it with `monkeypatch.setenv` for the test.",
     bad="import os\n\ndef test_home():\n    assert home() == os.environ['HOME']\n",
     good="def test_home(monkeypatch):\n    monkeypatch.setenv('HOME', '/h')\n    assert home() == '/h'\n",
-    check=_check,
+    check=in_each(_look, production=False, unless=_is_set),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
@@ -11,6 +12,8 @@ from flakehound.lint.rules._context import Part, in_each
 from flakehound.lint.rules._sights import Comparison
 from flakehound.lint.rules._values import text_of
 from flakehound.lint.rules.unordered_as_ordered import is_set
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{2}", re.I)
 
 
 def _look(part: Part) -> Iterator[Sign]:
@@ -21,14 +24,14 @@ def _look(part: Part) -> Iterator[Sign]:
 
 
 def _volatile(part: Part, one: Comparison) -> str:
-    calls = [_builtin(side) for side in one.sides]
+    calls = [_builtin(part.sights.value_of(side)) for side in one.sides]
     # `hash(a) == hash(b)` asks whether equal things have equal hashes, which is steady.
     if calls.count("hash") == 1 or (calls.count("id") == 1 and one.how == "less"):
         return "a hash" if "hash" in calls else "an address"
     for side in one.sides:
         if _builtin(side) in ("repr", "str") and isinstance(side, ast.Call) and is_set(part, side.args[0]):
             return "the text of a set"
-        if " at 0x" in (text_of(side) or ""):
+        if _ADDRESS.search(text_of(side) or ""):
             return "the text of an object with its address"
     return ""
 

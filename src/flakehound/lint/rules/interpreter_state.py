@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Context, Part
+from flakehound.lint.rules._lasting import lasting
 from flakehound.lint.rules._values import matching, told
 
 _TABLES = frozenset(
@@ -23,12 +24,6 @@ _CHANGERS = frozenset(
 
 
 def _look(part: Part) -> Iterator[Sign]:
-    signs = list(_changes(part))
-    if not part.is_undone(sign.node for sign in signs):
-        yield from signs
-
-
-def _changes(part: Part) -> Iterator[Sign]:
     for target, statement in part.sights.assigned:
         inner = target.value if isinstance(target, ast.Subscript) else target
         name = part.sights.dotted(inner) if isinstance(inner, ast.Attribute) else ""
@@ -43,9 +38,8 @@ def _is_restored(part: Part, name: str) -> bool:
                for target, _ in part.sights.assigned) > 1  # fmt: skip
 
 
-def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
-    if not any("patch.dict" in guard or guard.endswith("syspath_prepend") for guard in context.guards):
-        yield from context.signs(_look)
+def _is_guarded(context: Context) -> bool:
+    return any("patch.dict" in guard or guard.endswith("syspath_prepend") for guard in context.guards)
 
 
 RULE = Rule(
@@ -59,5 +53,5 @@ RULE = Rule(
     bad="import sys\n\ndef test_cli():\n    sys.argv = ['tool', '-v']\n    assert main() == 0\n",
     good="import sys\n\ndef test_cli(monkeypatch):\n    monkeypatch.setattr(sys, 'argv', ['tool', "
     "'-v'])\n    assert main() == 0\n",
-    check=_check,
+    check=lasting(_look, unless=_is_guarded),
 )

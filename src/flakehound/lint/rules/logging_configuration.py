@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._context import Part
+from flakehound.lint.rules._lasting import lasting
 from flakehound.lint.rules._values import matching, told
 
 _NAMES = frozenset(("logging.basicConfig", "logging.disable", "logging.config.dictConfig",
@@ -38,5 +39,5 @@ RULE = Rule(
     fix="Use `caplog.at_level(...)`, or take the handler off again in a fixture.",
     bad="import logging\n\ndef test_quiet():\n    logging.disable(logging.CRITICAL)\n    assert run() == 0\n",
     good="def test_quiet(caplog):\n    with caplog.at_level('CRITICAL'):\n        assert run() == 0\n",
-    check=in_each(_look),
+    check=lasting(_look),
 )

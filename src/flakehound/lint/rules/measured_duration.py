@@ -11,6 +11,7 @@ from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
 from flakehound.lint.rules._sights import Comparison
 from flakehound.lint.rules.wall_clock import is_frozen
+from flakehound.lint.walking import nodes_of
 
 _CLOCKS = (
     "time.time",
@@ -37,7 +38,7 @@ def _is_duration(part: Part, side: ast.expr, comparison: Comparison) -> bool:
         if _NAMES.search(name):
             return True
     value = part.sights.value_of(side)
-    minuses = [node for node in ast.walk(value) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)]
+    minuses = [node for node in nodes_of(value) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)]
     return any(root.startswith(_CLOCKS) for minus in minuses for root in part.sights.roots_of(minus))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._context import Part
+from flakehound.lint.rules._lasting import lasting
 
 MUTATORS = frozenset(("append", "extend", "insert", "add", "update", "pop", "popitem", "clear", "remove",
     "discard",
@@ -53,5 +54,5 @@ RULE = Rule(
     fix="Make the variable a fixture, or restore it with `monkeypatch`.",
     bad="SEEN = []\n\ndef test_add():\n    SEEN.append(1)\n    assert len(SEEN) == 1\n",
     good="def test_add():\n    seen = []\n    seen.append(1)\n    assert len(seen) == 1\n",
-    check=in_each(_look),
+    check=lasting(_look),
 )

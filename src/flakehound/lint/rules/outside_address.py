@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._sights import Call
 from flakehound.lint.rules._values import text_of
 from flakehound.lint.rules.network_call import is_mocked
 
 _OUTSIDE = re.compile(
-    r"^(https?|ftp|wss?|git|ssh)://(?!localhost|127\.|0\.0\.0\.0|\[::1\]|testserver|.{0,40}example\.|.{0,40}\.(test|invalid|local)\b)[\w{]",
+    r"^(https?|ftp|wss?|git|ssh)://(?![\w.-]*localhost|{}:|127\.|0\.0\.0\.0|\[::1\]|testserver|.{0,40}example\.|.{0,40}\.(test|invalid|local)\b)[\w{]",
     re.I,
 )
 _PLAIN = frozenset(
@@ -35,12 +36,17 @@ _PLAIN = frozenset(
 
 def _look(part: Part) -> Iterator[Sign]:
     for call in part.sights.calls:
-        if call.last in _PLAIN or call.last.startswith("assert"):
+        if call.last in _PLAIN or call.last.startswith("assert") or _is_test_client(call):
             continue
         for argument in (*call.node.args, *(one.value for one in call.node.keywords)):
             address = _address(part, argument)
             if address:
                 yield Sign(call.node, f"hands {address[:60]!r} to {call.last or 'a call'}(), which may ask it")
+
+
+def _is_test_client(call: Call) -> bool:
+    """Whether it asks an application in the same process, whatever the address says."""
+    return call.name.startswith("@") and call.name.partition(".")[0].endswith(("client", "app"))
 
 
 def _address(part: Part, node: ast.expr) -> str | None:

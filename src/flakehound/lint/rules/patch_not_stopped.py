@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part
+from flakehound.lint.rules._context import Context, Part, in_each
 from flakehound.lint.rules._values import told
 
 
@@ -16,9 +16,8 @@ def _look(part: Part) -> Iterator[Sign]:
             yield told(call, "{} is never stopped")
 
 
-def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
-    if not any(guard.endswith((".stop", ".stopall", "addCleanup", "addfinalizer")) for guard in context.guards):
-        yield from context.signs(_look, production=False)
+def _is_stopped(context: Context) -> bool:
+    return any(guard.endswith((".stop", ".stopall", "addCleanup", "addfinalizer")) for guard in context.guards)
 
 
 RULE = Rule(
@@ -31,5 +30,5 @@ RULE = Rule(
     bad="from unittest import mock\n\ndef test_mail():\n    mock.patch('shop.send').start()\n    assert order()\n",
     good="from unittest import mock\n\ndef test_mail():\n    with mock.patch('shop.send'):\n        "
     "assert order()\n",
-    check=_check,
+    check=in_each(_look, production=False, unless=_is_stopped),
 )

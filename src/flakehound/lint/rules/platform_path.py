@@ -11,7 +11,7 @@ from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
 from flakehound.lint.rules._values import text_of
 
-_HOME = re.compile(r"^(/home/\w|/Users/\w|[A-Z]:\\\\?\w|/root/|~/)")
+_HOME = re.compile(r"^(/home/\w|/Users/\w|[A-Z]:\\\\?Users\\\\?\w|/root/|~/)")
 _MAKERS = (
     "os.path.join",
     "os.path.abspath",

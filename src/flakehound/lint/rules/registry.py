@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 from flakehound.core.verdicts import Cause
 from flakehound.lint import rules
 from flakehound.lint.findings import Finding, Rule
-from flakehound.lint.rules._context import Context
+from flakehound.lint.rules._context import Context, Looking, Looks, looks_of
 
 
 @cache
@@ -41,9 +41,22 @@ _PLACE = {cause: place for place, cause in enumerate(_LIKELIEST)}
 
 def findings_of(context: Context, chosen: Iterable[Rule] | None = None) -> tuple[Finding, ...]:
     """Everything the rules say about one test, the likeliest cause first, then what its own lines do."""
-    rules_used = all_rules() if chosen is None else chosen
+    rules_used = _speaking(context) if chosen is None else chosen
     found = [finding for rule in rules_used for finding in rule.findings(context)]
     return tuple(sorted(found, key=_order))
+
+
+def _speaking(context: Context) -> Iterator[Rule]:
+    """The rules that may have something to say; most functions are silent about most rules, and that is known."""
+    loud = context.loud(_all_looks())
+    for rule in all_rules():
+        if not isinstance(rule.check, Looking) or rule.check.look in loud:
+            yield rule
+
+
+@cache
+def _all_looks() -> Looks:
+    return looks_of(rule.check for rule in all_rules())
 
 
 def _order(finding: Finding) -> tuple[int, int, str, str, int]:

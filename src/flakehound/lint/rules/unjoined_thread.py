@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part
+from flakehound.lint.rules._context import Context, Looking, Part
 from flakehound.lint.rules._values import matching, told
 
 _THREADS = frozenset(
@@ -23,12 +23,12 @@ def _look(part: Part) -> Iterator[Sign]:
             yield told(call, "{} runs beside the test, and nothing here waits for its end")
 
 
-def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
+def _unjoined(context: Context, found: list[tuple[Part, Sign]]) -> Iterator[tuple[Part, Sign]]:
     joined = any(
         guard.endswith((".join", ".joinall")) and not guard.startswith(("os.path", "."))
         for guard in context.guards
     )
-    for part, sign in context.signs(_look):
+    for part, sign in found:
         if part.production or not joined:
             yield part, sign
 
@@ -46,5 +46,5 @@ RULE = Rule(
     good="import threading\n\ndef test_worker(box):\n    worker = threading.Thread(target=box.fill)\n"
     "    worker.start()\n"
     "    worker.join()\n    assert box.full\n",
-    check=_check,
+    check=Looking(look=_look, sift=_unjoined),
 )

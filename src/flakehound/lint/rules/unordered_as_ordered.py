@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._context import Part, at_hand
 
 _OPERATORS = (ast.BitAnd, ast.BitOr, ast.Sub, ast.BitXor)
 _METHODS = frozenset(("union", "intersection", "difference", "symmetric_difference"))
@@ -78,5 +78,5 @@ RULE = Rule(
     fix="Compare sets with sets, or sort before you compare.",
     bad="def test_tags():\n    assert list({'a', 'b'}) == ['a', 'b']\n",
     good="def test_tags():\n    assert sorted({'a', 'b'}) == ['a', 'b']\n",
-    check=in_each(_look),
+    check=at_hand(_look),
 )

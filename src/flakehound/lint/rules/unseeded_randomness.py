@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part
+from flakehound.lint.rules._context import Context, Looking, Part, uses
 from flakehound.lint.rules._sights import Call
 from flakehound.lint.rules._values import told
 
@@ -77,10 +77,8 @@ def _look(part: Part) -> Iterator[Sign]:
             yield told(call, "{} draws from a generator that nobody seeded")
 
 
-def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
-    if context.guarded(*_EVERYTHING):
-        return
-    for part, sign in context.signs(_look, far=True):
+def _unseeded(context: Context, found: list[tuple[Part, Sign]]) -> Iterator[tuple[Part, Sign]]:
+    for part, sign in found:
         call = next(one for one in part.sights.calls if one.node is sign.node)
         seeds = SEEDS.get(library_of(call) or "", ())
         if not (seeds and context.guarded(*seeds)):
@@ -98,5 +96,5 @@ RULE = Rule(
     bad="import random\n\ndef test_dice():\n    assert random.randint(1, 6) != 6\n",
     good="import random\n\ndef test_dice():\n    dice = random.Random(7)\n    assert dice.randint(1, "
     "6) in range(1, 7)\n",
-    check=_check,
+    check=Looking(look=_look, far=True, unless=uses(*_EVERYTHING), sift=_unseeded),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part
+from flakehound.lint.rules._context import Context, Part, in_each
 from flakehound.lint.rules._values import told
 from flakehound.lint.rules.unseeded_randomness import SEEDS
 
@@ -48,10 +48,9 @@ def _states_given(context: Context) -> bool:
     return any(call.keyword("random_state") is not None for part in context.own for call in part.sights.calls)
 
 
-def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
+def _is_seeded(context: Context) -> bool:
     seeds = tuple(seed for names in SEEDS.values() for seed in names)
-    if not context.guarded(*seeds, "seed_everything") and not _states_given(context):
-        yield from context.signs(_look, far=True)
+    return context.guarded(*seeds, "seed_everything") or _states_given(context)
 
 
 RULE = Rule(
@@ -65,5 +64,5 @@ RULE = Rule(
     "KMeans(2).fit(points).inertia_ < 3\n",
     good="from sklearn.cluster import KMeans\n\ndef test_fit(points):\n"
     "    assert KMeans(2, random_state=7).fit(points).inertia_ < 3\n",
-    check=_check,
+    check=in_each(_look, far=True, unless=_is_seeded),
 )

@@ -21,7 +21,9 @@ def _is_blind(call: Call) -> bool:
         return True
     # `event.wait(2)` returns whether it was set; as a statement nobody asks.
     limit = call.argument(0, "timeout")
-    return call.last == "wait" and call.is_statement and number_of(limit) is not None
+    return (
+        call.last == "wait" and "Barrier" not in call.name and call.is_statement and number_of(limit) is not None
+    )
 
 
 def _look(part: Part) -> Iterator[Sign]:

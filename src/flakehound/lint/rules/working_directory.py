@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
+from flakehound.lint.rules._context import Part
+from flakehound.lint.rules._lasting import lasting
 from flakehound.lint.rules._values import matching, told
 
 
@@ -26,5 +27,5 @@ RULE = Rule(
     fix="`monkeypatch.chdir(...)` or `contextlib.chdir`, which go back.",
     bad="import os\n\ndef test_here(tmp_path):\n    os.chdir(tmp_path)\n    assert here() == tmp_path\n",
     good="def test_here(monkeypatch, tmp_path):\n    monkeypatch.chdir(tmp_path)\n    assert here() == tmp_path\n",
-    check=in_each(_look),
+    check=lasting(_look),
 )
