@@ -86,10 +86,11 @@ class Ledger:
             if frame is None:
                 break
             code = frame.f_code
-            if frame.f_globals.get("__name__") in self._neutral:
-                return None
             if self.is_project(code.co_filename):
                 return (self.shown(code.co_filename), frame.f_lineno or code.co_firstlineno, code.co_name)
+            module = frame.f_globals.get("__name__")
+            if isinstance(module, str) and (module in self._neutral or module.partition(".")[0] in self._neutral):
+                return None
             frame = frame.f_back
         return ("", 0, "")
 
