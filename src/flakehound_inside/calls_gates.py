@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import CodeType
-    from typing import Callable
+    from typing import Any, Callable
 
     from flakehound_inside.calls_ledger import Ledger
 
 TEST = "test"
 FIXTURE = "fixture"  # code of setup up to its yield, of teardown after it
-_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def code_of(function: object) -> Any:
+    """The code that a call of a function or method runs; None where it is none of Python."""
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    return code if inspect.iscode(code) else None
 
 
 class Gates:
@@ -30,9 +37,8 @@ class Gates:
 
     def add(self, function: object, role: str) -> bool:
         """Let a function open the ledger; False when it is none that Python runs by itself."""
-        function = getattr(function, "__func__", function)
-        code = getattr(function, "__code__", None)
-        if not inspect.iscode(code):
+        code = code_of(function)
+        if code is None:
             return False
         if self.roles.get(code) != role:
             self.roles[code] = role
@@ -40,7 +46,8 @@ class Gates:
         return True
 
     def begin(self, stage: str) -> None:
-        """Pytest begins a stage of a test."""
+        """Pytest begins a stage of a test, and ends the one before it."""
+        self.end()
         self.stage = stage
         self._thread = _thread.get_ident()
 
@@ -81,4 +88,4 @@ class Gates:
 
     def is_suspendable(self, code: CodeType) -> bool:
         """Whether a `return` event of the profiler may be a yield."""
-        return bool(code.co_flags & _SUSPENDED)
+        return bool(code.co_flags & SUSPENDABLE)

@@ -31,6 +31,7 @@ class Ledger:
         self._standard = os.path.join(os.path.dirname(os.__file__), "")
         self._is_project: dict[str, bool] = {}
         self.on_open: Callable[[], None] = lambda: None
+        self.on_close: Callable[[], None] = lambda: None
         self.classes: dict[CodeType, str] = {}  # for Pythons whose code does not know its class
         self.clear()
 
@@ -50,8 +51,7 @@ class Ledger:
             return
         self.phase = phase
         self.seen = self.books.setdefault(phase, {}) if phase else None
-        if phase:
-            self.on_open()
+        (self.on_open if phase else self.on_close)()
 
     def note(self, text: str) -> None:
         """Why what is written may not be all."""

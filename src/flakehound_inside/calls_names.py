@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _BUILTIN = types.BuiltinFunctionType
 _DESCRIPTOR = types.MethodDescriptorType
 _METHOD = types.MethodType
+_FUNCTION = types.FunctionType
+_MODULE = types.ModuleType
 _CYTHON = "cython_function_or_method"
 _OLDEST_WITH_QUALNAME = (3, 11)
 _name_of: Any = vars(type)["__name__"].__get__
@@ -29,21 +31,37 @@ _mro_of: Any = vars(type)["__mro__"].__get__
 _dict_of: Any = vars(type)["__dict__"].__get__
 
 
-def c_name(called: Any) -> CName | None:
-    """The name of a function written in C; None for anything else, classes too."""
-    kind = type(called)
-    if kind is _BUILTIN:
-        owner = called.__self__
-        if owner is None or type(owner) is types.ModuleType:
-            return (_text(called.__module__), "", called.__name__)
-        return _method_name(owner if issubclass(type(owner), type) else type(owner), called.__name__)
-    if kind is _DESCRIPTOR:
-        return _named(called.__objclass__, called.__name__)
-    if kind is _METHOD:
-        return _cython_name(called.__func__)
-    if kind is partial:
-        return c_name(called.func)
-    return _cython_name(called)
+class CNames:
+    """Names functions written in C, each once: only functions of modules, types and names are kept."""
+
+    def __init__(self) -> None:
+        self._of_modules: dict[Any, CName] = {}
+        self._of_types: dict[tuple[type, str], CName] = {}
+
+    def of(self, called: Any) -> CName | None:
+        """The name of a function written in C; None for anything else, classes too."""
+        kind = type(called)
+        if kind is _FUNCTION:
+            return None
+        if kind is _DESCRIPTOR:
+            return self._method(called.__objclass__, called.__name__)
+        if kind is _BUILTIN:
+            owner = called.__self__
+            if owner is None or type(owner) is _MODULE:
+                known = self._of_modules.get(called)
+                if known is None:
+                    known = self._of_modules[called] = (_text(called.__module__), "", called.__name__)
+                return known
+            return self._method(owner if issubclass(type(owner), type) else type(owner), called.__name__)
+        if kind is _METHOD:
+            return _cython_name(called.__func__)
+        return self.of(called.func) if kind is partial else _cython_name(called)
+
+    def _method(self, owner: type, name: str) -> CName:
+        known = self._of_types.get((owner, name))
+        if known is None:
+            known = self._of_types[owner, name] = _method_name(owner, name)
+        return known
 
 
 def _method_name(owner: type, name: str) -> CName:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flakehound_inside.calls_audit import Audit
-from flakehound_inside.calls_gates import FIXTURE, TEST, Gates
+from flakehound_inside.calls_gates import FIXTURE, TEST, Gates, code_of
 from flakehound_inside.calls_ledger import PHASES, Ledger
 from flakehound_inside.calls_names import python_name
 from flakehound_inside.real import real
@@ -27,7 +27,8 @@ _UNITTEST = {"setUp": "setup", "asyncSetUp": "setup", "tearDown": "teardown", "a
 
 def trace(config: pytest.Config, recorder: Recorder, wish: Trace) -> None:
     """Trace every test that this process runs from now on."""
-    config.pluginmanager.register(Calls(recorder, wish, str(config.rootpath)), NAME)
+    sort = MonitoredCalls if sys.version_info >= (3, 12) else ProfiledCalls
+    config.pluginmanager.register(sort(recorder, wish, str(config.rootpath)), NAME)
 
 
 class Calls:
@@ -39,40 +40,16 @@ class Calls:
         self._gates = Gates(self._ledger)
         self._numbers: dict[object, int] = {}  # of the functions already told
         self._counts = wish["counts"]
-        self._whole_stages: set[str] = set()  # where no hook is closer to the code that we wait for
-        self._profiling: Any = None
-        self._monitoring: Any = None
-        audit = Audit(self._ledger)
-        if sys.version_info >= (3, 12):
-            from flakehound_inside.calls_monitoring import Monitoring
-
-            self._monitoring = Monitoring(self._ledger, self._gates, wish["mode"], wish["counts"])
-        else:
-            from flakehound_inside.calls_profile import Profiling
-
-            self._profiling = Profiling(self._ledger, self._gates, wish["mode"])
-            audit.is_traced, audit.wake = self._profiling.is_listening, self._profiling.wake
-        self._start(audit)
-
-    def _start(self, audit: Audit) -> None:
-        audit.start()
-        if self._monitoring is None:
-            return
-        try:
-            self._monitoring.start()
-        except Exception as error:  # our failure must not fail the user's test
-            self._monitoring = None
-            self._ledger.note("calls are not traced: %s" % error)
+        self._problem = ""  # why nothing is traced
+        self._audit = Audit(self._ledger)
+        self._audit.start()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """One test: what it called is written before its end is."""
-        kept = self._ledger.notes
         self._ledger.clear()
-        if self._monitoring is None and self._profiling is None:
-            self._ledger.notes = kept
-        if self._monitoring is not None:
-            self._monitoring.next_test()
+        if self._problem:
+            self._ledger.note(self._problem)
         self._open_gates(item)
         yield
         self._gates.end()
@@ -80,56 +57,12 @@ class Calls:
 
     def _open_gates(self, item: pytest.Item) -> None:
         function = getattr(item, "obj", None)
-        case = getattr(getattr(item, "parent", None), "obj", None)
         if hasattr(item, "_testcase"):
-            self._whole_stages.add("call")
+            case = getattr(getattr(item, "parent", None), "obj", None)
             for name, phase in _UNITTEST.items():
                 self._gates.add(getattr(case, name, None), phase)
         if not self._gates.add(function, TEST):
             self._ledger.note("the test is no Python function, and is not traced")
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_setup(self) -> Iterator[None]:
-        """Fixtures and setup methods."""
-        yield from self._stage("setup")
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_call(self) -> Iterator[None]:
-        """The test itself."""
-        yield from self._stage("call")
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_teardown(self) -> Iterator[None]:
-        """What fixtures do after their yield, and teardown methods."""
-        yield from self._stage("teardown")
-
-    def _stage(self, stage: str) -> Iterator[None]:
-        self._gates.begin(stage)
-        if self._profiling is None:
-            yield
-        else:
-            self._profiling.grant()
-            yield from self._heard(stage in self._whole_stages)
-        self._gates.end()
-
-    @pytest.hookimpl(hookwrapper=True, trylast=True)
-    def pytest_pyfunc_call(self) -> Iterator[None]:
-        """The test's function is about to run."""
-        yield from self._heard(True)
-
-    @pytest.hookimpl(hookwrapper=True, trylast=True)
-    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
-        """A fixture is about to run."""
-        if self._gates.add(fixturedef.func, FIXTURE) and self._gates.is_suspendable(fixturedef.func.__code__):
-            self._whole_stages.add("teardown")  # its second half runs there, from this test on at the latest
-        yield from self._heard(True)
-
-    def _heard(self, is_wanted: bool) -> Iterator[None]:
-        """Listen meanwhile where that has to be begun and ended; pytest itself would only slow down."""
-        is_ours = is_wanted and self._profiling is not None and self._profiling.begin()
-        yield
-        if is_ours:
-            self._profiling.end()
 
     def _write(self) -> None:
         ledger, log = self._ledger, self._recorder._log
@@ -144,6 +77,8 @@ class Calls:
             [phase, self._number(key, fresh), *line] for (phase, key), line in ledger.hits.items() if line
         ]
         told["children"], told["notes"] = ledger.children, list(ledger.notes)
+        if not any(told.values()):
+            return  # nothing called, nothing said
         if fresh:
             log.write("d " + real.dumps(fresh))
         log.write("c %d %s" % (self._recorder._place, real.dumps(told)))
@@ -161,3 +96,95 @@ class Calls:
             return ("<%s>" % module, owner, name, "c")
         owner, name = python_name(key)
         return (self._ledger.shown(key.co_filename), self._ledger.classes.get(key, owner), name, "python")
+
+
+class MonitoredCalls(Calls):
+    """Where functions tell by themselves that they start and end."""
+
+    def __init__(self, recorder: Recorder, wish: Trace, root: str) -> None:
+        super().__init__(recorder, wish, root)
+        from flakehound_inside.calls_monitoring import Monitoring
+
+        self._monitoring = Monitoring(self._ledger, self._gates, wish["mode"], wish["counts"])
+        try:
+            self._monitoring.start()
+        except Exception as error:  # our failure must not fail the user's test
+            self._problem = "calls are not traced: %s" % error
+
+    def _open_gates(self, item: pytest.Item) -> None:
+        self._monitoring.next_test()
+        super()._open_gates(item)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Fixtures and setup methods."""
+        self._gates.begin("setup")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self) -> None:
+        """The test itself."""
+        self._gates.begin("call")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self) -> None:
+        """What fixtures do after their yield, and teardown methods."""
+        self._gates.begin("teardown")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> None:
+        """A fixture is about to run."""
+        self._gates.add(fixturedef.func, FIXTURE)
+
+
+class ProfiledCalls(Calls):
+    """Where a profiler has to be set, as close to the code as a hook can be."""
+
+    def __init__(self, recorder: Recorder, wish: Trace, root: str) -> None:
+        super().__init__(recorder, wish, root)
+        from flakehound_inside.calls_profile import Profiling
+
+        self._profiling = Profiling(self._ledger, self._gates, wish["mode"])
+        self._audit.is_traced, self._audit.wake = self._profiling.is_listening, self._profiling.wake
+        self._is_yielding = False  # a fixture has a second half
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> Iterator[None]:
+        """Fixtures and setup methods."""
+        yield from self._stage("setup", False)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """The test itself; unittest's cases have no hook of their own."""
+        yield from self._stage("call", hasattr(item, "_testcase"))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> Iterator[None]:
+        """What fixtures do after their yield, and teardown methods."""
+        yield from self._stage("teardown", self._is_yielding)
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_pyfunc_call(self) -> Iterator[None]:
+        """The test's function is about to run."""
+        yield from self._heard()
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+        """A fixture is about to run."""
+        if self._gates.add(fixturedef.func, FIXTURE) and self._gates.is_suspendable(code_of(fixturedef.func)):
+            self._is_yielding = True
+        yield from self._heard()
+
+    def _stage(self, stage: str, is_heard: bool) -> Iterator[None]:
+        self._gates.begin(stage)
+        self._profiling.grant()
+        if is_heard:
+            yield from self._heard()
+        else:
+            yield
+        self._gates.end()
+
+    def _heard(self) -> Iterator[None]:
+        is_ours = self._profiling.begin()
+        yield
+        if is_ours:
+            self._profiling.end()

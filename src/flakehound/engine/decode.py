@@ -197,8 +197,15 @@ def _record(plan: RunPlan, order: Order, segment: Segment, facts: RunFacts) -> R
         ),
         ended=describe_end(end),
         failures=failures,
-        calls={place: trace for place, trace in segment.calls.items() if place < len(order)},
+        calls=_calls(plan, segment, len(order)),
     )
+
+
+def _calls(plan: RunPlan, segment: Segment, places: int) -> dict[int, CallTrace]:
+    """What each traced test called; one that ended and wrote nothing called nothing."""
+    if plan.trace is None:
+        return {}
+    return {place: segment.calls.get(place, CallTrace()) for place in sorted(segment.ended) if place < places}
 
 
 def _process_failure(segment: Segment, facts: RunFacts, end: Mapping[str, Any]) -> Failure:
