@@ -220,3 +220,132 @@ def large_suite(folder: Path, *, tests: int = 20_000) -> None:
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dedent(text).lstrip("\n"))
+
+
+CALL_HEAVY = """
+    import json
+    import re
+    import sys
+
+    import pytest
+
+
+    def fibonacci(number):
+        return number if number < 2 else fibonacci(number - 1) + fibonacci(number - 2)
+
+
+    class Scanner:
+        def __init__(self, text):
+            self.text, self.place = text, 0
+
+        def peek(self):
+            return self.text[self.place] if self.place < len(self.text) else ""
+
+        def take(self):
+            letter = self.peek()
+            self.place += 1
+            return letter
+
+        def number(self):
+            digits = []
+            while self.peek().isdigit():
+                digits.append(self.take())
+            return int("".join(digits))
+
+        def factor(self):
+            if self.peek() == "(":
+                self.take()
+                value = self.sum()
+                self.take()
+                return value
+            return self.number()
+
+        def product(self):
+            value = self.factor()
+            while self.peek() == "*":
+                self.take()
+                value *= self.factor()
+            return value
+
+        def sum(self):
+            value = self.product()
+            while self.peek() == "+":
+                self.take()
+                value += self.product()
+            return value
+
+
+    def squares(count):
+        for number in range(count):
+            yield number * number
+
+
+    class Shelf:
+        def __init__(self):
+            self._items = {{}}
+
+        def put(self, name, count):
+            self._items[name] = self.count(name) + count
+            return self
+
+        def count(self, name):
+            return self._items.get(name, 0)
+
+
+    @pytest.fixture
+    def shelf():
+        return Shelf()
+
+
+    @pytest.mark.parametrize("number", range({tests}))
+    def test_recursion(number):
+        for _ in range({rounds}):
+            assert fibonacci(13) == 233
+
+
+    @pytest.mark.parametrize("number", range({tests}))
+    def test_parser(number):
+        for _ in range({rounds}):
+            assert Scanner("(1+2)*(3+4)+" * 6 + str(number)).sum() == 126 + number
+
+
+    @pytest.mark.parametrize("number", range({tests}))
+    def test_methods(shelf, number):
+        for turn in range({rounds} * 100):
+            shelf.put("tea", 1).put(str(turn % 7), max(turn, 2))
+        assert shelf.count("tea") == {rounds} * 100
+
+
+    @pytest.mark.parametrize("number", range({tests}))
+    def test_generators_and_c_functions(number):
+        for _ in range({rounds}):
+            assert sum(square for square in squares(100) if square % 2) == 166650
+            words = sorted(re.findall("[a-z]+", "some words to be sorted by length"), key=lambda word: len(word))
+            assert len(json.dumps(words).replace(",", ";").split(";")) == 7
+"""
+
+
+def call_heavy_suite(folder: Path, *, tests: int, rounds: int) -> None:
+    """Tests that do little else than call functions, 4 kinds of them in each of 4 files."""
+    for number in range(4):
+        _write(folder / f"test_calls_{number}.py", CALL_HEAVY.format(tests=tests, rounds=rounds))
+    _write(
+        folder / "conftest.py",
+        """
+        import os
+        import sys
+
+        import pytest
+
+        if os.environ.get("EMPTY_PROFILER"):
+
+            def listen(frame, event, arg):
+                pass
+
+            @pytest.hookimpl(hookwrapper=True)
+            def pytest_pyfunc_call():
+                sys.setprofile(listen)
+                yield
+                sys.setprofile(None)
+        """,
+    )

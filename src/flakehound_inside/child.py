@@ -112,6 +112,11 @@ class Child:
         self._log = self._recorder._log = EventLog(request["events"])
         limit_memory(request)
         self._seed(request)
+        wish = request.get("trace")
+        if wish:
+            from flakehound_inside.calls_plugin import trace
+
+            trace(self._config, self._recorder, wish)
 
     def _seed(self, request: Request) -> None:
         untouched = request.get("self_seeded", ())

@@ -3,6 +3,8 @@
     r <process>                  the slot with this process id takes the request
     s <place> <clock>            the test at this place of the order starts
     f <place> <json>             why it failed
+    d <json>                     functions, each with the number that stands for it from here on
+    c <place> <json>             what it called
     e <place> <letter> <seconds> it ended
     u <json>                     why the process cannot be copied for the branches
     B <branch>                   the process copies itself for this branch

@@ -76,7 +76,7 @@ class Listener:
             "socket.bind": self._hear_bind,
             "socket.connect": self._hear_connect,
             "sys.settrace": self._hear_tracer,
-            **{event: self._hearing_of(name) for event, name in _PROCESSES.items()},
+            **{event: self._hearing_of(name) for event, name in PROCESSES.items()},
         }
 
     def start(self) -> None:
@@ -235,7 +235,7 @@ class Listener:
     def _hearing_of(self, name: Callable[[tuple[Any, ...]], Any]) -> Callable[[tuple[Any, ...], FrameType], None]:
         def _hear_process(arguments: tuple[Any, ...], frame: FrameType) -> None:
             if self._counts(frame):
-                self.doubt("it started a process: " + _command(name(arguments)))
+                self.doubt("it started a process: " + command_line(name(arguments)))
 
         return _hear_process
 
@@ -250,7 +250,7 @@ class Listener:
 
 
 # Event -> what its arguments say about the program.
-_PROCESSES: dict[str, Callable[[tuple[Any, ...]], Any]] = {
+PROCESSES: dict[str, Callable[[tuple[Any, ...]], Any]] = {
     "subprocess.Popen": lambda arguments: arguments[1] or arguments[0],
     "os.system": lambda arguments: arguments[0],
     "os.exec": lambda arguments: arguments[1] or arguments[0],
@@ -263,7 +263,8 @@ _PROCESSES: dict[str, Callable[[tuple[Any, ...]], Any]] = {
 }
 
 
-def _command(program: str | bytes | os.PathLike[str] | Iterable[Any]) -> str:
+def command_line(program: str | bytes | os.PathLike[str] | Iterable[Any]) -> str:
+    """A started program as one line of text."""
     words = [program] if isinstance(program, (str, bytes, os.PathLike)) else list(program)
     text = " ".join(" ".join(map(_decode, words)).split())
     return text if len(text) <= 80 else text[:77] + "..."

@@ -36,7 +36,17 @@ class _Details(TypedDict, total=False):
     branches: list[Order]
     until: str
     at: list[int]  # how much of the order each branch follows; empty: all of it
+    trace: Trace | None  # None: not asked for
     random_state: str | None  # file with the state that the last test shall start from, see RandomState
+
+
+class Trace(TypedDict):
+    """The wish to know what tests call."""
+
+    mode: Literal["all", "characteristic"]
+    counts: bool  # False: a place that has told what it calls is not asked again
+    wanted: list[list[str]]  # module, class, function; see calls_names.Patterns
+    neutral: list[str]  # modules that use what is wanted for themselves
 
 
 class Asked(Watched, _Details):

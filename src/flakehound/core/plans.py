@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from flakehound.core.calls import TraceWish
 from flakehound.core.outcomes import NodeId
 
 Order = tuple[NodeId, ...]
@@ -45,6 +46,7 @@ class RunPlan:
     hash_seed: int | None = None  # for a new interpreter only; None: as the environment says
     undisturbed: bool = False  # nothing else of ours may run at the same time
     timeout_s: float | None = None  # the whole process, not one test
+    trace: TraceWish | None = None  # what to write down of the functions called; None: nothing
 
     @property
     def key(self) -> tuple[Order, tuple[Order, ...], tuple[int, ...], Isolation, bool]:

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from flakehound.core.calls import CallTrace
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, RunPlan
 from flakehound.core.records import Failure, RunRecord, Usage
+from flakehound.engine.call_lines import CallLines
 
 _RESULTS_LOST = 74  # see flakehound_inside.child
 
@@ -24,6 +26,7 @@ class Segment:
     started: list[int] = field(default_factory=list)
     ended: dict[int, tuple[Outcome, float]] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
+    calls: dict[int, CallTrace] = field(default_factory=dict)
     stopped: Mapping[str, str] | None = None  # what ended the session: exception, message, text
     end: Mapping[str, Any] | None = None  # how its process ended
 
@@ -80,6 +83,7 @@ def _refusal(events: bytes) -> bool:
 def _segments(events: bytes) -> tuple[Segment, dict[int, Segment]]:
     trunk = current = Segment()
     branches: dict[int, Segment] = {}
+    calls = CallLines()
     # A test that kills the process can cut the last line short. Dropping it loses nothing:
     # the "start" line before it already names the test that was running.
     *lines, _cut_or_empty = events.decode("utf-8", "replace").split("\n")
@@ -94,6 +98,11 @@ def _segments(events: bytes) -> tuple[Segment, dict[int, Segment]]:
                 ended, _space, told = rest.partition(" ")
                 branches[int(ended)].end = json.loads(told)
                 current = trunk
+            elif sort == "d":
+                calls.define(rest)
+            elif sort == "c":
+                place, _space, told = rest.partition(" ")
+                current.calls[int(place)] = calls.trace(told)
             else:
                 _take(current, sort, rest)
     return trunk, branches
@@ -123,6 +132,7 @@ def _between(trunk: Segment, begin: int, end: int) -> Segment:
         started=[place for place in trunk.started if begin <= place < end],
         ended={place: ended for place, ended in trunk.ended.items() if begin <= place < end},
         failures={place: failure for place, failure in trunk.failures.items() if begin <= place < end},
+        calls={place: trace for place, trace in trunk.calls.items() if begin <= place < end},
     )
 
 
@@ -132,6 +142,7 @@ def _joined(first: Segment, second: Segment, gap: int) -> Segment:
         started=first.started + [gap + place for place in second.started],
         ended={**first.ended, **{gap + place: ended for place, ended in second.ended.items()}},
         failures={**first.failures, **{gap + place: failure for place, failure in second.failures.items()}},
+        calls={**first.calls, **{gap + place: trace for place, trace in second.calls.items()}},
         stopped=second.stopped,
         end=second.end,
     )
@@ -186,7 +197,15 @@ def _record(plan: RunPlan, order: Order, segment: Segment, facts: RunFacts) -> R
         ),
         ended=describe_end(end),
         failures=failures,
+        calls=_calls(plan, segment, len(order)),
     )
+
+
+def _calls(plan: RunPlan, segment: Segment, places: int) -> dict[int, CallTrace]:
+    """What each traced test called; one that ended and wrote nothing called nothing."""
+    if plan.trace is None:
+        return {}
+    return {place: segment.calls.get(place, CallTrace()) for place in sorted(segment.ended) if place < places}
 
 
 def _process_failure(segment: Segment, facts: RunFacts, end: Mapping[str, Any]) -> Failure:

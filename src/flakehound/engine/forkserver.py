@@ -19,6 +19,7 @@ from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import RunPlan
 from flakehound.core.records import RunRecord
+from flakehound.engine.call_lines import as_request
 from flakehound.engine.decode import RunFacts, orders_left, records_from
 from flakehound.engine.handshake import Handshake, SuiteUnusable, numbers_of, pytest_command, read_handshake
 from flakehound.engine.launch import Target, start
@@ -137,6 +138,7 @@ class ForkSlot:
             "test_limit_s": limits.test_limit_s,
             "run_limit_s": plan.timeout_s or limits.run_limit_s,
             "memory_bytes": self._server._target.memory_bytes,
+            "trace": as_request(plan.trace),
         }
 
     def _ask(self, request: Mapping[str, Any], called_off: Callable[[], bool]) -> tuple[dict[str, Any], bytes]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from flakehound.core.plans import Isolation, RunPlan
 from flakehound.core.records import RunRecord
+from flakehound.engine.call_lines import as_request
 from flakehound.engine.decode import RunFacts, records_from
 from flakehound.engine.forkserver import COLLECTION_LIMIT_S, no_session
 from flakehound.engine.handshake import Handshake, read_handshake
@@ -164,6 +165,7 @@ class Spawner:
             "test_limit_s": limits.test_limit_s,
             "run_limit_s": plan.timeout_s or limits.run_limit_s,
             "memory_bytes": self._target.memory_bytes,
+            "trace": as_request(plan.trace),
             "random_state": str(self._target.random_state) if self._target.random_state else None,
         }
 

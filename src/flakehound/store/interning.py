@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 
+from flakehound.core.calls import Function
 from flakehound.core.plans import CollectedTest, Suite
 from flakehound.core.records import Failure
 from flakehound.core.signatures import signature_of
@@ -41,6 +42,12 @@ class Interner:
         kept = replace(failure, text=bounded(failure.text))
         fields = json.dumps(asdict(kept), ensure_ascii=False, sort_keys=True)
         return self._row("failure", digest_of(encoded(fields)), _failure_columns(kept))
+
+    def function(self, function: Function) -> int:
+        """The row of a function that was called."""
+        columns = {name: column_of(text) for name, text in asdict(function).items()}
+        fields = json.dumps(list(asdict(function).values()), ensure_ascii=False)
+        return self._row("called_function", digest_of(encoded(fields)), columns)
 
     def copy(self, table: str, row: sqlite3.Row, **changes: _Column) -> int:
         """The row that says what `row` of another store says."""

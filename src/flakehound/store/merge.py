@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
+from flakehound.store.calls import copy_traces
 from flakehound.store.interning import Interner, insertion
 from flakehound.store.writer import add_part, add_runs, next_run_id
 
@@ -91,6 +92,7 @@ class Merger:
             "stored_order": self._copied("stored_order", row["stored_order"]),
         }
         add_runs(self._target, [columns], self._failing(row["id"]))
+        copy_traces(self._source, self._target, (row["id"], self._run_id), self._function)
         self._run_id += 1
 
     def _failing(self, source_run: int) -> list[dict[str, Any]]:
@@ -98,6 +100,11 @@ class Merger:
         return [
             dict(row) | {"run": self._run_id, "failure": self._copied("failure", row["failure"])} for row in rows
         ]
+
+    def _function(self, source_id: int) -> int:
+        copied = self._copied("called_function", source_id)
+        assert copied is not None
+        return copied
 
     def _copied(self, table: str, source_id: int | None) -> int | None:
         if source_id is None:

@@ -12,6 +12,7 @@ from types import TracebackType
 from flakehound.core.plans import Suite
 from flakehound.core.records import RunRecord
 from flakehound.store import sessions
+from flakehound.store.calls import traces_of
 from flakehound.store.connection import errors_told, snapshot, transaction
 from flakehound.store.errors import NoSuchSession
 from flakehound.store.merge import MergeCount, Merger
@@ -68,6 +69,14 @@ class Store:
         """The runs of a session in the order of appending; durations are right to 0.4 %."""
         reader = RunReader(self._connection, session_id, self.suite(session_id))
         return self._told_chunks(reader)
+
+    def traced_records(self, session_id: int) -> Iterator[RunRecord]:
+        """The runs of a session that were traced, with what their tests called."""
+        with errors_told(self.path):
+            traces = dict(traces_of(self._connection, session_id))
+        for record in self.records(session_id) if traces else ():
+            if record.id in traces:
+                yield replace(record, calls=traces[record.id])
 
     def _told_chunks(self, reader: RunReader) -> Iterator[RunRecord]:
         chunks = reader.chunks()

@@ -1,0 +1,1 @@
+"""What the functions that a test calls say about its flakiness: characteristic functions, causes, selection."""

@@ -1,0 +1,151 @@
+"""Name what is called: file, class and function of Python code, module, class and function of C code.
+
+The class is the one that defines the function, so that a subclass does not hide it. Nothing here keeps an object
+of the test alive or runs code of it: no `__class__`, no `__getattr__`, only types and what they store.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+    from typing import Any, Iterable, Sequence
+
+    # module, class, function; the class is empty for a function of a module
+    CName = tuple[str, str, str]
+
+_BUILTIN = types.BuiltinFunctionType
+_DESCRIPTOR = types.MethodDescriptorType
+_METHOD = types.MethodType
+_FUNCTION = types.FunctionType
+_MODULE = types.ModuleType
+_CYTHON = "cython_function_or_method"
+_OLDEST_WITH_QUALNAME = (3, 11)
+_name_of: Any = vars(type)["__name__"].__get__
+_module_of: Any = vars(type)["__module__"].__get__
+_mro_of: Any = vars(type)["__mro__"].__get__
+_dict_of: Any = vars(type)["__dict__"].__get__
+
+
+class CNames:
+    """Names functions written in C, each once: only functions of modules, types and names are kept."""
+
+    def __init__(self) -> None:
+        self._of_modules: dict[Any, CName] = {}
+        self._of_types: dict[tuple[type, str], CName] = {}
+
+    def of(self, called: Any) -> CName | None:
+        """The name of a function written in C; None for anything else, classes too."""
+        kind = type(called)
+        if kind is _FUNCTION:
+            return None
+        if kind is _DESCRIPTOR:
+            return self._method(called.__objclass__, called.__name__)
+        if kind is _BUILTIN:
+            owner = called.__self__
+            if owner is None or type(owner) is _MODULE:
+                known = self._of_modules.get(called)
+                if known is None:
+                    known = self._of_modules[called] = (_text(called.__module__), "", called.__name__)
+                return known
+            return self._method(owner if issubclass(type(owner), type) else type(owner), called.__name__)
+        if kind is _METHOD:
+            return _cython_name(called.__func__)
+        return self.of(called.func) if kind is partial else _cython_name(called)
+
+    def _method(self, owner: type, name: str) -> CName:
+        known = self._of_types.get((owner, name))
+        if known is None:
+            known = self._of_types[owner, name] = _method_name(owner, name)
+        return known
+
+
+def _method_name(owner: type, name: str) -> CName:
+    for base in _mro_of(owner):
+        if name in _dict_of(base):
+            return _named(base, name)
+    return _named(owner, name)
+
+
+def _named(owner: type, name: str) -> CName:
+    return (_text(_module_of(owner)), _name_of(owner), name)
+
+
+def _cython_name(called: Any) -> CName | None:
+    if _name_of(type(called)) != _CYTHON:
+        return None
+    _outer, _dot, owner = called.__qualname__.rpartition(".")[0].rpartition(".")
+    return (_text(called.__module__), owner, called.__name__)
+
+
+def _text(name: object) -> str:
+    return name if isinstance(name, str) else ""
+
+
+def python_name(code: CodeType, frame: FrameType | None = None) -> tuple[str, str]:
+    """Class and function of code; before Python 3.11 the frame of a call tells the class."""
+    if sys.version_info >= _OLDEST_WITH_QUALNAME:
+        return class_in(code.co_qualname), code.co_name
+    return _class_of_call(code, frame) if frame is not None else "", code.co_name
+
+
+def class_in(qualname: str) -> str:
+    """The class that a qualified name tells; empty for functions of a module or of another function."""
+    _function, _mark, inner = qualname.rpartition("<locals>.")
+    return inner.rpartition(".")[0].rpartition(".")[2]
+
+
+def _class_of_call(code: CodeType, frame: FrameType) -> str:
+    if not code.co_argcount:
+        return ""
+    first = frame.f_locals.get(code.co_varnames[0])
+    owner = first if issubclass(type(first), type) else type(first)
+    for base in _mro_of(owner):
+        function = _dict_of(base).get(code.co_name)
+        function = getattr(function, "__func__", getattr(function, "fget", function))
+        if getattr(function, "__code__", None) is code:
+            name: str = _name_of(base)
+            return name
+    return ""
+
+
+class Patterns:
+    """Which functions are asked for: rows of module, class and function.
+
+    An empty module stands for any, an empty class for none; `*` stands for any class or function.
+    """
+
+    def __init__(self, rows: Iterable[Sequence[str]]) -> None:
+        self._by_function: dict[str, list[Sequence[str]]] = {}
+        for row in rows:
+            self._by_function.setdefault(row[2], []).append(row)
+        self._any = self._by_function.pop("*", [])
+        self._known: dict[object, bool] = {}
+
+    def fits(self, file: str, owner: str, name: str) -> bool:
+        """Whether a function is asked for; a C function's file is its module in angle brackets."""
+        key = (file, owner, name)
+        known = self._known.get(key)
+        if known is None:
+            rows = self._by_function.get(name, []) + self._any
+            known = any(_fits(row, file, owner) for row in rows)
+            self._known[key] = known
+        return known
+
+
+def _fits(row: Sequence[str], file: str, owner: str) -> bool:
+    module, asked, _function = row
+    return (asked == owner or (asked == "*" and owner != "")) and (not module or is_in(file, module))
+
+
+def is_in(file: str, module: str) -> bool:
+    """Whether a file is a module's, or of a module in that package."""
+    if file.startswith("<"):
+        own = file.strip("<>").rpartition(" ")[2]  # "<frozen os>"
+        return own == module or own.startswith(module + ".")
+    path = "/" + module.replace(".", "/")
+    return ("/" + file).endswith(path + ".py") or path + "/" in "/" + file
