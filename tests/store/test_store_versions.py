@@ -43,27 +43,27 @@ def test_a_store_of_a_newer_flakehound_is_left_alone(old_store):
 
 def test_an_older_store_is_migrated_step_by_step_and_keeps_its_runs(old_store):
     later = Schema(
-        version=3,
+        version=CURRENT.version + 2,
         sql="",
         migrations={
-            1: "ALTER TABLE run ADD COLUMN host TEXT; -- where\nCREATE TABLE host (\n    name TEXT\n);",
-            2: "INSERT INTO host VALUES ('here; there')",
+            CURRENT.version: "ALTER TABLE run ADD COLUMN host TEXT; -- where\n"
+            "CREATE TABLE host (\n    name TEXT\n);",
+            CURRENT.version + 1: "INSERT INTO host VALUES ('here; there')",
         },
     )
     connection = connect(old_store)
 
     prepare(connection, old_store, create=False, schema=later)
 
-    assert version_of(old_store) == 3
+    assert version_of(old_store) == CURRENT.version + 2
     assert connection.execute("SELECT name FROM host").fetchone()["name"] == "here; there"
     assert connection.execute("SELECT COUNT(host IS NULL) FROM run").fetchone()[0] == 1
     connection.close()
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(old_store):
-    later = Schema(
-        version=2, sql="", migrations={1: "CREATE TABLE host (name TEXT);\nSELECT nonsense FROM nothing;"}
-    )
+    broken = "CREATE TABLE host (name TEXT);\nSELECT nonsense FROM nothing;"
+    later = Schema(version=CURRENT.version + 1, sql="", migrations={CURRENT.version: broken})
     connection = connect(old_store)
 
     with pytest.raises(sqlite3.OperationalError):
@@ -78,8 +78,8 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(old_store):
 def test_a_version_that_no_migration_leads_on_from_is_an_error(old_store):
     connection = connect(old_store)
 
-    with pytest.raises(StoreBroken, match="no migration leads on from its version 1"):
-        prepare(connection, old_store, create=False, schema=Schema(version=2, sql=""))
+    with pytest.raises(StoreBroken, match=f"no migration leads on from its version {CURRENT.version}"):
+        prepare(connection, old_store, create=False, schema=Schema(version=CURRENT.version + 1, sql=""))
 
     connection.close()
     assert version_of(old_store) == CURRENT.version
@@ -87,7 +87,23 @@ def test_a_version_that_no_migration_leads_on_from_is_an_error(old_store):
 
 def test_every_table_and_column_of_the_schema_says_what_it_means():
     constraints = ("PRIMARY KEY", "UNIQUE", ")", "CREATE INDEX")
-    meant = [line for line in TABLES.strip().splitlines() if not line.strip().startswith(constraints)]
+    meant = [line for line in CURRENT.sql.strip().splitlines() if not line.strip().startswith(constraints)]
 
     assert [line for line in meant if not re.search(r"-- \S", line)] == []
     assert len(meant) > 50
+
+
+def test_a_store_of_the_first_version_gets_todays_tables_and_keeps_its_runs(path):
+    path.parent.mkdir()
+    connection = connect(path)
+    prepare(connection, path, create=True, schema=Schema(version=1, sql=TABLES))
+    connection.close()
+
+    with Store.open(path) as store:
+        session_id = store.begin(a_session(), a_suite()).id
+        store.append(session_id, [a_run(a_suite().order)])
+
+    assert version_of(path) == CURRENT.version
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT COUNT(*) FROM measured").fetchone() == (0,)
+    connection.close()

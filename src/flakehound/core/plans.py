@@ -45,6 +45,7 @@ class RunPlan:
     hash_seed: int | None = None  # for a new interpreter only; None: as the environment says
     undisturbed: bool = False  # nothing else of ours may run at the same time
     timeout_s: float | None = None  # the whole process, not one test
+    measured: bool = False  # the features of each test are wanted, see core/measures.py
 
     @property
     def key(self) -> tuple[Order, tuple[Order, ...], tuple[int, ...], Isolation, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from flakehound.core.measures import Measures
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting
 
@@ -46,6 +47,7 @@ class RunRecord:
     usage: Usage = field(default_factory=Usage)
     ended: str = ""  # how the process ended when it did not end well: signal, limit
     failures: Mapping[int, Failure] = field(default_factory=dict)  # by position in `order`
+    measures: Mapping[int, Measures] = field(default_factory=dict)  # by position; of a measured run only
     id: int | None = None  # given by the store
 
     def __iter__(self) -> Iterator[tuple[int, NodeId, Outcome]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from flakehound.store import features
+
 APPLICATION_ID = 0x666C6B68  # "flkh": tells our files from other programs' databases
 
 
@@ -116,4 +118,4 @@ CREATE TABLE verdicts (             -- the newest report of a session: derived, 
 CREATE INDEX verdicts_by_session ON verdicts (session);
 """
 
-CURRENT = Schema(version=1, sql=TABLES)
+CURRENT = Schema(version=2, sql=TABLES + features.TABLES, migrations={1: features.TABLES})

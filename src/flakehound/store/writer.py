@@ -10,6 +10,7 @@ from typing import Any
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
 from flakehound.core.records import RunRecord
+from flakehound.store.features import add_measures
 from flakehound.store.interning import Interner, insertion
 from flakehound.store.packing import (
     ISOLATION_CODES,
@@ -43,6 +44,7 @@ class RunWriter:
         rows = [self._row(first + i, record) for i, record in enumerate(records)]
         failing = [row for i, record in enumerate(records) for row in self._failing(first + i, record)]
         add_runs(self._connection, rows, failing)
+        add_measures(self._connection, enumerate(records, first))
         return list(range(first, first + len(records)))
 
     def _row(self, run_id: int, record: RunRecord) -> dict[str, Any]:
