@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Callable, Iterable, Mapping, Sequence
 
+    from flakehound_inside.features_meter import Meter
     from flakehound_inside.recorder import Recorder
     from flakehound_inside.shapes import Handler, RandomState, Request
 
@@ -49,12 +50,14 @@ class Child:
         self._files_read = files_read(descriptors)
         self._log: EventLog = None  # type: ignore[assignment]  # opened when a request starts
         self._output = Output(self._config)
+        self._meter: Meter | None = None  # made when the first request asks for it
         self._config.pluginmanager.register(recorder, "flakehound-recorder")
         prepare_tear_down(session)
 
     def run_in_this_process(self, request: Request) -> None:
         """Run a request here and end the process; for a new interpreter."""
         with _Ending(request):
+            self.prepare(request)
             self._move_temporary_files(request["tmp"])
             self._start(request)
             dump_on_crash(request["output"])
@@ -117,6 +120,17 @@ class Child:
             from flakehound_inside.calls_plugin import trace
 
             trace(self._config, self._recorder, wish)
+        if self._meter is not None and request.get("measure"):
+            self._recorder.gauges.append(self._meter)
+            self._meter.start()
+
+    def prepare(self, request: Request) -> None:
+        """Do once, in the process from which children are forked, what a request needs beside its tests."""
+        wish = request.get("measure")
+        if wish is not None and self._meter is None:
+            from flakehound_inside.features_meter import Meter
+
+            self._meter = Meter(wish, self._session, os.path.dirname(request["events"]))
 
     def _seed(self, request: Request) -> None:
         untouched = request.get("self_seeded", ())

@@ -5,6 +5,8 @@
     f <place> <json>             why it failed
     d <json>                     functions, each with the number that stands for it from here on
     c <place> <json>             what it called
+    m <place> <json>             what was measured of it, where that was asked for
+    y <clock> <threads> <children> from now on it has so many; noted by the process above
     e <place> <letter> <seconds> it ended
     u <json>                     why the process cannot be copied for the branches
     B <branch>                   the process copies itself for this branch

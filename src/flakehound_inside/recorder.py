@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pytest
 
     from flakehound_inside.events import EventLog
+    from flakehound_inside.shapes import Gauge
 
 _TEXT_LIMIT = 12000  # characters of a failure report that are worth keeping
 _MESSAGE_LIMIT = 2000
@@ -25,18 +26,23 @@ class Recorder:
         self._place = -1
         self._letter: str | None = None
         self._began = 0.0
+        self.gauges: list[Gauge] = []  # what else is to be told of each test
 
     def start(self, place: int) -> None:
         """The test at `place` is about to run."""
         self._place = place
         self._letter = None
+        self._log.write("s %d %.6f" % (place, real.clock()))
+        for gauge in self.gauges:
+            gauge.begin()
         self._began = real.clock()
-        self._log.write("s %d %.6f" % (place, self._began))
 
     def end(self) -> None:
         """Its protocol has returned."""
-        letter = self._letter or "P"
-        self._log.write("e %d %s %.6f" % (self._place, letter, real.clock() - self._began))
+        took_s = real.clock() - self._began
+        for gauge in self.gauges:
+            self._log.write("%s %d %s" % (gauge.letter, self._place, real.dumps(gauge.told())))
+        self._log.write("e %d %s %.6f" % (self._place, self._letter or "P", took_s))
 
     def stop(self, error: BaseException) -> None:
         """The run ends here although tests are left."""

@@ -115,6 +115,7 @@ class Slot:
         _empty(request["events"], b"r %d\n" % real.getpid())
         _empty(request["output"])
         self._child.settle(request["output"])
+        self._child.prepare(request)
         os.makedirs(request["tmp"], 0o700)
         # A word right behind the request can only take it back.
         ended = CALLED_OFF if self._unread else self._run(request)

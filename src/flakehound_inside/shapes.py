@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -13,12 +13,31 @@ if TYPE_CHECKING:
     Order = list[int | None]  # numbers of collected items; None: a test that this collection lacks
 
 
+class Gauge(Protocol):
+    """Something that tells one more thing about each test, in an event line of its own."""
+
+    letter: str
+
+    def begin(self) -> None:
+        """A test is about to run."""
+
+    def told(self) -> object:
+        """What there is to say of the test that has just run; JSON knows how."""
+
+
+class Measure(TypedDict, total=False):
+    """The wish to have every test measured."""
+
+    churn: str | None  # file with how often each line changed, see features_meter; None: not known
+
+
 class Limits(TypedDict, total=False):
     """How long a process and each of its tests may take; None: as long as they like."""
 
     run_limit_s: float | None
     test_limit_s: float | None
     collection_limit_s: float  # what the first test gets on top
+    measure: Measure | None  # the features of each test are asked for
 
 
 class Watched(Limits):

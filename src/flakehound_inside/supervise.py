@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import socket
     from typing import Collection
 
+    from flakehound_inside.features_sampling import Sampler
     from flakehound_inside.shapes import Ended, Watched
 
 _TICK_MS = 100
@@ -38,12 +39,15 @@ def supervise(pid: int, limits: Watched, peer: socket.socket | None, reaper: boo
     began = real.clock()
     waiter = _Waiter(pid, peer)
     watch = _TestWatch(limits)
+    sampler = _sampler(pid, limits)
     cut = ""
     try:
         while True:
-            ended = waiter.wait(_TICK_MS)
+            ended = waiter.wait(_TICK_MS if sampler is None else sampler.tick_ms)
             if ended is not None:
                 break
+            if sampler is not None:
+                sampler.look()
             cut = _limit_hit(began, limits, watch) or (waiter.called_off and "cancelled") or ""
             if cut:
                 ended = _put_down(pid, waiter, explain=cut != "cancelled")
@@ -55,6 +59,14 @@ def supervise(pid: int, limits: Watched, peer: socket.socket | None, reaper: boo
         end_children()
     status, usage = ended
     return _summary(status, usage, cut, real.clock() - began)
+
+
+def _sampler(pid: int, limits: Watched) -> Sampler | None:
+    if not limits.get("measure"):
+        return None
+    from flakehound_inside.features_sampling import Sampler
+
+    return Sampler(pid, limits["events"])
 
 
 def _summary(status: int, usage: resource.struct_rusage | type[_Nothing], cut: str, wall_s: float) -> Ended:

@@ -1,4 +1,4 @@
-"""The file that `--json` names."""
+"""The file that `--json`, or another option, names."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from flakehound.cli.remedies import again
 from flakehound.core.errors import UsageError
 
-OTHER_NAME = "flakehound.json"
+OTHER_NAMES = {"json_file": "flakehound.json", "csv_file": "flakehound.csv"}  # parameter -> what we suggest
 
 
-def check_writable(json_file: Path | None) -> None:
+def check_writable(json_file: Path | None, option: str = "json_file") -> None:
     """Better before the runs than after them; leaves nothing behind."""
     if json_file is None:
         return
@@ -23,20 +23,20 @@ def check_writable(json_file: Path | None) -> None:
         if not was_there:
             json_file.unlink()
     except OSError as problem:
-        raise _unwritable(json_file, problem, {}) from problem
+        raise _unwritable(json_file, problem, option, {}) from problem
 
 
-def write_json(json_file: Path | None, text: str, **changed: object) -> None:
+def write_json(json_file: Path | None, text: str, option: str = "json_file", **changed: object) -> None:
     """Write the result; `changed` is what the remedy changes of the user's command beside the file's name."""
     if json_file is None:
         return
     try:
-        json_file.write_text(text, encoding="utf-8")
+        json_file.write_text(text, encoding="utf-8", newline="")
     except OSError as problem:
-        raise _unwritable(json_file, problem, changed) from problem
+        raise _unwritable(json_file, problem, option, changed) from problem
 
 
-def _unwritable(json_file: Path, problem: OSError, changed: dict[str, object]) -> UsageError:
+def _unwritable(json_file: Path, problem: OSError, option: str, changed: dict[str, object]) -> UsageError:
     folder = "" if os.access(".", os.W_OK | os.X_OK) else tempfile.gettempdir()
-    remedy = again(json_file=os.path.join(folder, OTHER_NAME), **changed)
+    remedy = again(**{option: os.path.join(folder, OTHER_NAMES[option])}, **changed)
     return UsageError(f"cannot write {str(json_file)!r}: {problem.strerror}", remedy=remedy)

@@ -47,6 +47,7 @@ class RunPlan:
     undisturbed: bool = False  # nothing else of ours may run at the same time
     timeout_s: float | None = None  # the whole process, not one test
     trace: TraceWish | None = None  # what to write down of the functions called; None: nothing
+    measured: bool = False  # the features of each test are wanted, see core/measures.py
 
     @property
     def key(self) -> tuple[Order, tuple[Order, ...], tuple[int, ...], Isolation, bool]:

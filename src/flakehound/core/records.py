@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flakehound.core.calls import CallTrace
+from flakehound.core.measures import Measures
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting
 
@@ -48,6 +49,7 @@ class RunRecord:
     ended: str = ""  # how the process ended when it did not end well: signal, limit
     failures: Mapping[int, Failure] = field(default_factory=dict)  # by position in `order`
     calls: Mapping[int, CallTrace] = field(default_factory=dict)  # by position; empty: not traced
+    measures: Mapping[int, Measures] = field(default_factory=dict)  # by position; of a measured run only
     id: int | None = None  # given by the store
 
     def __iter__(self) -> Iterator[tuple[int, NodeId, Outcome]]:

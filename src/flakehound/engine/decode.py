@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flakehound.core.calls import CallTrace
+from flakehound.core.measures import Measures
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, RunPlan
 from flakehound.core.records import Failure, RunRecord, Usage
 from flakehound.engine.call_lines import CallLines
+from flakehound.engine.sampling import Samples, measures_from
 
 _RESULTS_LOST = 74  # see flakehound_inside.child
 
@@ -27,6 +29,8 @@ class Segment:
     ended: dict[int, tuple[Outcome, float]] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
     calls: dict[int, CallTrace] = field(default_factory=dict)
+    measured: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    samples: Samples = field(default_factory=Samples)
     stopped: Mapping[str, str] | None = None  # what ended the session: exception, message, text
     end: Mapping[str, Any] | None = None  # how its process ended
 
@@ -110,10 +114,18 @@ def _segments(events: bytes) -> tuple[Segment, dict[int, Segment]]:
 
 def _take(segment: Segment, sort: str, rest: str) -> None:
     if sort == "s":
-        segment.started.append(int(rest.split()[0]))
+        place, clock = rest.split()
+        segment.started.append(int(place))
+        segment.samples.begin(int(place), float(clock))
     elif sort == "e":
         place, letter, seconds = rest.split()
         segment.ended[int(place)] = (Outcome(letter), float(seconds))
+    elif sort == "m":
+        place, _space, told = rest.partition(" ")
+        segment.measured[int(place)] = json.loads(told)
+    elif sort == "y":
+        clock, threads, children = rest.split()
+        segment.samples.add(float(clock), int(threads), int(children))
     elif sort == "f":
         place, _space, told = rest.partition(" ")
         segment.failures.setdefault(int(place), Failure(**_printable(json.loads(told))))
@@ -198,6 +210,7 @@ def _record(plan: RunPlan, order: Order, segment: Segment, facts: RunFacts) -> R
         ended=describe_end(end),
         failures=failures,
         calls=_calls(plan, segment, len(order)),
+        measures=_measures(segment, len(order)),
     )
 
 
@@ -206,6 +219,15 @@ def _calls(plan: RunPlan, segment: Segment, places: int) -> dict[int, CallTrace]
     if plan.trace is None:
         return {}
     return {place: segment.calls.get(place, CallTrace()) for place in sorted(segment.ended) if place < places}
+
+
+def _measures(segment: Segment, tests: int) -> dict[int, Measures]:
+    """What was measured, of the tests that came to their end."""
+    return {
+        place: measures_from(told, segment.samples.peaks(place, segment.ended[place][1]))
+        for place, told in segment.measured.items()
+        if place < tests and place in segment.ended
+    }
 
 
 def _process_failure(segment: Segment, facts: RunFacts, end: Mapping[str, Any]) -> Failure:

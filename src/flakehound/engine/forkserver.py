@@ -22,7 +22,7 @@ from flakehound.core.records import RunRecord
 from flakehound.engine.call_lines import as_request
 from flakehound.engine.decode import RunFacts, orders_left, records_from
 from flakehound.engine.handshake import Handshake, SuiteUnusable, numbers_of, pytest_command, read_handshake
-from flakehound.engine.launch import Target, start
+from flakehound.engine.launch import Target, start, wishes_of
 from flakehound.engine.limits import Limits
 
 COLLECTION_LIMIT_S = 600.0
@@ -139,6 +139,7 @@ class ForkSlot:
             "run_limit_s": plan.timeout_s or limits.run_limit_s,
             "memory_bytes": self._server._target.memory_bytes,
             "trace": as_request(plan.trace),
+            **wishes_of(plan, self._server._target),
         }
 
     def _ask(self, request: Mapping[str, Any], called_off: Callable[[], bool]) -> tuple[dict[str, Any], bytes]:

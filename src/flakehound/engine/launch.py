@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flakehound.core.plans import RunPlan
+
 # Loads the package from its folder without putting that folder's neighbours on the suite's path.
 _BOOT = """
 import sys, importlib.util as u
@@ -35,6 +37,13 @@ class Target:
     memory_bytes: int | None = None  # address space of one child; None: no limit of ours
     # JSON as in the facts of docs/decisions/0015: a new interpreter starts the last test of its order from there.
     random_state: Path | None = None
+    # JSON, real path of a file -> how often each of its lines changed; for measured runs, when it is there.
+    churn: Path | None = None
+
+
+def wishes_of(plan: RunPlan, target: Target) -> dict[str, Any]:
+    """What a request asks for beside outcomes."""
+    return {"measure": {"churn": str(target.churn) if target.churn else None}} if plan.measured else {}
 
 
 def inside_folder() -> str:

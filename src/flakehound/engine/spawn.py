@@ -23,7 +23,7 @@ from flakehound.engine.call_lines import as_request
 from flakehound.engine.decode import RunFacts, records_from
 from flakehound.engine.forkserver import COLLECTION_LIMIT_S, no_session
 from flakehound.engine.handshake import Handshake, read_handshake
-from flakehound.engine.launch import Target, start
+from flakehound.engine.launch import Target, start, wishes_of
 from flakehound.engine.limits import Limits
 from flakehound.engine.open_watch import OpenWatch
 
@@ -167,6 +167,7 @@ class Spawner:
             "memory_bytes": self._target.memory_bytes,
             "trace": as_request(plan.trace),
             "random_state": str(self._target.random_state) if self._target.random_state else None,
+            **wishes_of(plan, self._target),
         }
 
     def call_off(self) -> None:

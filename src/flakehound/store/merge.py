@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flakehound.store.calls import copy_traces
+from flakehound.store.features import copy_measures, copy_source_features
 from flakehound.store.interning import Interner, insertion
 from flakehound.store.writer import add_part, add_runs, next_run_id
 
@@ -42,6 +43,7 @@ class Merger:
             gained = self._runs(row["id"], target_id)
             self._endings(row["id"], target_id)
             self._verdicts(row["id"], target_id)
+            copy_source_features(self._source, self._target, row["id"], target_id)
             sessions, completed, runs = (
                 sessions + is_new,
                 completed + (not is_new and gained > 0),
@@ -93,6 +95,7 @@ class Merger:
         }
         add_runs(self._target, [columns], self._failing(row["id"]))
         copy_traces(self._source, self._target, (row["id"], self._run_id), self._function)
+        copy_measures(self._source, self._target, row["id"], self._run_id)
         self._run_id += 1
 
     def _failing(self, source_run: int) -> list[dict[str, Any]]:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
+from flakehound.core.measures import Measures
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
 from flakehound.core.records import Failure, RunRecord, Usage
+from flakehound.store.features import measures_between
 from flakehound.store.interning import failure_from
 from flakehound.store.packing import (
     ISOLATIONS,
@@ -50,7 +52,8 @@ class RunReader:
         while rows := self._rows_after(last):
             last = rows[-1]["id"]
             failures = self._failures_between(rows[0]["id"], last)
-            yield [self._record(row, failures.get(row["id"], {})) for row in rows]
+            measures = measures_between(self._connection, rows[0]["id"], last)
+            yield [self._record(row, failures.get(row["id"], {}), measures.get(row["id"], {})) for row in rows]
 
     def _rows_after(self, last: int) -> list[sqlite3.Row]:
         query = "SELECT * FROM run WHERE session = ? AND id > ? ORDER BY id LIMIT ?"
@@ -74,7 +77,7 @@ class RunReader:
             query = f"SELECT * FROM failure WHERE id IN ({', '.join('?' * len(some))})"
             self._failures |= {row["id"]: failure_from(row) for row in self._connection.execute(query, some)}
 
-    def _record(self, row: sqlite3.Row, failures: dict[int, Failure]) -> RunRecord:
+    def _record(self, row: sqlite3.Row, failures: dict[int, Failure], measures: dict[int, Measures]) -> RunRecord:
         order = self._order(row)
         return RunRecord(
             id=row["id"],
@@ -91,6 +94,7 @@ class RunReader:
             started_s=row["started_s"],
             usage=Usage(wall_s=row["wall_s"], cpu_s=row["cpu_s"], max_rss_bytes=row["max_rss_bytes"]),
             failures=failures,
+            measures=measures,
         )
 
     def _order(self, row: sqlite3.Row) -> Order:

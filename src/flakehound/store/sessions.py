@@ -40,8 +40,18 @@ class SessionInfo:
 
     @property
     def is_hunt(self) -> bool:
-        """Whether it was hunted; else the user ran pytest and we looked on."""
-        return self.options.get("command", "hunt") == "hunt"
+        """Whether it was hunted."""
+        return self.command == "hunt"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the user ran pytest and we looked on."""
+        return self.command == "pytest"
+
+    @property
+    def command(self) -> str:
+        """What made it."""
+        return self.options.get("command", "hunt")
 
 
 def add_session(connection: sqlite3.Connection, info: SessionInfo, suite: Suite) -> SessionInfo:

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from flakehound.core.plans import Suite
 from flakehound.core.records import RunRecord
-from flakehound.store import sessions
+from flakehound.store import features, sessions
 from flakehound.store.calls import traces_of
 from flakehound.store.connection import errors_told, snapshot, transaction
 from flakehound.store.errors import NoSuchSession
@@ -100,7 +100,7 @@ class Store:
     def plain_runs(self, rootdir: str, most: int) -> list[SessionInfo]:
         """The latest pytest runs of `rootdir` that were looked on at, newest first."""
         with errors_told(self.path):
-            runs = (info for info in sessions.newest_first(self._connection, rootdir) if not info.is_hunt)
+            runs = (info for info in sessions.newest_first(self._connection, rootdir) if info.is_plain)
             return list(itertools.islice(runs, most))
 
     def suite(self, session_id: int) -> Suite:
@@ -132,6 +132,17 @@ class Store:
         """The newest report of a session as JSON, None when it was never judged."""
         with errors_told(self.path):
             return sessions.newest_verdicts(self._connection, session_id)
+
+    def keep_source_features(self, session_id: int, told: features.OfSource) -> None:
+        """Keep the features that the source of a session's tests tells."""
+        with errors_told(self.path), transaction(self._connection):
+            self._check_session(session_id)
+            features.keep_source_features(self._connection, session_id, told)
+
+    def source_features(self, session_id: int) -> features.OfSource:
+        """The features that the source of a session's tests tells; empty where nobody looked."""
+        with errors_told(self.path):
+            return features.source_features(self._connection, session_id)
 
     def merge(self, other: Path) -> MergeCount:
         """Copy the sessions, and the runs of sessions known here, that only `other` has."""

@@ -11,6 +11,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
 from flakehound.core.records import RunRecord
 from flakehound.store.calls import add_traces
+from flakehound.store.features import add_measures
 from flakehound.store.interning import Interner, insertion
 from flakehound.store.packing import (
     ISOLATION_CODES,
@@ -46,6 +47,7 @@ class RunWriter:
         add_runs(self._connection, rows, failing)
         for i, record in enumerate(records):
             add_traces(self._connection, self._interner, first + i, record.calls)
+        add_measures(self._connection, enumerate(records, first))
         return list(range(first, first + len(records)))
 
     def _row(self, run_id: int, record: RunRecord) -> dict[str, Any]:

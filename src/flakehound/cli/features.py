@@ -1,0 +1,70 @@
+"""`flakehound features`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flakehound.cli.json_file import check_writable, write_json
+from flakehound.cli.options import SuiteWishes, store_option, suite_options
+from flakehound.cli.target import isolation_from, seed_from, target_from, test_limit_from
+from flakehound.core.errors import ExitCode
+
+RUNS = 3
+
+
+@click.command("features", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=RUNS,
+    show_default=True,
+    metavar="N",
+    help="Measured runs of the suite; each figure is their mean.",
+)
+@click.option(
+    "--csv",
+    "csv_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write one row per test to this file.",
+)
+@suite_options
+@store_option
+@click.option("--quiet", "-q", is_flag=True, help="No progress, only the result.")
+def command(suite: SuiteWishes, runs: int, csv_file: Path | None, store_path: Path, quiet: bool) -> int:
+    """Measure the 18 features of each test: what it reads, waits for, covers, starts; how its source looks.
+
+    Runs go one at a time, so that they do not disturb what is measured; --jobs allows more.
+
+    \b
+    Examples:
+        flakehound features --csv features.csv
+        flakehound features --runs 10 tests/api
+    """
+    from flakehound.cli.measuring import MeasureWishes, measured
+    from flakehound.cli.store_file import check_store
+    from flakehound.report.features_table import as_csv, as_json, as_text
+
+    check_writable(suite.json_file)
+    check_writable(csv_file, option="csv_file")
+    check_store(store_path)
+    found = measured(
+        MeasureWishes(
+            target=target_from(suite),
+            runs=runs,
+            jobs=suite.jobs or 1,
+            seed=seed_from(suite),
+            isolation=isolation_from(suite),
+            test_limit_s=test_limit_from(suite),
+            store_path=store_path,
+            quiet=quiet,
+        )
+    )
+    try:
+        write_json(csv_file, as_csv(found), "csv_file")
+        write_json(suite.json_file, as_json(found))
+    finally:
+        click.echo(as_text(found, str(csv_file) if csv_file else None))
+    return ExitCode.INTERRUPTED if found.interrupted else ExitCode.NOTHING_FLAKY

@@ -1,0 +1,91 @@
+"""`flakehound features` as a user calls it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from git_histories import commit, git
+from probes import write_files
+
+from flakehound.store import Store
+
+PROJECT = {
+    "shop.py": "def total(prices):\n    return sum(prices)\n",
+    "test_shop.py": """
+        import os
+
+        import pytest
+        from shop import total
+
+
+        @pytest.mark.parametrize("prices", [[], [1]])
+        def test_total(prices):
+            assert total(prices) == len(prices)
+
+
+        def test_dies():
+            os.abort()
+
+
+        def test_behind_the_dying():
+            assert total([2]) == 2
+        """,
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    write_files(tmp_path / "project", PROJECT)
+    return (tmp_path / "project").resolve()
+
+
+def features(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GIT"))}
+    command = [sys.executable, "-m", "flakehound", "features", *arguments]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=90, check=False)
+
+
+def test_every_test_gets_its_row_also_behind_one_that_dies(project):
+    commit(project, {})
+    commit(project, {"shop.py": "def total(prices):\n    return sum(prices, 0)\n"})
+
+    done = features(project, "--runs", "2", "--csv", "features.csv", "--json", "features.json", "--seed", "1")
+
+    assert done.returncode == 0, done.stderr
+    rows = {row["id"]: row for row in csv.DictReader((project / "features.csv").open())}
+    behind = rows["test_shop.py::test_behind_the_dying"]
+    assert (behind["source_covered_lines"], behind["covered_changes"], behind["assertions"]) == ("1", "3", "1")
+    assert rows["test_shop.py::test_total[prices0]"]["covered_lines"] == "2"
+    assert rows["test_shop.py::test_dies"]["run_time_s"] == ""
+    assert "were not measured, such as test_shop.py::test_dies" in done.stdout
+    assert json.loads((project / "features.json").read_text())["schema"] == "flakehound/features/1"
+    with Store.open(project / ".flakehound" / "flakehound.db") as store:
+        (session,) = store.sessions()
+        assert store.source_features(session.id)["test_shop.py::test_total"]["assertions"] == 1
+        assert sum(bool(record.measures) for record in store.records(session.id)) == 4
+
+
+def test_without_git_the_changes_are_absent_and_the_reason_is_told(project):
+    done = features(project, "--runs", "1", "--quiet", "--csv", "features.csv", "-k", "total")
+
+    assert done.returncode == 2  # an option of pytest's goes behind two dashes
+    done = features(project, "--runs", "1", "--quiet", "--csv", "features.csv", "--", "-k", "total")
+
+    assert done.returncode == 0, done.stderr
+    assert f"covered_changes is not known: {project} is in no git repository" in done.stdout
+    assert {row["covered_changes"] for row in csv.DictReader((project / "features.csv").open())} == {""}
+    assert git(project, "version")
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(project):
+    done = features(project, "--csv", "nowhere/features.csv")
+
+    assert done.returncode == 2
+    assert "cannot write 'nowhere/features.csv'" in done.stderr
+    assert "try: flakehound features --csv flakehound.csv" in done.stderr
