@@ -29,6 +29,7 @@ COMMANDS = {
     "replay": ("flakehound.cli.replay", "Make a test fail again, with the shortest run known to do it."),
     "history": ("flakehound.cli.history", "List the hunts in the store."),
     "merge": ("flakehound.cli.merge", "Copy the hunts of another store into this one."),
+    "data": ("flakehound.cli.data", "Make and check the tables that models learn from."),
     "study": ("flakehound.cli.study", "Recompute the published evaluations on your own project."),
 }
 # For other programs: not listed, not guessed at.

@@ -12,6 +12,7 @@ STUDIES = {
         "flakehound.cli.study_triage",
         "What reruns cost, and how often a change has nothing to do with a test.",
     ),
+    "models": ("flakehound.cli.study_models", "How well models tell flaky tests, by folds and by projects."),
 }
 
 

@@ -1,0 +1,78 @@
+"""`flakehound data`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flakehound.cli.remedies import DEFAULT_STORE
+from flakehound.core.errors import ExitCode
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+_FILE = click.Path(path_type=Path, dir_okay=False)
+columns_option = click.option(
+    "--columns",
+    metavar="NAME|FILE",
+    help="What the columns mean: a known mapping or a JSON file. Default: by the table's name.",
+)
+
+
+@click.group("data", context_settings=_HELP)
+def command() -> None:
+    """Make and check the tables that models learn from."""
+
+
+@command.command("export", context_settings=_HELP)
+@click.option(
+    "--store",
+    "stores",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help=f"A store to read; may be repeated. Default: {DEFAULT_STORE}.",
+)
+@click.option(
+    "--features",
+    "feature_files",
+    multiple=True,
+    type=_FILE,
+    metavar="FILE",
+    help="A CSV with a column `id` and features, as `flakehound lint --metrics` writes it; may be repeated.",
+)
+@click.argument("output", type=_FILE)
+def export(stores: tuple[Path, ...], feature_files: tuple[Path, ...], output: Path) -> int:
+    """Write one row per test of every store: outcome counts, costs, polluters, features.
+
+    \b
+    Example:
+        flakehound data export --features metrics.csv tests.csv
+    """
+    from flakehound.cli.data_export import exported
+
+    click.echo(exported(stores or (DEFAULT_STORE,), feature_files, output))
+    return ExitCode.NOTHING_FLAKY
+
+
+@command.command("check", context_settings=_HELP)
+@columns_option
+@click.argument("table", type=_FILE)
+def check(columns: str | None, table: Path) -> int:
+    """Say what a table holds, what was left out, and what can be learned from it.
+
+    \b
+    Example:
+        flakehound data check tests.csv
+    """
+    from flakehound.cli.data_tables import read_table
+    from flakehound.report.learn_tables import dataset_lines
+
+    click.echo("\n".join(dataset_lines(_facts(read_table(table, columns)))))
+    return ExitCode.NOTHING_FLAKY
+
+
+def _facts(data: object) -> dict[str, object]:
+    from flakehound.learn.checking import facts_of
+    from flakehound.learn.dataset import Dataset
+
+    assert isinstance(data, Dataset)
+    return facts_of(data)

@@ -1,0 +1,117 @@
+"""Write what stores know of tests as one table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flakehound.cli.data_tables import opened_table
+from flakehound.cli.json_file import check_writable, write_json
+from flakehound.cli.store_file import existing_store
+from flakehound.core.errors import UsageError
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Setting
+from flakehound.learn.reading import number_in
+from flakehound.store import SessionInfo, Store
+
+# The columns of the mapping "flakehound"; features follow.
+FACTS = (
+    *("id", "project", "original_passed", "original_failed", "shuffled_passed", "shuffled_failed"),
+    *("polluter", "cost_s"),
+)
+Key = tuple[str, NodeId]  # project, test
+
+
+@dataclass(slots=True)
+class _Known:
+    """What all hunts together saw of one test."""
+
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FACTS[2:6], 0))
+    polluter: bool = False
+    seconds: float = 0.0  # of all hunts, each hunt's mean
+    hunts: int = 0
+
+    def row(self) -> dict[str, object]:
+        cost_s = round(self.seconds / self.hunts, 6) if self.hunts else 0.0
+        return {**self.counts, "polluter": int(self.polluter), "cost_s": cost_s}
+
+
+def exported(stores: Sequence[Path], feature_files: Sequence[Path], output: Path) -> str:
+    """Write the table; gives a sentence on what is in it."""
+    check_writable(output)
+    known: dict[Key, _Known] = {}
+    for path in stores:
+        with existing_store(path) as store:
+            for session in store.sessions():
+                _take_in(known, store, session)
+    features = [_features(path) for path in feature_files]
+    names = list(dict.fromkeys(name for table in features for row in table.values() for name in row))
+    rows = list(_rows(known, features, names))
+    write_json(output, _csv([*FACTS, *names], rows))
+    lost = f", {len(known) - len(rows)} left out for want of features" if len(known) > len(rows) else ""
+    return f"{len(rows)} tests of {len({key[0] for key in known})} projects, {len(names)} features{lost}: {output}"
+
+
+def _take_in(known: dict[Key, _Known], store: Store, session: SessionInfo) -> None:
+    assert session.id is not None
+    history = History(store.suite(session.id), store.records(session.id))
+    project = Path(session.rootdir).name
+    blamed = _blamed(store.verdicts(session.id))
+    for test in history.suite.order:
+        one = known.setdefault((project, test), _Known())
+        for setting in (Setting.ORIGINAL, Setting.SHUFFLED):
+            tally = history.tally(test, setting)
+            one.counts[f"{setting.value}_passed"] += tally.passed
+            one.counts[f"{setting.value}_failed"] += tally.failed
+        one.polluter = one.polluter or test in blamed
+        if history.slowest_s(test) is not None:
+            one.seconds, one.hunts = one.seconds + history.mean_s(test), one.hunts + 1
+
+
+def _blamed(report: str | None) -> set[str]:
+    """Tests that a kept report names as polluters or state-setters."""
+    tests = json.loads(report)["tests"] if report else []
+    return {name for test in tests for name in (*test["polluters"], *test["state_setters"])}
+
+
+def _features(path: Path) -> dict[str, dict[str, float]]:
+    """Features by test: every column that holds numbers only."""
+    with opened_table(path) as reader:
+        rows = list(reader)
+        if "id" not in (reader.fieldnames or ()):
+            raise UsageError(
+                f"{str(path)!r} has no column 'id'", remedy="flakehound lint --metrics metrics.csv tests"
+            )
+    numbers = [
+        name
+        for name in (reader.fieldnames or ())
+        if name != "id" and all(number_in(row[name] or "") is not None for row in rows)
+    ]
+    return {row["id"]: {name: number_in(row[name]) or 0.0 for name in numbers} for row in rows}
+
+
+def _rows(
+    known: Mapping[Key, _Known], features: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str]
+) -> Iterator[dict[str, object]]:
+    for (project, test), facts in known.items():
+        found = {name: value for table in features for name, value in _looked_up(table, test).items()}
+        if len(found) == len(names):
+            yield {"id": test, "project": project, **facts.row(), **found}
+
+
+def _looked_up(table: Mapping[str, Mapping[str, float]], test: str) -> Mapping[str, float]:
+    """A test's features; those of its function where the table does not know its parameters."""
+    return table.get(test) or table.get(test.partition("[")[0]) or {}
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

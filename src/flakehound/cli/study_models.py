@@ -1,0 +1,125 @@
+"""`flakehound study models`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from flakehound.cli.data import columns_option
+from flakehound.cli.json_file import check_writable, write_json
+from flakehound.cli.study_remedies import again
+from flakehound.core.errors import ExitCode, UsageError
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_PROBLEMS = ("nod-vs-rest", "nod-vs-victim", "victim-vs-rest", "polluter-vs-rest", "labelled")
+
+
+@click.command("models", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--published", is_flag=True, help="Repeat the sources' experiments on the published Java tables.")
+@columns_option
+@click.option(
+    "--problem",
+    "problems",
+    multiple=True,
+    type=click.Choice(_PROBLEMS),
+    help="Learn this; may be repeated. Default: every problem the table can tell.",
+)
+@click.option(
+    "--pipelines",
+    metavar="SET|NAME",
+    default="cannier",
+    show_default=True,
+    help="cannier (24), static (54, with random search), or one such as random-forest-100/smote.",
+)
+@click.option(
+    "--split",
+    "splits",
+    multiple=True,
+    type=click.Choice(["folds", "projects"]),
+    help="folds: ten at random; projects: one left out at a time. Default: both.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Repeats, each with its own seeds.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Measurements whose mean features are used; drawn anew for every repeat.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Settings a random search tries.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of every random choice."
+)
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes at once.")
+@click.option("--journal", type=_FILE, metavar="FILE", help="Keep each finished step there, and go on from it.")
+@click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
+@click.argument("tables", nargs=-1, type=_FILE)
+def command(
+    published: bool,
+    columns: str | None,
+    problems: tuple[str, ...],
+    pipelines: str,
+    splits: tuple[str, ...],
+    repeats: int,
+    samples: int,
+    draws: int,
+    seed: int,
+    jobs: int,
+    journal: Path | None,
+    json_file: Path | None,
+    tables: tuple[Path, ...],
+) -> int:
+    """Cross-validate the sources' pipelines on a table of tests.
+
+    Further TABLES are further measurements of the same tests.
+
+    \b
+    Examples:
+        flakehound study models tests.csv
+        flakehound study models --pipelines static --journal models.jsonl tests.csv
+        flakehound study models --published
+    """
+    from flakehound.cli.study_modelling import ModelWishes, studied
+    from flakehound.report.learn_models import model_lines
+
+    if published == bool(tables):
+        raise UsageError(
+            "either --published or the name of a table" + (", not both" if published else " is needed"),
+            remedy=again(published=True, tables=None),
+        )
+    for file in (journal, json_file):
+        check_writable(file)
+    wishes = ModelWishes(
+        tables=tables,
+        columns=columns,
+        problems=problems,
+        pipelines=pipelines,
+        splits=splits or ("folds", "projects"),
+        repeats=repeats,
+        samples=samples,
+        draws=draws,
+        seed=seed,
+        jobs=jobs,
+        journal=journal,
+    )
+    told = studied(wishes)
+    click.echo("\n".join(model_lines(told)))
+    write_json(json_file, json.dumps(told, indent=1) + "\n")
+    return ExitCode.NOTHING_FLAKY

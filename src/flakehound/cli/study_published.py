@@ -1,0 +1,91 @@
+"""The sources' experiments on the published Java tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from flakehound.cli.data_tables import read_table, shared_table
+from flakehound.learn.dataset import Dataset
+from flakehound.learn.mapping import FLAKEFLAGGER, STATIC
+from flakehound.learn.pipelines import Pipeline
+from flakehound.learn.validation import BY_CHANCE, BY_PROJECT
+from flakehound.learn.vocabulary import with_words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """A row of the table of results."""
+
+    title: str
+    tests: str  # which tests, a name that `tests_named` knows
+    pipeline: Pipeline | None  # None: the model for unseen projects, chosen by the other projects
+    splits: tuple[str, ...] = (BY_CHANCE, BY_PROJECT)
+    reads: tuple[str, ...] = ()  # of the model for unseen projects
+    paper: str = ""  # precision/recall/F1 of the source, in percent
+
+
+_SMOTE = Pipeline(classifier="random-forest", trees=100, balancing="smote")
+_OVER = replace(_SMOTE, balancing="random-over")
+EXPERIMENTS = (
+    Experiment(title="FlakeFlagger data, 25 static metrics", tests="static", pipeline=_SMOTE, paper="74/66/70"),
+    Experiment(
+        title="iDFlakies data, 10 of 13 projects, 25 static metrics",
+        tests="idflakies",
+        pipeline=_OVER,
+        paper="69/69/68",
+    ),
+    Experiment(title="common tests, 25 static metrics", tests="common static", pipeline=_SMOTE),
+    Experiment(
+        title="common tests, FlakeFlagger's features",
+        tests="common flakeflagger",
+        pipeline=_SMOTE,
+        paper="80/66/72",
+    ),
+    Experiment(title="common tests, words", tests="common words", pipeline=_SMOTE, paper="80/63/70"),
+    Experiment(title="common tests, FlakeFlagger's features and words", tests="common combined", pipeline=_SMOTE),
+    Experiment(title="common tests, static metrics and FlakeFlagger's features", tests="common", pipeline=_SMOTE),
+    Experiment(
+        title="FlakeFlagger data, model for unseen projects, static metrics",
+        tests="static",
+        pipeline=None,
+        splits=(BY_PROJECT,),
+        reads=("metrics",),
+    ),
+    Experiment(
+        title="FlakeFlagger data, model for unseen projects, static metrics or words",
+        tests="static with words",
+        pipeline=None,
+        splits=(BY_PROJECT,),
+        reads=("metrics", "words", "both"),
+    ),
+)
+
+
+@cache
+def tests_named(name: str) -> Dataset:
+    """The tests of an experiment."""
+    if name == "idflakies":
+        return _read("java_static_idflakies")
+    if name == "static":
+        return _read("java_static_flakeflagger")
+    if name == "static with words":
+        return _with_texts(_read("java_static_flakeflagger"))
+    common = _with_texts(_read("java_static_and_dynamic_flakeflagger"))
+    wanted = {"common static": STATIC, "common flakeflagger": FLAKEFLAGGER, "common combined": FLAKEFLAGGER}
+    if name == "common words":
+        return with_words(common.with_features(()))
+    chosen = common.with_features(wanted[name]) if name in wanted else common
+    return with_words(chosen) if name == "common combined" else chosen
+
+
+def _read(name: str) -> Dataset:
+    return read_table(shared_table(name))
+
+
+def _with_texts(data: Dataset) -> Dataset:
+    """The same tests with the words of their source, which another table has under the id in small letters."""
+    texts = _read("java_tokens_flakeflagger")
+    assert texts.words is not None
+    known = dict(zip(texts.ids, texts.words, strict=True))
+    return replace(data, words=tuple(known.get(test.lower(), "") for test in data.ids))

@@ -1,0 +1,83 @@
+"""The classifiers of both studies, and where a random search looks for better settings."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flakehound.learn.extras import Array, library, numpy
+
+FOREST, EXTRA = "random-forest", "extra-trees"
+OF_STATIC = ("decision-tree", "naive-bayes", "perceptron", "svm", "ada-boost", FOREST)
+# Setting -> values to draw from; the library's own come first.
+SPACES: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "decision-tree": {
+        "criterion": ("gini", "entropy"),
+        "max_depth": (None, 5, 10, 20),
+        "min_samples_leaf": (1, 2, 5, 10),
+        "max_features": (None, "sqrt"),
+    },
+    "naive-bayes": {"var_smoothing": (1e-9, 1e-7, 1e-5, 1e-3, 1e-1)},
+    "perceptron": {
+        "hidden_layer_sizes": ((100,), (50,), (50, 25)),
+        "alpha": (1e-4, 1e-3, 1e-2),
+        "learning_rate_init": (1e-3, 1e-2),
+    },
+    "svm": {"C": (1.0, 0.1, 10.0, 100.0), "gamma": ("scale", "auto", 0.1, 1.0)},
+    "ada-boost": {"n_estimators": (50, 100, 200), "learning_rate": (1.0, 0.1, 0.5)},
+    FOREST: {
+        "n_estimators": (100, 200),
+        "criterion": ("gini", "entropy"),
+        "max_depth": (None, 20, 40),
+        "min_samples_leaf": (1, 2, 3),
+        "max_features": ("sqrt", 0.3, 0.5),
+    },
+    EXTRA: {
+        "n_estimators": (100, 200),
+        "criterion": ("gini", "entropy"),
+        "min_samples_leaf": (1, 2, 3),
+        "max_features": ("sqrt", 0.3, 0.5),
+    },
+}
+
+
+def classifier(name: str, seed: int, settings: Mapping[str, Any]) -> Any:
+    """An unfitted classifier of scikit-learn, on one core."""
+    forests = library("sklearn.ensemble")
+    if name == FOREST:
+        return forests.RandomForestClassifier(random_state=seed, n_jobs=1, **settings)
+    if name == EXTRA:
+        return forests.ExtraTreesClassifier(random_state=seed, n_jobs=1, **settings)
+    if name == "ada-boost":
+        return forests.AdaBoostClassifier(random_state=seed, **settings)
+    if name == "decision-tree":
+        return library("sklearn.tree").DecisionTreeClassifier(random_state=seed, **settings)
+    if name == "naive-bayes":
+        return library("sklearn.naive_bayes").GaussianNB(**settings)
+    if name == "perceptron":
+        return library("sklearn.neural_network").MLPClassifier(random_state=seed, max_iter=200, **settings)
+    if name == "svm":
+        return library("sklearn.svm").SVC(random_state=seed, cache_size=400, **settings)
+    raise KeyError(name)
+
+
+def probability(model: Any, values: Array) -> Array:
+    """How likely each test is positive; a support vector machine's distance is squeezed between 0 and 1."""
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba(values)[:, list(model.classes_).index(1)]
+    return 1 / (1 + numpy().exp(-model.decision_function(values)))
+
+
+def drawn_settings(name: str, draws: int, seed: int) -> list[dict[str, Any]]:
+    """The library's own settings, then others at random; none twice."""
+    space = SPACES[name]
+    rng = random.Random(seed)
+    found: list[dict[str, Any]] = [{}]
+    for _draw in range(20 * draws):
+        if len(found) >= draws:
+            break
+        settings = {setting: rng.choice(values) for setting, values in space.items()}
+        if settings not in found:
+            found.append(settings)
+    return found
