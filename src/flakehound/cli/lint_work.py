@@ -47,3 +47,8 @@ def _comments(path: str, project: Project) -> tuple[Suppression, ...]:
         return suppressions_in(module.text) if module is not None else ()
 
     return project.kept(("comments", path), read)
+
+
+def metrics_on(project: Project, module: Module) -> list[dict[str, Any]]:
+    """One row of metrics per test of a file, where no finding is asked for."""
+    return [row_of(case, project) for case in cases_of(module, project.patterns, project)]
