@@ -25,7 +25,7 @@ types: $(VENV)/ready
 
 # Our own suite runs shuffled and in parallel: it may not be flaky.
 unit: $(VENV)/ready
-	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n 3 --dist worksteal --cov --cov-report=term:skip-covered
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/run.py
