@@ -17,6 +17,7 @@ import io
 import json
 import math
 import re
+import statistics
 import tarfile
 import urllib.request
 import zipfile
@@ -54,12 +55,6 @@ class Seen:
 
     rule: str
     cause: str
-    depth: int
-
-    @property
-    def via(self) -> Sequence[str]:
-        """Of the right length."""
-        return ("",) * self.depth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +66,12 @@ class Row:
     label: str  # "nod", "od", "infrastructure", "" for tests that never flaked
     rules: list[str]
     causes: list[str]  # of the findings, the first finding first
-    depths: list[int]  # of the findings: functions between the test and the one that does it
     metrics: dict[str, float | None]
 
     @cached_property
     def signals(self) -> dict[str, float]:
         """What the score looks at."""
-        return dict(signals(map(Seen, self.rules, self.causes, self.depths), self.metrics))
+        return signals(map(Seen, self.rules, self.causes), self.metrics)
 
     @property
     def held_out(self) -> bool:
@@ -210,7 +204,6 @@ def _row(name: str, case: StaticCase, known: Mapping[Key, str], project: Project
         label=known.get(key, ""),
         rules=[finding.rule for finding in findings],
         causes=[finding.cause.value for finding in findings],
-        depths=[len(finding.via) for finding in findings],
         metrics={one: None if value is None else float(value) for one, value in values.items()},
     )
 
@@ -302,30 +295,58 @@ def told_causes(rows: Sequence[Row], data: Path) -> None:
 # ------------------------------------------------------------------ weights
 
 
-def fitted(rows: Sequence[Row], penalty: float = 3.0) -> dict[str, float]:
+PENALTY = 333.0  # on squared weights of signals with a deviation of 1; chosen in the folds
+
+
+def fitted(rows: Sequence[Row]) -> dict[str, float]:
     """Logistic regression of "flaky" on the signals, with a quadratic penalty, by Newton's method.
 
-    Each project's flaky tests weigh as much as the square root of their number, so that one project with
-    hundreds of them does not decide.
+    One project with hundreds of flaky tests must not decide: the order-dependent tests of a project weigh as one
+    test, since one polluter makes many victims; its NOD tests weigh as the square root of their number.
     """
-    names = ["", *sorted({name for row in rows for name in row.signals})]
-    index = {name: place for place, name in enumerate(names)}
-    many = Counter(row.project for row in rows if row.label in ("nod", "od"))
+    known = [row for row in rows if row.label != "infrastructure"]
+    names = list(signals([], {}))
+    middle = {name: statistics.fmean(row.signals[name] for row in known) for name in names}
+    spread = {name: statistics.pstdev([row.signals[name] for row in known]) or 1.0 for name in names}
+    shares = _shares(known)
     samples = [
         (
-            [(0, 1.0), *((index[name], value) for name, value in row.signals.items())],
+            [
+                (0, 1.0),
+                *((at, (row.signals[name] - middle[name]) / spread[name]) for at, name in enumerate(names, 1)),
+            ],
             row.label in ("nod", "od"),
-            1 / math.sqrt(many[row.project]) if row.label in ("nod", "od") else 1.0,
+            share,
         )
-        for row in rows
-        if row.label != "infrastructure"
+        for row, share in zip(known, shares, strict=True)
     ]
-    weights = [0.0] * len(names)
+    weights = [0.0] * (len(names) + 1)
     for _ in range(12):
-        gradient, curvature = _slopes(samples, weights, penalty)
+        gradient, curvature = _slopes(samples, weights, PENALTY)
         step = _solved(curvature, gradient)
         weights = [weight + change for weight, change in zip(weights, step, strict=True)]
-    return dict(zip(names, weights, strict=True))
+    found = {name: weights[at] / spread[name] for at, name in enumerate(names, 1)}
+    return {"": _constant(known, found), **found}
+
+
+def _shares(rows: Sequence[Row]) -> list[float]:
+    """How much each test counts, 1 in the mean."""
+    many = Counter((row.project, row.label) for row in rows)
+    power = {"nod": 0.5, "od": 1.0, "": 0.0}
+    found = [many[row.project, row.label] ** -power[row.label] for row in rows]
+    mean = statistics.fmean(found)
+    return [one / mean for one in found]
+
+
+def _constant(rows: Sequence[Row], weights: Mapping[str, float]) -> float:
+    """Makes the mean probability equal to the share of flaky tests, which the shares above have changed."""
+    wanted = sum(row.label in ("nod", "od") for row in rows)
+    sums = [sum(weights[name] * value for name, value in row.signals.items()) for row in rows]
+    low, high = -20.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if sum(probability(middle + one) for one in sums) > wanted else (middle, high)
+    return low
 
 
 Sample = tuple[list[tuple[int, float]], bool, float]
@@ -379,7 +400,8 @@ def told_folds(rows: Sequence[Row], folds: int = 5) -> None:
         weights = fitted([row for row in rows if place[row.project] != fold])
         inside = [row for row in rows if place[row.project] == fold]
         scored += inside
-        scores += scores_of(inside, weights)
+        # Without the constant: it tells how many tests flake in the other projects, and each fold has its own.
+        scores += scores_of(inside, {**weights, "": 0.0})
     told_ranking(scored, scores, f"every project scored by weights fitted on others, {folds} folds")
 
 
@@ -413,7 +435,7 @@ def main() -> None:
     report(rows, asked.data)
     if asked.fit:
         found = fitted([row for row in rows if not row.held_out])
-        print("\n" + "\n".join(f'    "{name}": {weight:.2f},' for name, weight in sorted(found.items())))
+        print("\n" + "\n".join(f'    "{name}": {weight:.2f},' for name, weight in found.items()))
     told_folds(rows)
 
 
