@@ -2,7 +2,7 @@
 
 In the standard library every function of every file counts as a test; in an sdist what pytest would collect. Each
 file goes through everything: tests, reach, links, metrics, rules, comments. An exception is a crash, a file that
-takes more than a minute of processor time is a hang. Files that do not parse are counted: the library ships some on purpose.
+takes more than a minute of processor time is a hang. Files that do not parse are counted: the library ships some.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import Pool as make_pool
+from multiprocessing import get_context
 from multiprocessing.pool import Pool
 from pathlib import Path
 
@@ -131,7 +131,7 @@ def main() -> None:
 
 
 def _rows(library: Path, sdists: Sequence[Path]) -> Iterator[tuple[Row, list[Trip]]]:
-    with make_pool(2) as pool:
+    with get_context().Pool(2) as pool:
         if sdists:
             trips = _made(pool, [Job(root=one, patterns=Patterns(), part=0, parts=1) for one in sdists])
             yield row(f"{len(sdists)} sdists", trips), trips
