@@ -3,12 +3,11 @@
 Sources are the newest sdists before 2021 from PyPI, fetched as files: nothing is built, imported or run. Projects
 are split by name into those that rules and weights were tuned on and those kept apart; both are told.
 
-    python benchmarks/lint_recall.py --cache DIR [--data ../shared/data] [--fit] [--rows FILE.json]
+    python benchmarks/lint_recall.py [--cache DIR] [--data ../shared/data] [--fit] [--rows FILE.json]
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import hashlib
@@ -16,7 +15,9 @@ import html
 import io
 import json
 import math
+import os
 import re
+import statistics
 import tarfile
 import urllib.request
 import zipfile
@@ -27,6 +28,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from multiprocessing import Pool
 from pathlib import Path, PurePosixPath
+
+import side_by_side
 
 from flakehound.core.patterns import Patterns
 from flakehound.lint.cases import StaticCase, cases_of
@@ -54,12 +57,6 @@ class Seen:
 
     rule: str
     cause: str
-    depth: int
-
-    @property
-    def via(self) -> Sequence[str]:
-        """Of the right length."""
-        return ("",) * self.depth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +68,12 @@ class Row:
     label: str  # "nod", "od", "infrastructure", "" for tests that never flaked
     rules: list[str]
     causes: list[str]  # of the findings, the first finding first
-    depths: list[int]  # of the findings: functions between the test and the one that does it
     metrics: dict[str, float | None]
 
     @cached_property
     def signals(self) -> dict[str, float]:
         """What the score looks at."""
-        return dict(signals(map(Seen, self.rules, self.causes, self.depths), self.metrics))
+        return signals(map(Seen, self.rules, self.causes), self.metrics)
 
     @property
     def held_out(self) -> bool:
@@ -210,7 +206,6 @@ def _row(name: str, case: StaticCase, known: Mapping[Key, str], project: Project
         label=known.get(key, ""),
         rules=[finding.rule for finding in findings],
         causes=[finding.cause.value for finding in findings],
-        depths=[len(finding.via) for finding in findings],
         metrics={one: None if value is None else float(value) for one, value in values.items()},
     )
 
@@ -233,21 +228,31 @@ def auc(scores: Sequence[float], wanted: Sequence[bool]) -> float:
     return (ranks - yes * (yes + 1) / 2) / (yes * no) if yes and no else math.nan
 
 
-def told(rows: Sequence[Row], title: str) -> None:
+def told(rows: Sequence[Row], title: str) -> side_by_side.Row:
     """Recall, precision and lift of having a finding, over all tests and as the mean over projects."""
     hit = [row for row in rows if row.rules]
     print(f"\n## {title}: {len(rows)} tests of {len({row.project for row in rows})} projects")
     print(f"with a finding: {len(hit) / len(rows):.1%} of all tests")
+    share, recall = len(hit) / len(rows), {}
     for label in ("nod", "od"):
         wanted = [row for row in rows if row.label == label]
         if wanted:
             found = sum(bool(row.rules) for row in wanted)
             base, precision = len(wanted) / len(rows), found / max(1, len(hit))
             by_project = _mean_recall(wanted)
+            recall[label] = found / len(wanted)
             print(
                 f"{label}: {len(wanted)} tests, recall {found / len(wanted):.1%} (by project {by_project:.1%}), "
                 f"precision {precision:.2%} against a base rate of {base:.2%}, lift {precision / base:.2f}"
             )
+    return side_by_side.Row(
+        job=f"tests with a finding, {title}: {len(rows):,} tests of {len({row.project for row in rows})} projects",
+        ours=f"{recall['nod']:.1%} of NOD, {recall['od']:.1%} of OD",
+        peer="–",
+        measured=f"{recall['nod']:.1%} of NOD in {share:.1%} of all tests",
+        goal="≥ 85 % of NOD in ≤ 45 %",
+        met=recall["nod"] >= 0.85 and share <= 0.45,
+    )
 
 
 def _mean_recall(wanted: Sequence[Row]) -> float:
@@ -269,17 +274,26 @@ def told_per_rule(rows: Sequence[Row]) -> None:
         print(f"{rule} {len(hit) / len(rows):7.2%} " + " ".join(cells))
 
 
-def told_ranking(rows: Sequence[Row], scores: Sequence[float], title: str) -> None:
+def told_ranking(rows: Sequence[Row], scores: Sequence[float], title: str) -> Iterator[side_by_side.Row]:
     print(f"\nAUC, {title}")
     for label, wanted_labels in (("nod", {"nod"}), ("od", {"od"}), ("either", {"nod", "od"})):
         wanted = [row.label in wanted_labels for row in rows]
         singles = {name: auc([row.metrics[name] or 0.0 for row in rows], wanted) for name in METRIC_NAMES}
         best = max(singles, key=lambda name: max(singles[name], 1 - singles[name]))
         value = max(singles[best], 1 - singles[best])
-        print(f"{label:7} score {auc(scores, wanted):.3f}   best single metric {value:.3f} ({best})")
+        ours = auc(scores, wanted)
+        print(f"{label:7} score {ours:.3f}   best single metric {value:.3f} ({best})")
+        yield side_by_side.Row(
+            job=f"ranking {label.upper() if label != 'either' else 'NOD or OD'}: {title}",
+            ours=f"AUC {ours:.3f}",
+            peer=f"{value:.3f} ({best}, the best of {len(METRIC_NAMES)} metrics with hindsight)",
+            measured=f"{ours - value:+.3f}",
+            goal="better",
+            met=ours > value,
+        )
 
 
-def told_causes(rows: Sequence[Row], data: Path) -> None:
+def told_causes(rows: Sequence[Row], data: Path) -> side_by_side.Row:
     """How often the first finding names the labelled cause."""
     by_test = {(row.project, row.id.partition("::")[0], row.id.rpartition("::")[2]): row for row in rows}
     tried: Counter[str] = Counter()
@@ -297,35 +311,72 @@ def told_causes(rows: Sequence[Row], data: Path) -> None:
     print(f"\nlabelled cause: first finding {right.total()}, any finding {among.total()} of {tried.total()}")
     for cause, number in tried.most_common():
         print(f"  {cause:22} first {right[cause]:2}, any {among[cause]:2} of {number}")
+    share = right.total() / max(1, tried.total())
+    return side_by_side.Row(
+        job="root cause: the first finding names the labelled cause",
+        ours=f"{right.total()} of {tried.total()} tests whose source is at hand",
+        peer="–",
+        measured=f"{share:.0%}",
+        goal="≥ 70 %",
+        met=share >= 0.7,
+    )
 
 
 # ------------------------------------------------------------------ weights
 
 
-def fitted(rows: Sequence[Row], penalty: float = 3.0) -> dict[str, float]:
+PENALTY = 333.0  # on squared weights of signals with a deviation of 1; chosen in the folds
+
+
+def fitted(rows: Sequence[Row]) -> dict[str, float]:
     """Logistic regression of "flaky" on the signals, with a quadratic penalty, by Newton's method.
 
-    Each project's flaky tests weigh as much as the square root of their number, so that one project with
-    hundreds of them does not decide.
+    One project with hundreds of flaky tests must not decide: the order-dependent tests of a project weigh as one
+    test, since one polluter makes many victims; its NOD tests weigh as the square root of their number.
     """
-    names = ["", *sorted({name for row in rows for name in row.signals})]
-    index = {name: place for place, name in enumerate(names)}
-    many = Counter(row.project for row in rows if row.label in ("nod", "od"))
+    known = [row for row in rows if row.label != "infrastructure"]
+    names = list(signals([], {}))
+    middle = {name: statistics.fmean(row.signals[name] for row in known) for name in names}
+    spread = {name: statistics.pstdev([row.signals[name] for row in known]) or 1.0 for name in names}
+    shares = _shares(known)
     samples = [
         (
-            [(0, 1.0), *((index[name], value) for name, value in row.signals.items())],
+            [
+                (0, 1.0),
+                *((at, (row.signals[name] - middle[name]) / spread[name]) for at, name in enumerate(names, 1)),
+            ],
             row.label in ("nod", "od"),
-            1 / math.sqrt(many[row.project]) if row.label in ("nod", "od") else 1.0,
+            share,
         )
-        for row in rows
-        if row.label != "infrastructure"
+        for row, share in zip(known, shares, strict=True)
     ]
-    weights = [0.0] * len(names)
+    weights = [0.0] * (len(names) + 1)
     for _ in range(12):
-        gradient, curvature = _slopes(samples, weights, penalty)
+        gradient, curvature = _slopes(samples, weights, PENALTY)
         step = _solved(curvature, gradient)
         weights = [weight + change for weight, change in zip(weights, step, strict=True)]
-    return dict(zip(names, weights, strict=True))
+    found = {name: weights[at] / spread[name] for at, name in enumerate(names, 1)}
+    return {"": _constant(known, found), **found}
+
+
+def _shares(rows: Sequence[Row]) -> list[float]:
+    """How much each test counts, 1 in the mean."""
+    many = Counter((row.project, row.label) for row in rows)
+    power = {"nod": 0.5, "od": 1.0, "": 0.0}
+    found = [many[row.project, row.label] ** -power[row.label] for row in rows]
+    mean = statistics.fmean(found)
+    return [one / mean for one in found]
+
+
+def _constant(rows: Sequence[Row], weights: Mapping[str, float]) -> float:
+    """Makes the mean probability equal to the share of flaky tests, which the shares above have changed."""
+    wanted = sum(row.label in ("nod", "od") for row in rows)
+    sums = [sum(weights[name] * value for name, value in row.signals.items()) for row in rows]
+    low, high = -20.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if sum(probability(middle + one) for one in sums) > wanted else (middle, high)
+    return low
 
 
 Sample = tuple[list[tuple[int, float]], bool, float]
@@ -370,7 +421,7 @@ def scores_of(rows: Sequence[Row], weights: Mapping[str, float]) -> list[float]:
     ]
 
 
-def told_folds(rows: Sequence[Row], folds: int = 5) -> None:
+def told_folds(rows: Sequence[Row], folds: int = 5) -> Iterator[side_by_side.Row]:
     """The ranking where each project is scored by weights that have not seen it."""
     place = {name: number % folds for number, name in enumerate(sorted({row.project for row in rows}))}
     scored: list[Row] = []
@@ -379,8 +430,9 @@ def told_folds(rows: Sequence[Row], folds: int = 5) -> None:
         weights = fitted([row for row in rows if place[row.project] != fold])
         inside = [row for row in rows if place[row.project] == fold]
         scored += inside
-        scores += scores_of(inside, weights)
-    told_ranking(scored, scores, f"every project scored by weights fitted on others, {folds} folds")
+        # Without the constant: it tells how many tests flake in the other projects, and each fold has its own.
+        scores += scores_of(inside, {**weights, "": 0.0})
+    yield from told_ranking(scored, scores, f"every project scored by weights fitted on others, {folds} folds")
 
 
 def read_all(data: Path, cache: Path, most: int | None) -> list[Row]:
@@ -394,9 +446,12 @@ def read_all(data: Path, cache: Path, most: int | None) -> list[Row]:
         return [row for found in pool.imap_unordered(rows_of, jobs, chunksize=4) for row in found]
 
 
+CACHE = Path(os.environ.get("FLAKEHOUND_LINT_SDISTS", Path.home() / ".cache" / "flakehound-lint-sdists"))
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, required=True, help="folder for the sources")
+    parser = side_by_side.arguments(__doc__ or "", repeats=1)
+    parser.add_argument("--cache", type=Path, default=CACHE, help="folder for the sources (default %(default)s)")
     parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
     parser.add_argument("--rows", type=Path, help="keep what was read in this file, or take it from there")
     parser.add_argument("--most", type=int, help="leave projects with more tests out, to be done sooner")
@@ -408,23 +463,24 @@ def main() -> None:
         rows = read_all(asked.data, asked.cache, asked.most)
         if asked.rows:
             asked.rows.write_text(json.dumps([asdict(row) for row in rows]))
-    if asked.most:
-        print(f"projects with more than {asked.most} tests are left out")
-    report(rows, asked.data)
+    notes = [f"projects with more than {asked.most} tests are left out"] if asked.most else []
+    results = list(report(rows, asked.data))
     if asked.fit:
         found = fitted([row for row in rows if not row.held_out])
-        print("\n" + "\n".join(f'    "{name}": {weight:.2f},' for name, weight in sorted(found.items())))
-    told_folds(rows)
+        print("\n" + "\n".join(f'    "{name}": {weight:.2f},' for name, weight in found.items()))
+    print()
+    side_by_side.told(results, asked.json, notes)
 
 
-def report(rows: Sequence[Row], data: Path) -> None:
+def report(rows: Sequence[Row], data: Path) -> Iterator[side_by_side.Row]:
     apart = [row for row in rows if row.held_out]
-    told([row for row in rows if not row.held_out], "tuned on")
-    told(apart, "kept apart")
-    told(rows, "all")
+    yield told([row for row in rows if not row.held_out], "tuned on")
+    yield told(apart, "kept apart")
+    yield told(rows, "all")
     told_per_rule(rows)
-    told_causes(rows, data)
-    told_ranking(apart, scores_of(apart, WEIGHTS), "projects kept apart, weights of the product")
+    yield told_causes(rows, data)
+    yield from told_ranking(apart, scores_of(apart, WEIGHTS), "projects kept apart, weights of the product")
+    yield from told_folds(rows)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import resource
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from radon.raw import analyze
 from running import temporary_folder
 from side_by_side import Row, Series, arguments, at_most, in_turns, on_cores, ratio, told, wall_s
 
+from flakehound.cli.lint_work import remarks_on
 from flakehound.cli.linting import scan
 from flakehound.lint.cases import cases_of
 from flakehound.lint.metrics.table import rows
@@ -29,7 +29,6 @@ PROJECT = Path(__file__).resolve().parents[1]
 TIMES_RADON = 2.0
 TESTS, TESTS_PER_FILE = 20_000, 100
 LIMIT_S = 30.0
-HAS_RULES = find_spec("flakehound.cli.lint_work") is not None
 SKIPPED = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".flakehound"})
 
 
@@ -41,18 +40,6 @@ def sources_in(folder: Path) -> dict[str, bytes]:
 def metrics(project: Project, module: Module) -> list[dict[str, Any]]:
     """A row of metrics for every test of a file, links included."""
     return list(rows(cases_of(module, project.patterns, project), project))
-
-
-def metrics_and_rules(project: Project, module: Module) -> list[dict[str, Any]]:
-    """The same, and what the rules say; without rules where there are none yet."""
-    if not HAS_RULES:
-        return metrics(project, module)
-    from flakehound.cli.lint_work import remarks_on
-
-    return [
-        {**row, **remark}
-        for row, remark in zip(metrics(project, module), remarks_on(project, module), strict=True)
-    ]
 
 
 def read_project(sources: dict[str, bytes], work: Any) -> tuple[int, dict[str, str]]:
@@ -77,10 +64,10 @@ def radon_alone(texts: dict[str, str]) -> None:
 
 def against_radon(folder: Path, repeats: int) -> list[Row]:
     sources = sources_in(folder)
-    tests, texts = read_project(sources, metrics_and_rules)
+    tests, texts = read_project(sources, remarks_on)
     sides = {
         "metrics": partial(wall_s, partial(read_project, sources, metrics)),
-        "all": partial(wall_s, partial(read_project, sources, metrics_and_rules)),
+        "all": partial(wall_s, partial(read_project, sources, remarks_on)),
         "radon": partial(wall_s, partial(radon_alone, texts)),
     }
     with on_cores(1):
@@ -88,11 +75,7 @@ def against_radon(folder: Path, repeats: int) -> list[Row]:
     what = f"{folder.name}: {tests} tests, {len(texts)} files"
     return [
         _row(f"metrics and links of {what}", found["metrics"], found["radon"]),
-        _row(
-            f"metrics, links and {'rules' if HAS_RULES else 'no rules yet'} of {what}",
-            found["all"],
-            found["radon"],
-        ),
+        _row(f"metrics, links and rules of {what}", found["all"], found["radon"]),
     ]
 
 
@@ -108,7 +91,7 @@ def many_tests(repeats: int) -> tuple[Row, str]:
 
         def once() -> None:
             before = _cpu_s()
-            found = scan(["tests"], work=metrics_and_rules, about="", cwd=folder, processes=2, cached=False)
+            found = scan(["tests"], work=remarks_on, about="", cwd=folder, processes=2, cached=False)
             counts.append(sum(map(len, found.answers.values())))
             cpu_s.append(_cpu_s() - before)
 

@@ -33,9 +33,13 @@ BENCHMARKS = {
     "scale": "A suite of 20,000 tests",
     "plugin_cost": "Installed but not asked for",
     "subjects": "Real suites with known flaky tests",
+    "lint_ids": "Lint: the tests it reads and those that pytest collects",
+    "lint_speed": "Lint: what reading costs",
+    "lint_recall": "Lint: known flaky tests with a finding",
+    "lint_robust": "Lint: any Python there is",
 }
-# Not told `--repeats`: two have no turns, and a few milliseconds show only in many.
-OWN_REPEATS = ("plugin_cost", "scale", "subjects")
+# Not told `--repeats`: most of them have no turns, and a few milliseconds show only in many.
+OWN_REPEATS = ("plugin_cost", "scale", "subjects", "lint_ids", "lint_recall", "lint_robust")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

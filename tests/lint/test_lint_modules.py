@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import sysconfig
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flakehound.cli.lint_work import remarks_on
 from flakehound.lint.cases import cases_of
 from flakehound.lint.modules import DEEPEST_TREE, Module, Unparsable, parsed
 from flakehound.lint.names import names_of
@@ -175,6 +177,7 @@ def read_all(path, content):
         return False
     for case in cases_of(module, project.patterns, project):
         reached(case, project)
+    json.dumps(remarks_on(project, module))
     for node in ast.walk(module.tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names_of(node, module, project).calls()

@@ -9,7 +9,7 @@ _BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 # Fields that hold no nodes (names, numbers, flags) or only marks without content (contexts, operators).
 _PLAIN = frozenset(
     ("arg", "asname", "attr", "attribute", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level",
-     "module", "n", "name", "op", "ops", "rest", "s", "simple", "tag", "type_comment", "type_ignores")
+     "module", "n", "name", "op", "ops", "rest", "s", "simple", "str", "tag", "type_comment", "type_ignores")
 )  # fmt: skip
 _PLAIN_OF_KIND: Mapping[type[ast.AST], frozenset[str]] = {
     ast.Constant: frozenset({"value"}),
