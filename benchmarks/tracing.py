@@ -35,7 +35,7 @@ WISHES = {
     "all": TraceWish(mode=TraceMode.ALL, **PATTERNS),
     "all, counted": TraceWish(mode=TraceMode.ALL, counts=True, **PATTERNS),
 }
-SUITES = {"tests of 10 ms": {"tests": 5, "rounds": 200}, "tests of 0.3 ms": {"tests": 40, "rounds": 1}}
+SUITES = {"tests of 10 ms": {"tests": 6, "rounds": 200}, "tests of 0.3 ms": {"tests": 20, "rounds": 1}}
 
 
 @contextmanager
