@@ -186,3 +186,4 @@ class ProfiledCalls(Calls):
         yield
         if is_ours:
             self._profiling.end()
+            self._gates.close()
