@@ -42,17 +42,19 @@ def _line(store: Store, session: SessionInfo) -> str:
     commit = (session.commit or "no git")[:12]
     report = store.verdicts(session.id)
     if not session.is_hunt:
-        found = _plain_run(store, session.id)
+        found = _plain_run(store, session)
     else:
         found = _not_finished(store, session) if report is None else found_in(report)
     return f"{when}  {commit:12}  {session.rootdir}  {found}"
 
 
-def _plain_run(store: Store, session_id: int) -> str:
-    whole = [record for record in store.records(session_id) if record.setting is Setting.ORIGINAL]
+def _plain_run(store: Store, session: SessionInfo) -> str:
+    assert session.id is not None
+    whole = [record for record in store.records(session.id) if record.setting is Setting.ORIGINAL]
     outcomes = [outcome for record in whole for outcome in record.outcomes]
     failed = sum(outcome.is_failure for outcome in outcomes)
-    return f"pytest: {len(outcomes)} tests, " + (f"{failed} failed" if failed else "none failed")
+    command = session.options["command"]
+    return f"{command}: {len(outcomes)} tests, " + (f"{failed} failed" if failed else "none failed")
 
 
 def _not_finished(store: Store, session: SessionInfo) -> str:

@@ -23,6 +23,7 @@ READER_GONE = 128 + signal.SIGPIPE  # what a shell says of a program that a clos
 COMMANDS = {
     "hunt": ("flakehound.cli.hunt", "Find the flaky tests of a suite, their kind, cause and polluter."),
     "lint": ("flakehound.cli.lint", "Predict flaky tests from their source; nothing is run."),
+    "calls": ("flakehound.cli.calls", "Trace which functions each test calls, and which causes they speak for."),
     "polluter": ("flakehound.cli.polluter", "Find which earlier tests make one test fail (or pass)."),
     "explain": ("flakehound.cli.explain", "Tell everything the last hunt knows about one test."),
     "replay": ("flakehound.cli.replay", "Make a test fail again, with the shortest run known to do it."),

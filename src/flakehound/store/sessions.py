@@ -39,8 +39,13 @@ class SessionInfo:
     uuid: str | None = None  # given by the store; the same in every store it is merged into
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the user ran pytest and we looked on."""
+        return self.options.get("command") == "pytest"
+
+    @property
     def is_hunt(self) -> bool:
-        """Whether it was hunted; else the user ran pytest and we looked on."""
+        """Whether it was hunted."""
         return self.options.get("command", "hunt") == "hunt"
 
 

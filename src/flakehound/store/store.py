@@ -70,6 +70,12 @@ class Store:
         reader = RunReader(self._connection, session_id, self.suite(session_id))
         return self._told_chunks(reader)
 
+    def traced_runs(self, session_id: int) -> set[int]:
+        """The ids of the runs of a session that were traced."""
+        query = "SELECT DISTINCT run FROM call_trace JOIN run ON run.id = call_trace.run WHERE session = ?"
+        with errors_told(self.path):
+            return {row["run"] for row in self._connection.execute(query, (session_id,))}
+
     def traced_records(self, session_id: int) -> Iterator[RunRecord]:
         """The runs of a session that were traced, with what their tests called."""
         with errors_told(self.path):
@@ -100,7 +106,7 @@ class Store:
     def plain_runs(self, rootdir: str, most: int) -> list[SessionInfo]:
         """The latest pytest runs of `rootdir` that were looked on at, newest first."""
         with errors_told(self.path):
-            runs = (info for info in sessions.newest_first(self._connection, rootdir) if not info.is_hunt)
+            runs = (info for info in sessions.newest_first(self._connection, rootdir) if info.is_plain)
             return list(itertools.islice(runs, most))
 
     def suite(self, session_id: int) -> Suite:
