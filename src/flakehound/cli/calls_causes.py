@@ -21,6 +21,7 @@ from flakehound.engine.opening import OpenSuite
 MOST_TRACED = 40  # tests of one hunt
 SHARE = 0.05  # of the time that is kept for it
 MOST_S = 15.0
+_ATTEMPTS = 4  # to see a test pass that failed
 _SLOWER = 2.0  # how much longer a traced run takes as a rule: pytest itself, mostly its larger part, is not traced
 
 
@@ -71,7 +72,12 @@ class CauseFinder:
         return cost + start * len(plans) <= self.left_s()
 
     def _explained(self, verdict: Verdict) -> Verdict:
-        traces = [trace for plan in self._plans(verdict) for trace in self._traced(plan, verdict)]
+        failing, alone = self._plans(verdict)
+        traces = list(self._traced(failing, verdict))
+        for attempt in range(_ATTEMPTS):
+            if any(not one.failed for one in traces) or (attempt and not self._fits(verdict)):
+                break
+            traces += self._traced(replace(alone, seed=(self.seed + attempt) % 2**32), verdict)
         return explained(verdict, traces, self.known)
 
     def _plans(self, verdict: Verdict) -> Iterator[RunPlan]:

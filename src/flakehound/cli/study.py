@@ -12,6 +12,10 @@ STUDIES = {
         "flakehound.cli.study_triage",
         "What reruns cost, and how often a change has nothing to do with a test.",
     ),
+    "calls": (
+        "flakehound.cli.study_calls",
+        "Which functions mark flaky tests, and what it saves to rerun only tests that call one.",
+    ),
 }
 
 
