@@ -57,7 +57,7 @@ def studied(
     folds = cross_validated(
         of_c, wishes.beta_c, wishes.folds, wishes.seed, lambda fold: tell(f"fold {fold} of {wishes.folds}")
     )
-    first = next(iter(sets.values()))
+    ours = list(sets.values())[-1]
     return {
         "schema": SCHEMA,
         "tests": len(tests),
@@ -67,7 +67,7 @@ def studied(
         "beta": {"causes": wishes.beta_causes, "c": wishes.beta_c},
         "approaches": approaches,
         "folds": [{"functions": [one.text for one in fold.functions], **_shares(fold.held_out)} for fold in folds],
-        "reruns": _reruns(data, first, wishes.slowdown),
+        "reruns": _reruns(data, ours, wishes.slowdown),
     }
 
 
