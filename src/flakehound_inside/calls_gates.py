@@ -54,6 +54,10 @@ class Gates:
     def end(self) -> None:
         """The stage is over, and with it whatever is still open."""
         self.stage = ""
+        self.close()
+
+    def close(self) -> None:
+        """Whatever is open has ended, though we may not have heard of it."""
         self._open.clear()
         self._ledger.open("")
 

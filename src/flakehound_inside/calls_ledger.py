@@ -30,6 +30,7 @@ class Ledger:
         self.root = os.path.join(root, "")
         self._standard = os.path.join(os.path.dirname(os.__file__), "")
         self._is_project: dict[str, bool] = {}
+        self._wanted_c: dict[CName, bool] = {}
         self.on_open: Callable[[], None] = lambda: None
         self.on_close: Callable[[], None] = lambda: None
         self.classes: dict[CodeType, str] = {}  # for Pythons whose code does not know its class
@@ -66,7 +67,10 @@ class Ledger:
 
     def is_wanted_c(self, name: CName) -> bool:
         """Whether a C function is one of those asked for."""
-        return self.wanted.fits("<%s>" % name[0], name[1], name[2])
+        known = self._wanted_c.get(name)
+        if known is None:
+            known = self._wanted_c[name] = self.wanted.fits("<%s>" % name[0], name[1], name[2])
+        return known
 
     def hit(self, key: object, frame: FrameType | None) -> None:
         """Remember the line of the project from which one that is asked for is reached."""

@@ -10,7 +10,9 @@ import pytest
 from flakehound_inside.calls_audit import Audit
 from flakehound_inside.calls_gates import FIXTURE, TEST, Gates, code_of
 from flakehound_inside.calls_ledger import PHASES, Ledger
+from flakehound_inside.calls_monitoring import Monitoring
 from flakehound_inside.calls_names import python_name
+from flakehound_inside.calls_profile import Profiling
 from flakehound_inside.real import real
 
 if TYPE_CHECKING:
@@ -103,8 +105,6 @@ class MonitoredCalls(Calls):
 
     def __init__(self, recorder: Recorder, wish: Trace, root: str) -> None:
         super().__init__(recorder, wish, root)
-        from flakehound_inside.calls_monitoring import Monitoring
-
         self._monitoring = Monitoring(self._ledger, self._gates, wish["mode"], wish["counts"])
         try:
             self._monitoring.start()
@@ -141,8 +141,6 @@ class ProfiledCalls(Calls):
 
     def __init__(self, recorder: Recorder, wish: Trace, root: str) -> None:
         super().__init__(recorder, wish, root)
-        from flakehound_inside.calls_profile import Profiling
-
         self._profiling = Profiling(self._ledger, self._gates, wish["mode"])
         self._audit.is_traced, self._audit.wake = self._profiling.is_listening, self._profiling.wake
         self._is_yielding = False  # a fixture has a second half
@@ -188,3 +186,4 @@ class ProfiledCalls(Calls):
         yield
         if is_ours:
             self._profiling.end()
+            self._gates.close()

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from flakehound_inside.calls_gates import Gates
     from flakehound_inside.calls_ledger import Ledger
 
-ALLOWANCE = 1500  # calls of one stage in characteristic mode: less than a millisecond
-_AWAKE = 50  # calls after something was heard of while standing down
+ALLOWANCE = 1000  # events of one stage in characteristic mode, two per call: half a millisecond
+_AWAKE = 50  # events after something was heard of while standing down
 _MOST_AWAKE = 1000  # of one stage
 _FIRST_CALL_EVENT = (3, 11)
 _set, _get = sys.setprofile, sys.getprofile
 # What a piece of code is to us.
-_UNWANTED, _COUNTED, _WANTED, _GATE = range(4)
+_UNWANTED, _COUNTED, _RESUMABLE, _WANTED, _GATE = range(5)
 
 
 class Profiling:
@@ -35,123 +35,171 @@ class Profiling:
     def __init__(self, ledger: Ledger, gates: Gates, mode: str) -> None:
         self._ledger = ledger
         self._is_choosy = mode == "characteristic"
-        self.left = self._reserve = 0
-        self.is_on = False
+        self._reserve = 0
+        self._is_on = False
         self._before_in_threads: Any = None
-        self._roles: dict[CodeType, int] = {}
-        gates.on_new = lambda code: self._roles.__setitem__(code, _GATE)
-        self._hear = _hearing(self, ledger, gates, self._roles, self._is_choosy)
+        roles = _Roles(ledger, self._is_choosy)
+        gates.on_new = lambda code: roles.__setitem__(code, _GATE)
+        self._tracer = _Tracer(ledger, gates, roles, self._is_choosy)
+        self._hear = self._tracer.hear_choosily if self._is_choosy else self._tracer.hear
 
     def grant(self) -> None:
         """A stage begins: give the tracer what it may spend in it."""
-        self.left = ALLOWANCE if self._is_choosy else sys.maxsize
+        self._tracer.may_hear(ALLOWANCE)
         self._reserve = _MOST_AWAKE
 
     def begin(self) -> bool:
         """Listen from now on; False when we do already, or cannot."""
-        if self.is_on:
+        if self._is_on:
             return False
         if _get() is not None:
             self._ledger.note("another profiler is at work")
             return False
         self._before_in_threads = getattr(threading, "_profile_hook", None)
-        self.is_on = True
+        self._is_on = True
         threading.setprofile(self._hear)
         _set(self._hear)
         return True
 
     def end(self) -> None:
         """Listen no longer, and leave a profiler alone that the test left behind."""
-        left, now = self.left, _get()
-        self.is_on = False
+        now = _get()
+        self._is_on = False
         if now is self._hear:
             _set(None)
-        elif left > 0:
+        elif not self._is_choosy:
             self._ledger.note("another profiler took over")
         if getattr(threading, "_profile_hook", None) is self._hear:
             threading.setprofile(self._before_in_threads)
 
     def is_listening(self) -> bool:
         """Whether this thread is traced right now."""
-        return not self.is_on or _get() is self._hear
+        return not self._is_on or _get() is self._hear
 
     def wake(self) -> None:
         """Listen for a moment more: where something happens, more may."""
-        if self.is_on and self._reserve > 0 and _get() is None:
+        if self._is_on and self._reserve > 0 and _get() is None:
             self._reserve -= _AWAKE
-            self.left = _AWAKE
+            self._tracer.may_hear(_AWAKE)
             _set(self._hear)
 
-    def stand_down(self) -> None:
-        """The allowance is spent, or a thread outlived its test."""
-        if self.is_on:
-            self._ledger.note("traced only the first %d calls of a stage" % ALLOWANCE)
-        _set(None)
 
+class _Roles(dict):  # type: ignore[type-arg]  # not subscriptable on Python 3.8
+    """What a piece of code is to us, found out once."""
 
-def _hearing(
-    profiling: Profiling, ledger: Ledger, gates: Gates, roles: dict[CodeType, int], is_choosy: bool
-) -> Callable[[FrameType, str, Any], None]:
-    """The profiler: a function with its variables around it, because it runs twice per call."""
-    names = CNames().of
-    wanted_names: dict[object, bool] = {}
+    def __init__(self, ledger: Ledger, is_choosy: bool) -> None:
+        super().__init__()
+        self._ledger = ledger
+        self._is_choosy = is_choosy
 
-    def role_of(code: CodeType, frame: FrameType) -> int:
-        wanted = ledger.is_wanted_code(code, frame)
-        role = roles[code] = _WANTED if wanted else _UNWANTED if is_choosy else _COUNTED
+    def of(self, code: CodeType, frame: FrameType) -> int:
+        """The role of code that starts for the first time."""
+        if self._ledger.is_wanted_code(code, frame):
+            role = _WANTED
+        elif self._is_choosy:
+            role = _UNWANTED
+        else:
+            role = _RESUMABLE if code.co_flags & SUSPENDABLE else _COUNTED
+        self[code] = role
         return role
 
-    def called(frame: FrameType) -> None:
-        code = frame.f_code
-        role = roles.get(code)
-        seen = ledger.seen
+
+class _Tracer:
+    """The profiler itself."""
+
+    def __init__(self, ledger: Ledger, gates: Gates, roles: _Roles, is_choosy: bool) -> None:
+        self._ledger = ledger
+        self._gates = gates
+        self._roles = roles
+        self._is_choosy = is_choosy
+        self._name_of = CNames().of
+        self.hear = self._hearing()
+        self.hear_choosily, self.may_hear = self._hearing_choosily()
+
+    def _hearing(self) -> Callable[[FrameType, str, Any], None]:
+        # One function with its variables around it: it runs twice per call.
+        ledger, role_of, called, called_c = self._ledger, self._roles.get, self._called, self._called_c
+        left = self._left
+
+        def hear(frame: FrameType, event: str, arg: Any) -> None:
+            try:
+                if event == "call":
+                    code, seen = frame.f_code, ledger.seen
+                    role = role_of(code)
+                    if role == _COUNTED:
+                        if seen is not None:
+                            seen[code] = seen.get(code, 0) + 1
+                    elif role != _UNWANTED:
+                        called(code, frame, role, seen)
+                elif event == "return":
+                    if role_of(frame.f_code) == _GATE:
+                        left(frame.f_code)
+                elif event == "c_call" and ledger.seen is not None:
+                    called_c(arg, frame, ledger.seen)
+            except RecursionError:  # the test is about to get one of its own
+                pass
+            except Exception as error:  # whatever it is, the test must not notice
+                ledger.note("a call could not be understood: %s" % type(error).__name__)
+
+        return hear
+
+    def _hearing_choosily(self) -> tuple[Callable[[FrameType, str, Any], None], Callable[[int], None]]:
+        """The same with an allowance of events, and how to grant one."""
+        ledger, role_of, called, called_c = self._ledger, self._roles.get, self._called, self._called_c
+        left, spend = self._left, iter(range(0)).__next__
+
+        def hear(frame: FrameType, event: str, arg: Any) -> None:
+            try:
+                spend()
+                if event == "call":
+                    role = role_of(frame.f_code)
+                    if role != _UNWANTED:
+                        called(frame.f_code, frame, role, ledger.seen)
+                elif event == "return":
+                    if role_of(frame.f_code) == _GATE:
+                        left(frame.f_code)
+                elif event == "c_call" and ledger.seen is not None:
+                    called_c(arg, frame, ledger.seen)
+            except StopIteration:
+                ledger.note("traced only the first %d events of a stage" % ALLOWANCE)
+                _set(None)
+            except RecursionError:
+                pass
+            except Exception as error:
+                ledger.note("a call could not be understood: %s" % type(error).__name__)
+
+        def may_hear(events: int) -> None:
+            nonlocal spend
+            spend = iter(range(events)).__next__
+
+        return hear, may_hear
+
+    def _called(self, code: CodeType, frame: FrameType, role: int | None, seen: dict[object, int] | None) -> None:
+        """Code that is new, a gate, asked for, or can go on after a yield."""
+        is_resumed = bool(code.co_flags & SUSPENDABLE) and _is_resumed(frame)
         if role == _GATE:
-            gates.enter(code, gates.is_suspendable(code) and _is_resumed(frame))
-            return
-        if seen is None:
+            self._gates.enter(code, is_resumed)
             return
         if role is None:
-            role = role_of(code, frame)
-        if role and not (code.co_flags & SUSPENDABLE and _is_resumed(frame)):
-            seen[code] = seen.get(code, 0) + 1
-            if role == _WANTED:
-                ledger.hit(code, frame.f_back)
-
-    def called_c(frame: FrameType, function: Any) -> None:
-        seen, name = ledger.seen, names(function)
-        if seen is None or name is None:
+            role = self._roles.of(code, frame)
+        if seen is None or is_resumed or role == _UNWANTED:
             return
-        wanted = wanted_names.get(name)
-        if wanted is None:
-            wanted = wanted_names[name] = ledger.is_wanted_c(name)
-        if wanted or not is_choosy:
+        seen[code] = seen.get(code, 0) + 1
+        if role == _WANTED:
+            self._ledger.hit(code, frame.f_back)
+
+    def _called_c(self, function: Any, frame: FrameType, seen: dict[object, int]) -> None:
+        name = self._name_of(function)
+        if name is None:
+            return
+        is_wanted = self._ledger.is_wanted_c(name)
+        if is_wanted or not self._is_choosy:
             seen[name] = seen.get(name, 0) + 1
-        if wanted:
-            ledger.hit(name, frame)
+        if is_wanted:
+            self._ledger.hit(name, frame)
 
-    def hear(frame: FrameType, event: str, arg: Any) -> None:
-        if event == "c_return" or event == "c_exception":
-            return
-        try:
-            if event == "c_call":
-                called_c(frame, arg)
-            elif event == "call":
-                called(frame)
-            else:
-                code = frame.f_code
-                if roles.get(code) == _GATE:
-                    gates.leave(code, gates.is_suspendable(code))
-                return
-        except RecursionError:  # the test is about to get one of its own
-            return
-        except Exception as error:  # whatever it is, the test must not notice
-            ledger.note("a call could not be understood: %s" % type(error).__name__)
-        if ledger.seen is not None:
-            profiling.left -= 1
-        if profiling.left <= 0 or not profiling.is_on:
-            profiling.stand_down()
-
-    return hear
+    def _left(self, code: CodeType) -> None:
+        self._gates.leave(code, bool(code.co_flags & SUSPENDABLE))
 
 
 def _is_resumed(frame: FrameType) -> bool:

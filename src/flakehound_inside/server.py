@@ -127,6 +127,9 @@ class Slot:
         _remove(request["tmp"])
 
     def _run(self, request: Request) -> Ended:
+        if request.get("trace"):
+            # Here, and not in every child again.
+            from flakehound_inside import calls_plugin  # noqa: F401
         pid = real.fork()
         if pid == 0:
             # Held open by what a test leaves behind, it would keep a dead session looking alive.

@@ -11,14 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flakehound.cli.calls_causes import MOST_S, CauseFinder, reserve_s
+from flakehound.cli.calls_settings import characteristic_in
 from flakehound.cli.plain_runs import drained, failed_lately
 from flakehound.cli.progress import Progress
 from flakehound.cli.remedies import again
+from flakehound.cli.stored import untraced
 from flakehound.cli.target import commit_of, plain_arguments
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
 from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import RunRecord
+from flakehound.core.verdicts import Verdict
 from flakehound.engine.budget import Budget
 from flakehound.engine.launch import Target
 from flakehound.engine.limits import FIRST_TEST_LIMIT_S, Limits
@@ -84,6 +88,7 @@ def hunt(wishes: Wishes, tell: Tell) -> Hunted:
     )
     try:
         budget.settle(opened.suite_s)
+        budget.reserved_s = reserve_s(budget.limit_s)
         # Not before the suite is open: a folder without tests should not be left with a store.
         with Store.open(wishes.store_path) as store:
             drained(store)
@@ -101,6 +106,7 @@ class _Hunt:
         self._store = store
         self._opened = opened
         self._tell = tell
+        self._known = characteristic_in(Path(opened.handshake.rootdir))
         self._session = wishes.earlier or store.begin(self._session_info(), opened.suite)
         assert self._session.id is not None
         self._session_id = self._session.id
@@ -146,7 +152,7 @@ class _Hunt:
                 "the suite's tests are not the ones of the hunt that was to be resumed",
                 remedy=again(resume=None),
             )
-        return list(self._store.records(self._session_id))
+        return list(untraced(self._store, self._session_id))
 
     def _keep_reference(self) -> None:
         records = [record for record in self._opened.reference if record.executed]
@@ -237,10 +243,27 @@ class _Hunt:
             self._store.finish(self._session_id, "interrupted" if self._interrupted else "done")
         return hunted
 
+    def _verdicts(self) -> tuple[Verdict, ...]:
+        """What the runs prove, and what may be behind it as far as calls tell."""
+        verdicts = judge(self._history, self._agenda.conclude())
+        if self._interrupted:
+            return tuple(verdicts)
+        self._budget.reserved_s = 0.0
+        grace = Budget(limit_s=MOST_S if self._wishes.lifts_the_default_time else 0.0)
+        finder = CauseFinder(
+            opened=self._opened,
+            known=self._known,
+            history=self._history,
+            left_s=lambda: max(self._budget.left_s, grace.left_s),
+            keep=lambda records: self._store.append(self._session_id, records),
+            seed=self._run_seed() % 2**32,
+        )
+        return tuple(finder.with_causes(verdicts))
+
     def _hunted(self, loop: Loop) -> Hunted:
         target, told = self._wishes.target, self._opened.handshake
         return Hunted(
-            verdicts=tuple(judge(self._history, self._agenda.conclude())),
+            verdicts=self._verdicts(),
             suite=SuiteFacts(
                 tests=len(self._history.suite.tests),
                 original_order_s=self._original_order_s(),

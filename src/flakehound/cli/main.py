@@ -24,6 +24,7 @@ COMMANDS = {
     "hunt": ("flakehound.cli.hunt", "Find the flaky tests of a suite, their kind, cause and polluter."),
     "lint": ("flakehound.cli.lint", "Predict flaky tests from their source; nothing is run."),
     "features": ("flakehound.cli.features", "Measure each test: what it reads, waits for, covers and starts."),
+    "calls": ("flakehound.cli.calls", "Trace which functions each test calls, and which causes they speak for."),
     "polluter": ("flakehound.cli.polluter", "Find which earlier tests make one test fail (or pass)."),
     "explain": ("flakehound.cli.explain", "Tell everything the last hunt knows about one test."),
     "replay": ("flakehound.cli.replay", "Make a test fail again, with the shortest run known to do it."),

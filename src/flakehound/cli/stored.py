@@ -5,21 +5,26 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from flakehound.calls.characteristic import default
+from flakehound.cli.calls_causes import explained, last_traces
+from flakehound.cli.calls_settings import characteristic_in
 from flakehound.cli.remedies import again, current_folder, hunt_command, store_words
 from flakehound.cli.store_file import existing_store
 from flakehound.cli.target import default_python, plain_arguments, target_of
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
+from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.launch import Target
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.judgement import judge
 from flakehound.hunt.options import HuntOptions
 from flakehound.report.summary import Hunted, SpentFacts, SuiteFacts
-from flakehound.store import SessionInfo
+from flakehound.store import SessionInfo, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +82,22 @@ def read_last_hunt(store_path: Path) -> StoredHunt:
         session = store.latest(str(current_folder())) or store.latest()
         if session is None or session.id is None:
             raise no_hunt_in(store_path)
-        history = History(store.suite(session.id), store.records(session.id))
-    hunted = _hunted(session, history, store_path)
+        history = History(store.suite(session.id), untraced(store, session.id))
+        traced = list(store.traced_records(session.id))
+    hunted = _with_causes(_hunted(session, history, store_path), traced)
     return StoredHunt(store_path=store_path, session=session, history=history, hunted=hunted)
+
+
+def untraced(store: Store, session_id: int) -> Iterator[RunRecord]:
+    """The runs that count as evidence: a tracer may disturb what it looks at."""
+    traced = store.traced_runs(session_id)
+    return (record for record in store.records(session_id) if record.id not in traced)
+
+
+def _with_causes(hunted: Hunted, traced: Sequence[RunRecord]) -> Hunted:
+    known = characteristic_in(Path(hunted.suite.rootdir)) if traced else default()
+    verdicts = (explained(one, list(last_traces(traced, one.id)), known) for one in hunted.verdicts)
+    return replace(hunted, verdicts=tuple(verdicts))
 
 
 def no_hunt_in(store_path: Path) -> UsageError:

@@ -13,6 +13,10 @@ STUDIES = {
         "What reruns cost, and how often a change has nothing to do with a test.",
     ),
     "models": ("flakehound.cli.study_models", "How well models tell flaky tests, by folds and by projects."),
+    "calls": (
+        "flakehound.cli.study_calls",
+        "Which functions mark flaky tests, and what it saves to rerun only tests that call one.",
+    ),
 }
 
 

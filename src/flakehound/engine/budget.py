@@ -22,6 +22,7 @@ class Budget:
     limit_s: float | None = None  # None: not decided before the suite's own time is known
     started: float = field(default_factory=time.monotonic)
     by_default: bool = False  # the user named no time
+    reserved_s: float = 0.0  # kept for what comes after the loop
 
     def settle(self, suite_s: float) -> None:
         """Without a wish of the user: 10 minutes or 30 suite times, whichever is shorter."""
@@ -43,7 +44,7 @@ class Budget:
     def left_s(self) -> float:
         """Time that remains; never negative."""
         limit = DEFAULT_LIMIT_S if self.limit_s is None else self.limit_s
-        return max(0.0, limit - self.spent_s)
+        return max(0.0, limit - self.reserved_s - self.spent_s)
 
 
 def _default_for(suite_s: float) -> float:

@@ -70,6 +70,12 @@ class Store:
         reader = RunReader(self._connection, session_id, self.suite(session_id))
         return self._told_chunks(reader)
 
+    def traced_runs(self, session_id: int) -> set[int]:
+        """The ids of the runs of a session that were traced."""
+        query = "SELECT DISTINCT run FROM call_trace JOIN run ON run.id = call_trace.run WHERE session = ?"
+        with errors_told(self.path):
+            return {row["run"] for row in self._connection.execute(query, (session_id,))}
+
     def traced_records(self, session_id: int) -> Iterator[RunRecord]:
         """The runs of a session that were traced, with what their tests called."""
         with errors_told(self.path):

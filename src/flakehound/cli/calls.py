@@ -1,0 +1,69 @@
+"""`flakehound calls`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flakehound.cli.json_file import check_writable, write_json
+from flakehound.cli.options import SuiteWishes, store_option, suite_options
+from flakehound.cli.target import isolation_from, seed_from, target_from, test_limit_from
+from flakehound.core.errors import ExitCode
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("calls", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--mode",
+    type=click.Choice(["all", "characteristic"]),
+    default="all",
+    show_default=True,
+    help="all: every function. characteristic: only those that speak for a cause of flakiness, at little cost.",
+)
+@click.option(
+    "--counts/--no-counts",
+    default=True,
+    show_default=True,
+    help="Count every call. Without, a function is told once, several times faster on Python 3.12 and newer.",
+)
+@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write id, phase, file, class, function, ...")
+@suite_options
+@store_option
+def command(suite: SuiteWishes, mode: str, counts: bool, csv_file: Path | None, store_path: Path) -> int:
+    """Tell which functions each test calls, and which causes of flakiness they speak for.
+
+    Runs the suite once, traced. What fixtures call is told apart from what the test itself calls.
+
+    \b
+    Examples:
+        flakehound calls                                  likely causes per test
+        flakehound calls --csv calls.csv tests/api        every call of one folder's tests
+        flakehound calls --mode characteristic            quick: only what speaks for a cause
+    """
+    from flakehound.calls.causes import likely_causes
+    from flakehound.cli.calls_run import CallWishes, traced
+    from flakehound.cli.store_file import check_store
+    from flakehound.core.calls import TraceMode
+    from flakehound.report.calls_csv import calls_csv
+    from flakehound.report.calls_text import calls_json, calls_text
+
+    for file in (suite.json_file, csv_file):
+        check_writable(file)
+    check_store(store_path)
+    wishes = CallWishes(
+        target=target_from(suite),
+        mode=TraceMode(mode),
+        counts=counts,
+        seed=seed_from(suite),
+        isolation=isolation_from(suite),
+        test_limit_s=test_limit_from(suite),
+        store_path=store_path,
+    )
+    found = traced(wishes, lambda words: click.echo(words, err=True))
+    causes = {test: likely_causes([trace], found.known) for test, trace in found.traces.items()}
+    write_json(csv_file, calls_csv(found.traces))
+    write_json(suite.json_file, calls_json(found.traces, causes))
+    click.echo(calls_text(found.traces, causes, lost=len(found.outcomes) - len(found.traces), notes=found.notes))
+    return ExitCode.NOTHING_FLAKY

@@ -1,0 +1,145 @@
+"""At the end of a hunt: trace each flaky test once passing and once failing, and tell why it may flake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from flakehound.calls.causes import likely_causes, parting
+from flakehound.calls.characteristic import Characteristic
+from flakehound.cli.calls_settings import wish_for
+from flakehound.core.calls import CallTrace, TraceMode
+from flakehound.core.errors import FlakehoundError
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.records import RunRecord
+from flakehound.core.verdicts import Kind, LikelyCause, Verdict
+from flakehound.engine.limits import Limits, limit_after
+from flakehound.engine.opening import OpenSuite
+
+MOST_TRACED = 40  # tests of one hunt
+SHARE = 0.05  # of the time that is kept for it
+MOST_S = 15.0
+_ATTEMPTS = 4  # to see a test pass that failed
+_SLOWER = 2.0  # how much longer a traced run takes as a rule: pytest itself, mostly its larger part, is not traced
+
+
+def reserve_s(limit_s: float | None) -> float:
+    """The part of a hunt's time that is kept for the causes."""
+    limit_s = limit_s or 0.0
+    return min(MOST_S, max(SHARE * limit_s, min(1.0, 0.1 * limit_s)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenTrace:
+    """What a test called, and whether it failed."""
+
+    trace: CallTrace
+    failed: bool
+
+
+@dataclass(slots=True)
+class CauseFinder:
+    """Runs single tests traced, within the time that is left."""
+
+    opened: OpenSuite
+    known: Characteristic
+    history: History
+    left_s: Callable[[], float]
+    keep: Callable[[Sequence[RunRecord]], object]
+    seed: int
+
+    def with_causes(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """The verdicts, those of flaky tests with likely causes."""
+        traced = 0
+        found = []
+        for verdict in verdicts:
+            if self._is_worth_it(verdict) and traced < MOST_TRACED and self._fits(verdict):
+                traced += 1
+                verdict = self._explained(verdict)
+            found.append(verdict)
+        return found
+
+    def _is_worth_it(self, verdict: Verdict) -> bool:
+        # Of an order-dependent test the other test is the cause, and it is known.
+        return verdict.kind in (Kind.NOD, Kind.UNRESOLVED) and verdict.replay is not None
+
+    def _fits(self, verdict: Verdict) -> bool:
+        plans = list(self._plans(verdict))
+        cost = sum(self.history.mean_s(test) for plan in plans for test in plan.order) * _SLOWER
+        start = self.opened.handshake.collection_s if self.opened.isolation is Isolation.SPAWN else 0.05
+        return cost + start * len(plans) <= self.left_s()
+
+    def _explained(self, verdict: Verdict) -> Verdict:
+        failing, alone = self._plans(verdict)
+        traces = list(self._traced(failing, verdict))
+        for attempt in range(_ATTEMPTS):
+            if any(not one.failed for one in traces) or (attempt and not self._fits(verdict)):
+                break
+            traces += self._traced(replace(alone, seed=(self.seed + attempt) % 2**32), verdict)
+        return explained(verdict, traces, self.known)
+
+    def _plans(self, verdict: Verdict) -> Iterator[RunPlan]:
+        """The run that failed, with its seed; and the test alone, with another one."""
+        replay = verdict.replay
+        assert replay is not None
+        failing = self._plan(replay.order, replay.isolation, replay.seed, verdict)
+        yield replace(failing, hash_seed=replay.hash_seed) if replay.isolation is Isolation.SPAWN else failing
+        yield self._plan((verdict.id,), self.opened.isolation, self.seed, verdict)
+
+    def _plan(self, order: Order, isolation: Isolation, seed: int | None, verdict: Verdict) -> RunPlan:
+        return RunPlan(
+            order=order,
+            why=f"what does {verdict.id} call?",
+            setting=Setting.PROBE,
+            isolation=isolation,
+            seed=self.seed if seed is None else seed,
+            hash_seed=self.opened.hash_seed if isolation is Isolation.SPAWN else None,
+            trace=wish_for(self.known, TraceMode.ALL),
+        )
+
+    def _traced(self, plan: RunPlan, verdict: Verdict) -> Iterator[SeenTrace]:
+        """What the run's last test called."""
+        guard = self.opened.guard
+        if guard is not None:
+            (guard.before_spawn if plan.isolation is Isolation.SPAWN else guard.before_fork)()
+        test_limit_s = limit_after(self.history.slowest_test_s, None)
+        try:
+            limits = Limits(test_limit_s=test_limit_s, run_limit_s=self.left_s() + 1.0)
+            records = self.opened.pool.run_now(plan, limits)
+        except FlakehoundError:
+            return  # the report goes without; the verdict stands
+        self.keep([record for record in records if record.executed])
+        yield from last_traces(records, verdict.id)
+
+
+def explained(verdict: Verdict, traces: Sequence[SeenTrace], known: Characteristic) -> Verdict:
+    """The verdict with what the traces of its test say."""
+    passing = next((one.trace for one in traces if not one.failed), None)
+    failing = next((one.trace for one in traces if one.failed), None)
+    parted = parting(passing, failing) if passing is not None and failing is not None else None
+    return replace(
+        verdict,
+        causes=_joined(verdict.causes, likely_causes([one.trace for one in traces], known)),
+        evidence=verdict.evidence if parted is None else (*verdict.evidence, parted.text),
+    )
+
+
+def _joined(proven: Sequence[LikelyCause], called: Sequence[LikelyCause]) -> tuple[LikelyCause, ...]:
+    """What runs have proven first, with the lines that calls name for the same cause."""
+    lines = {likely.cause: likely.evidence for likely in called}
+    told = [
+        replace(likely, evidence=f"{likely.evidence}; {lines[likely.cause]}") if likely.cause in lines else likely
+        for likely in proven
+    ]
+    known = {likely.cause for likely in proven}
+    return (*told, *(likely for likely in called if likely.cause not in known))
+
+
+def last_traces(records: Iterable[RunRecord], test: NodeId) -> Iterator[SeenTrace]:
+    """What a test called in the runs that end with it."""
+    for record in records:
+        place = len(record.order) - 1
+        if record.order[-1:] == (test,) and place in record.calls:
+            yield SeenTrace(trace=record.calls[place], failed=record.last.is_failure)
