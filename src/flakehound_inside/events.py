@@ -4,6 +4,7 @@
     s <place> <clock>            the test at this place of the order starts
     f <place> <json>             why it failed
     m <place> <json>             what was measured of it, where that was asked for
+    c <place> <json>             what it left changed, where that was asked for
     y <clock> <threads> <children> from now on it has so many; noted by the process above
     e <place> <letter> <seconds> it ended
     u <json>                     why the process cannot be copied for the branches

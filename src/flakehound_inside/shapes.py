@@ -47,6 +47,7 @@ class Watched(Limits):
 
 
 class _Details(TypedDict, total=False):
+    states: bool  # what each test leaves changed is asked for
     seed: int | None
     self_seeded: list[str]  # generators that the project seeds itself
     memory_bytes: int | None  # address space; None: no limit of ours

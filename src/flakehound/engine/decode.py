@@ -14,6 +14,7 @@ from flakehound.core.measures import Measures
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, RunPlan
 from flakehound.core.records import Failure, RunRecord, Usage
+from flakehound.core.states import StateChange, Traces
 from flakehound.engine.sampling import Samples, measures_from
 
 _RESULTS_LOST = 74  # see flakehound_inside.child
@@ -27,6 +28,7 @@ class Segment:
     ended: dict[int, tuple[Outcome, float]] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
     measured: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    traces: dict[int, Traces] = field(default_factory=dict)
     samples: Samples = field(default_factory=Samples)
     stopped: Mapping[str, str] | None = None  # what ended the session: exception, message, text
     end: Mapping[str, Any] | None = None  # how its process ended
@@ -114,6 +116,9 @@ def _take(segment: Segment, sort: str, rest: str) -> None:
     elif sort == "m":
         place, _space, told = rest.partition(" ")
         segment.measured[int(place)] = json.loads(told)
+    elif sort == "c":
+        place, _space, told = rest.partition(" ")
+        segment.traces[int(place)] = _traces(json.loads(told))
     elif sort == "y":
         clock, threads, children = rest.split()
         segment.samples.add(float(clock), int(threads), int(children))
@@ -122,6 +127,14 @@ def _take(segment: Segment, sort: str, rest: str) -> None:
         segment.failures.setdefault(int(place), Failure(**_printable(json.loads(told))))
     elif sort == "x":
         segment.stopped = _printable(json.loads(rest))
+
+
+def _traces(told: Mapping[str, Any]) -> Traces:
+    mentions = told["mentions"]
+    return Traces(
+        left=tuple(StateChange(how=how, kind=kind, name=name) for how, kind, name in told["left"]),
+        mentions=None if mentions is None else frozenset(mentions),
+    )
 
 
 def _printable(told: Mapping[str, str]) -> dict[str, str]:
@@ -135,6 +148,7 @@ def _between(trunk: Segment, begin: int, end: int) -> Segment:
         started=[place for place in trunk.started if begin <= place < end],
         ended={place: ended for place, ended in trunk.ended.items() if begin <= place < end},
         failures={place: failure for place, failure in trunk.failures.items() if begin <= place < end},
+        traces={place: traces for place, traces in trunk.traces.items() if begin <= place < end},
     )
 
 
@@ -144,6 +158,7 @@ def _joined(first: Segment, second: Segment, gap: int) -> Segment:
         started=first.started + [gap + place for place in second.started],
         ended={**first.ended, **{gap + place: ended for place, ended in second.ended.items()}},
         failures={**first.failures, **{gap + place: failure for place, failure in second.failures.items()}},
+        traces={**first.traces, **{gap + place: traces for place, traces in second.traces.items()}},
         stopped=second.stopped,
         end=second.end,
     )
@@ -198,6 +213,7 @@ def _record(plan: RunPlan, order: Order, segment: Segment, facts: RunFacts) -> R
         ),
         ended=describe_end(end),
         failures=failures,
+        traces={place: traces for place, traces in segment.traces.items() if place < len(order)},
         measures=_measures(segment, len(order)),
     )
 

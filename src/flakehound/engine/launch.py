@@ -43,7 +43,8 @@ class Target:
 
 def wishes_of(plan: RunPlan, target: Target) -> dict[str, Any]:
     """What a request asks for beside outcomes."""
-    return {"measure": {"churn": str(target.churn) if target.churn else None}} if plan.measured else {}
+    measure = {"churn": str(target.churn) if target.churn else None} if plan.measured else None
+    return {"measure": measure, "states": plan.states} if plan.measured or plan.states else {}
 
 
 def inside_folder() -> str:
