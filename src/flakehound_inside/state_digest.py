@@ -18,7 +18,7 @@ MOST = 1500  # values below one name
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, types.MethodType, types.CodeType)
-_CACHED = type(functools.lru_cache(maxsize=1)(int))
+CACHED = type(functools.lru_cache(maxsize=1)(int))
 _namespace: Any = vars(types.ModuleType)["__dict__"]
 
 
@@ -65,7 +65,7 @@ class Digester:
         if sort is types.FunctionType:
             # A default that a call changes lives on in the function.
             return (id(value), self._told(value.__defaults__, depth), self._told(value.__kwdefaults__, depth))
-        if sort is _CACHED:
+        if sort is CACHED:
             return (id(value), value.cache_info().currsize)
         if issubclass(sort, (staticmethod, classmethod)):
             return self._told(value.__func__, depth)

@@ -55,7 +55,8 @@ class Mentions:
 
     def _is_ours(self, file: str) -> bool:
         if file not in self._is_project:
-            self._is_project[file] = self._places.is_project(self._places.real(file))
+            # Python's frozen modules and generated code have no file: <frozen posixpath>.
+            self._is_project[file] = not file.startswith("<") and self._places.is_project(self._places.real(file))
         return self._is_project[file]
 
     def _names_in(self, code: CodeType) -> frozenset[str]:

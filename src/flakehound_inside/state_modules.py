@@ -6,7 +6,7 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
-from flakehound_inside.state_digest import Digester, attributes_of, globals_of
+from flakehound_inside.state_digest import CACHED, Digester, attributes_of, globals_of
 
 if TYPE_CHECKING:
     from typing import Any, Iterator
@@ -25,6 +25,7 @@ _PASSED_OVER = frozenset(
     )
 )
 _PATCHABLE = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType)
+_WITH_CONTENT = (dict, list, types.FunctionType, CACHED)
 _NOBODYS = ("flakehound_inside", "_pytest", "pytest", "pluggy", "coverage", "__main__", "py.", "iniconfig")
 
 
@@ -131,11 +132,8 @@ class Modules:
 
     def _digest_of_name(self, value: Any) -> int:
         # What lies inside is told by its own names.
-        if isinstance(value, type) or (
-            attributes_of(value) and not isinstance(value, (dict, list, types.FunctionType))
-        ):
-            return id(value)
-        return self._digester.of(value)
+        holds_names = attributes_of(value) and not isinstance(value, _WITH_CONTENT)
+        return id(value) if isinstance(value, type) or holds_names else self._digester.of(value)
 
     def _inside(self, path: str, held: dict[str, Any], kind: str) -> Things:
         for key, value in list(held.items()):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flakehound_inside.dependencies import Places
+from flakehound_inside.state_files import FarFiles
 from flakehound_inside.state_mentions import Mentions
 from flakehound_inside.state_modules import Modules
 from flakehound_inside.state_process import things_in
@@ -26,6 +27,8 @@ class StateWatch:
 
     def __init__(self, session: pytest.Session, ours: str) -> None:
         self._root = str(session.config.rootpath)
+        self._ours = ours
+        self._far = FarFiles()
         places = Places(self._root, ours)
         self._modules = Modules(places)
         self._mentions = Mentions(places)
@@ -40,20 +43,25 @@ class StateWatch:
     def start(self, tmp: str) -> None:
         """Begin in the process that runs the tests; its temporary files lie in this folder."""
         self._tmp = tmp
+        self._far = FarFiles(self._root, tmp, self._ours)
+        self._far.start()
         self._before = self._look()
 
     def begin(self) -> None:
         """A test is about to run: what the last one left is known already."""
+        self._far.forget()
         self._mentions.begin()
 
     def told(self) -> dict[str, object]:
         """What the test left: how, of which kind, by which name; and which names its code mentions."""
         mentions = self._mentions.end()
+        far = [["changed", "file", path] for path in self._far.written()]
         now = self._look()
         before, self._before = self._before, now
         found = [["added", *self._named(thing)] for thing in now if thing not in before]
         found += [["removed", *thing] for thing in before if thing not in now]
         found += [["changed", *thing] for thing, digest in now.items() if before.get(thing, digest) != digest]
+        found += far
         return {"left": sorted(found, key=lambda change: change[1:])[:MOST_TOLD], "mentions": mentions}
 
     def _named(self, thing: tuple[str, str]) -> tuple[str, str]:

@@ -6,13 +6,15 @@ a name that occurs in the code it runs stands for that. In doubt a change may be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.records import RunRecord
 from flakehound.core.states import StateChange, Traces
 
 MOST_NAMED = 3
+MOST_GUESSED = 4
 _HELD = ("module global", "attribute", "class attribute", "patched class attribute")
 # Libraries look at these without the project's code naming them.
 _WIDELY_READ = (
@@ -51,14 +53,45 @@ def may_share(change: StateChange, victim: Traces | None) -> bool:
     return True
 
 
-def candidates(victim: NodeId, others: Iterable[NodeId], traces: Mapping[NodeId, Traces]) -> list[NodeId]:
-    """The others that left something which the victim can have looked at; one of which nothing is known is one."""
-    seen = traces.get(victim)
-    return [
-        other
-        for other in others
-        if other not in traces or any(may_share(change, seen) for change in traces[other].left)
-    ]
+class Sharing:
+    """What the tests of a history leave and mention; grows with it."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._read = 0  # records of the history that are in the next
+        self._traces: dict[NodeId, Traces] = {}
+
+    @property
+    def traces(self) -> Mapping[NodeId, Traces]:
+        """Test -> what it left, as seen where it ran first in its process."""
+        new = self._history.records[self._read :]
+        self._read += len(new)
+        self._traces |= traces_in(new)
+        return self._traces
+
+    def can(self, other: NodeId, test: NodeId) -> bool:
+        """Whether a test can have looked at something that another one left; yes, where that is not known."""
+        known = self.traces
+        return other not in known or any(may_share(change, known.get(test)) for change in known[other].left)
+
+    def few_candidates(self, test: NodeId) -> list[NodeId]:
+        """The tests that can have polluted this one, where they are so few that each is worth a guess."""
+        found = [other for other in self.traces if other != test and self.can(other, test)]
+        return found if len(found) <= MOST_GUESSED else []
+
+    def between(self, test: NodeId, culprits: Sequence[NodeId], *, fails: bool) -> list[StateChange]:
+        """What the polluters or state-setters of a test leave that can matter to it, the likeliest first."""
+        known = self.traces
+        harmless = [other for other in known if self._had_no_effect(other, test, fails) and other not in culprits]
+        return shared_state(test, culprits, harmless, known)
+
+    def _had_no_effect(self, other: NodeId, test: NodeId, fails: bool) -> bool:
+        seen = self._history.tally_after((other,), test)
+        return bool(seen.n) and seen.failed == (0 if fails else seen.n)
+
+    def left_by(self, test: NodeId) -> tuple[StateChange, ...]:
+        """What a test leaves."""
+        return self.traces[test].left if test in self.traces else ()
 
 
 def shared_state(

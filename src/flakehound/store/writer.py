@@ -23,6 +23,7 @@ from flakehound.store.packing import (
     pack_outcomes,
     pack_short_order,
 )
+from flakehound.store.states import add_traces
 from flakehound.store.whys import template_of
 
 
@@ -45,6 +46,7 @@ class RunWriter:
         failing = [row for i, record in enumerate(records) for row in self._failing(first + i, record)]
         add_runs(self._connection, rows, failing)
         add_measures(self._connection, enumerate(records, first))
+        add_traces(self._connection, enumerate(records, first))
         return list(range(first, first + len(records)))
 
     def _row(self, run_id: int, record: RunRecord) -> dict[str, Any]:
