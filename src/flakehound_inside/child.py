@@ -117,9 +117,10 @@ class Child:
         self._log = self._recorder._log = EventLog(request["events"])
         limit_memory(request)
         self._seed(request)
-        if self._meter is not None and request.get("measure"):
+        measure = request.get("measure")
+        if self._meter is not None and measure:
             self._recorder.gauges.append(self._meter)
-            self._meter.start()
+            self._meter.start(measure.get("lines", True))
         if self._watch is not None and request.get("states"):
             self._recorder.gauges.append(self._watch)
             self._watch.start(request["tmp"])

@@ -28,6 +28,7 @@ class Gauge(Protocol):
 class Measure(TypedDict, total=False):
     """The wish to have every test measured."""
 
+    lines: bool  # whether covered lines are asked for; they cost most
     churn: str | None  # file with how often each line changed, see features_meter; None: not known
 
 

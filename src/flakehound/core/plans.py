@@ -46,6 +46,7 @@ class RunPlan:
     undisturbed: bool = False  # nothing else of ours may run at the same time
     timeout_s: float | None = None  # the whole process, not one test
     measured: bool = False  # the features of each test are wanted, see core/measures.py
+    covered: bool = True  # of a measured run: covered lines are wanted, which cost most
     states: bool = False  # what each test leaves changed in its process is wanted, see core/states.py
 
     @property

@@ -43,7 +43,8 @@ class Target:
 
 def wishes_of(plan: RunPlan, target: Target) -> dict[str, Any]:
     """What a request asks for beside outcomes."""
-    measure = {"churn": str(target.churn) if target.churn else None} if plan.measured else None
+    churn = str(target.churn) if target.churn else None
+    measure = {"churn": churn, "lines": plan.covered} if plan.measured else None
     return {"measure": measure, "states": plan.states} if plan.measured or plan.states else {}
 
 
