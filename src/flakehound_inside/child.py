@@ -15,7 +15,7 @@ import pytest
 from flakehound_inside import seeds
 from flakehound_inside.events import EventLog, ResultsLost, ended_with
 from flakehound_inside.folders import FolderKeeper, TooMuch
-from flakehound_inside.items import items_for, prepare_tear_down, tear_down_for
+from flakehound_inside.items import fresh_copy, items_for, prepare_tear_down, tear_down_for
 from flakehound_inside.process import Output, dump_on_crash, last_words, leave, limit_memory
 from flakehound_inside.real import real
 from flakehound_inside.supervise import supervise
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from flakehound_inside.features_meter import Meter
     from flakehound_inside.recorder import Recorder
     from flakehound_inside.shapes import Handler, RandomState, Request
+    from flakehound_inside.state_watch import StateWatch
 
 _DEADLY = (pytest.exit.Exception, KeyboardInterrupt)
 RESULTS_LOST = 74  # the exit code that sysexits.h calls EX_IOERR
@@ -50,7 +51,8 @@ class Child:
         self._files_read = files_read(descriptors)
         self._log: EventLog = None  # type: ignore[assignment]  # opened when a request starts
         self._output = Output(self._config)
-        self._meter: Meter | None = None  # made when the first request asks for it
+        self._meter: Meter | None = None  # made when the first request asks for it, and so is the next
+        self._watch: StateWatch | None = None
         self._config.pluginmanager.register(recorder, "flakehound-recorder")
         prepare_tear_down(session)
 
@@ -120,9 +122,13 @@ class Child:
             from flakehound_inside.calls_plugin import trace
 
             trace(self._config, self._recorder, wish)
-        if self._meter is not None and request.get("measure"):
+        measure = request.get("measure")
+        if self._meter is not None and measure:
             self._recorder.gauges.append(self._meter)
-            self._meter.start()
+            self._meter.start(measure.get("lines", True))
+        if self._watch is not None and request.get("states"):
+            self._recorder.gauges.append(self._watch)
+            self._watch.start(request["tmp"])
 
     def prepare(self, request: Request) -> None:
         """Do once, in the process from which children are forked, what a request needs beside its tests."""
@@ -131,6 +137,11 @@ class Child:
             from flakehound_inside.features_meter import Meter
 
             self._meter = Meter(wish, self._session, os.path.dirname(request["events"]))
+        if request.get("states") and self._watch is None:
+            from flakehound_inside.state_watch import StateWatch
+
+            self._watch = StateWatch(self._session, os.path.dirname(request["events"]))
+            self._watch.prepare()
 
     def _seed(self, request: Request) -> None:
         untouched = request.get("self_seeded", ())
@@ -234,7 +245,11 @@ class Child:
                 self._seed({**request, "seed": (seed + number) % 2**32})
             else:
                 self._seed(request)
-            self._run(twig)
+            # What a class or module has set up is still there when the next test of it runs: look before it goes.
+            kept = fresh_copy(twig[-1]) if request.get("states") and twig and twig[-1] is not None else None
+            self._run(twig, after=kept)
+            if kept is not None:
+                _without_reporting(tear_down_for, self._session, None)
 
     def _run(self, items: Sequence[pytest.Item | None], after: pytest.Item | None = None, first: int = 0) -> bool:
         """Run the items in order, numbered from `first`; False when one of them ended the session."""

@@ -39,16 +39,18 @@ class Meter:
         self._company = Company()
         self._total = [0.0] * 6
         self._entered: Reading | None = None
+        self._wants_lines = True
         self._own_reads = 0  # asking how much was read is a read, too
 
-    def start(self) -> None:
-        """Begin in the process that runs the tests."""
+    def start(self, lines: bool = True) -> None:
+        """Begin in the process that runs the tests; without `lines` what they cover stays unknown."""
+        self._wants_lines = lines
         self._counters.read()
         before, after = self._counters.read(), self._counters.read()
         self._own_reads = after.reads - before.reads
         self._company.start()
         self._config.pluginmanager.register(self, "flakehound-meter")
-        if not self._lines.doubts:
+        if lines and not self._lines.doubts:
             self._lines.begin()
 
     def begin(self) -> None:
@@ -79,6 +81,8 @@ class Meter:
         return found
 
     def _covered(self) -> dict[str, float | str | None]:
+        if not self._wants_lines:
+            return {}
         lines = self._lines.take()
         if self._lines.doubts:
             return {"doubt": self._lines.doubts[0]}

@@ -28,6 +28,7 @@ class Gauge(Protocol):
 class Measure(TypedDict, total=False):
     """The wish to have every test measured."""
 
+    lines: bool  # whether covered lines are asked for; they cost most
     churn: str | None  # file with how often each line changed, see features_meter; None: not known
 
 
@@ -47,6 +48,7 @@ class Watched(Limits):
 
 
 class _Details(TypedDict, total=False):
+    states: bool  # what each test leaves changed is asked for
     seed: int | None
     self_seeded: list[str]  # generators that the project seeds itself
     memory_bytes: int | None  # address space; None: no limit of ours

@@ -32,7 +32,7 @@ _TAKING: dict[str, _Places] = {
     "os.rename": ((0, 2), (1, 3)),
     "shutil.rmtree": ((0, 1),),
 }
-_PASSED_OVER = (
+PASSED_OVER = (
     "/__pycache__",
     "/.pytest_cache",
     "/pytest-cache-files-",
@@ -60,13 +60,13 @@ class WriteWatch:
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event != "open" and event != "sqlite3.connect" and event not in _MAKING and event not in _TAKING:
+        if not may_write(event):
             return
         if self._busy:
             return
         self._busy = True
         try:
-            for path, last in _paths_of(event, arguments):
+            for path, last in paths_of(event, arguments):
                 self._note(path, makes=last and event not in ("os.remove", "os.rmdir", "shutil.rmtree"))
         except (OSError, ValueError):
             pass
@@ -81,7 +81,7 @@ class WriteWatch:
         if not makes and not os.path.lexists(path):
             return  # nothing is taken away
         self._seen.add(path)
-        if os.path.realpath(path).startswith(self._ours) or any(part in path for part in _PASSED_OVER):
+        if os.path.realpath(path).startswith(self._ours) or any(part in path for part in PASSED_OVER):
             return
         saved = ""
         if os.path.isfile(path):
@@ -102,7 +102,12 @@ class WriteWatch:
             real.close(log)
 
 
-def _paths_of(event: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str, bool]]:
+def may_write(event: str) -> bool:
+    """Whether an audit event can be about a file that is written."""
+    return event in ("open", "sqlite3.connect") or event in _MAKING or event in _TAKING
+
+
+def paths_of(event: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str, bool]]:
     """The full paths that an event writes to; True beside the last, which the others make way for."""
     if event == "open":
         path, mode, flags = arguments

@@ -60,6 +60,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="pairwise: every pair in its own process, or many candidates before each test at once.",
 )
+@click.option(
+    "--states",
+    is_flag=True,
+    help="Compare each test's process before and after it: names the state that tests share, "
+    "and pairs only tests that can share some.",
+)
 @suite_options
 @store_option
 @click.option("--resume", is_flag=True, help="Go on with the last hunt of this folder instead of starting anew.")
@@ -71,6 +77,7 @@ def command(
     shuffles: int | None,
     techniques: tuple[str, ...],
     pairs: str,
+    states: bool,
     store_path: Path,
     resume: bool,
     quiet: bool,
@@ -105,6 +112,7 @@ def command(
         seed=seed_from(suite),
         techniques=techniques or TECHNIQUES,
         pairs=pairs,
+        states=states,
         isolation=isolation_from(suite),
         test_limit_s=test_limit_from(suite),
         store_path=store_path,

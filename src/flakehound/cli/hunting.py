@@ -54,6 +54,7 @@ class Wishes:
     shuffles: int | None = None
     techniques: tuple[str, ...] = TECHNIQUES
     pairs: str = "auto"
+    states: bool = False
     isolation: Isolation | None = None
     test_limit_s: float | None = None
     shown_store: str | None = None  # how the user named the store, None for the default
@@ -174,6 +175,7 @@ class _Hunt:
             hash_seeds="PYTHONHASHSEED" not in os.environ,
             endless=wishes.budget_s is not None and not wishes.is_counted,
             pairs=wishes.pairs,
+            states=wishes.states,
             suspects=tuple(self._suspects)[:MOST_SUSPECTS],
         )
 

@@ -54,13 +54,21 @@ class Rounds:
     """The planner: every test measured so many times, also those behind one that ends the process."""
 
     def __init__(
-        self, order: Order, runs: int, history: History, isolation: Isolation, is_busy: Callable[[], bool]
+        self,
+        order: Order,
+        runs: int,
+        history: History,
+        isolation: Isolation,
+        *,
+        is_busy: Callable[[], bool],
+        covered_every: int = 1,
     ) -> None:
         self._order = order
         self._runs = runs
         self._history = history
         self._isolation = isolation
         self._is_busy = is_busy
+        self._covered_every = covered_every
         self._given = 0
 
     def urgent(self) -> list[RunPlan]:
@@ -71,7 +79,7 @@ class Rounds:
         """The whole order until it was given often enough, then what did not get its turn."""
         if self._given < self._runs:
             self._given += 1
-            return self._plan(self._order, Setting.ORIGINAL)
+            return self._plan(self._order, Setting.ORIGINAL, covered=(self._given - 1) % self._covered_every == 0)
         left = () if self._is_busy() or self._given > self._runs + len(self._order) else self._left()
         if not left:
             return None
@@ -85,8 +93,21 @@ class Rounds:
                 ran.update(test for _place, test, outcome in record if outcome is not Outcome.NOT_RUN)
         return tuple(test for test in self._order if ran[test] < self._runs)
 
-    def _plan(self, order: Order, setting: Setting) -> RunPlan:
-        return RunPlan(order=order, why=WHY, setting=setting, isolation=self._isolation, measured=True)
+    def _plan(self, order: Order, setting: Setting, *, covered: bool = True) -> RunPlan:
+        return RunPlan(
+            order=order,
+            why=WHY,
+            setting=setting,
+            isolation=self._isolation,
+            measured=True,
+            covered=covered,
+        )
+
+
+def covered_every(python: str) -> int:
+    """Every how many runs lines are traced: before Python 3.12 that nearly doubles the time of a run."""
+    major, minor = map(int, python.split(".")[:2])
+    return 1 if (major, minor) >= (3, 12) else 3
 
 
 def measured(wishes: MeasureWishes) -> Measured:
@@ -166,7 +187,12 @@ def _runs(
         kept.extend(store.append(session_id, records))
 
     planner = Rounds(
-        opened.suite.order, wishes.runs, history, opened.isolation, is_busy=lambda: bool(opened.pool.running)
+        opened.suite.order,
+        wishes.runs,
+        history,
+        opened.isolation,
+        is_busy=lambda: bool(opened.pool.running),
+        covered_every=covered_every(opened.handshake.python),
     )
     found = lambda: f"{sum(bool(record.measures) for record in kept)} measured runs"  # noqa: E731
     with Progress(budget, found, lambda: "measuring", quiet=wishes.quiet) as progress:

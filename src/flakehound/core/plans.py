@@ -48,6 +48,8 @@ class RunPlan:
     timeout_s: float | None = None  # the whole process, not one test
     trace: TraceWish | None = None  # what to write down of the functions called; None: nothing
     measured: bool = False  # the features of each test are wanted, see core/measures.py
+    covered: bool = True  # of a measured run: covered lines are wanted, which cost most
+    states: bool = False  # what each test leaves changed in its process is wanted, see core/states.py
 
     @property
     def key(self) -> tuple[Order, tuple[Order, ...], tuple[int, ...], Isolation, bool]:

@@ -9,6 +9,7 @@ from flakehound.core.calls import CallTrace
 from flakehound.core.measures import Measures
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting
+from flakehound.core.states import Traces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,7 @@ class RunRecord:
     ended: str = ""  # how the process ended when it did not end well: signal, limit
     failures: Mapping[int, Failure] = field(default_factory=dict)  # by position in `order`
     calls: Mapping[int, CallTrace] = field(default_factory=dict)  # by position; empty: not traced
+    traces: Mapping[int, Traces] = field(default_factory=dict)  # by position; if looked for
     measures: Mapping[int, Measures] = field(default_factory=dict)  # by position; of a measured run only
     id: int | None = None  # given by the store
 

@@ -77,6 +77,9 @@ class Verdict:
     polluters: tuple[NodeId, ...] = ()
     state_setters: tuple[NodeId, ...] = ()
     cleaners: tuple[NodeId, ...] = ()
+    # In words, the likeliest first; empty where nobody looked.
+    shared_state: tuple[str, ...] = ()  # with its polluters or state-setters
+    leaves: tuple[str, ...] = ()  # behind, as a polluter may
     joint: bool = False  # the polluters (or setters) are needed together
     pollution_rate: Rate | None = None  # set when the victim fails only sometimes after its polluter
     under_load: bool = False  # failed only while other processes of ours ran

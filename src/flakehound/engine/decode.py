@@ -15,6 +15,7 @@ from flakehound.core.measures import Measures
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, RunPlan
 from flakehound.core.records import Failure, RunRecord, Usage
+from flakehound.core.states import StateChange, Traces
 from flakehound.engine.call_lines import CallLines
 from flakehound.engine.sampling import Samples, measures_from
 
@@ -30,6 +31,7 @@ class Segment:
     failures: dict[int, Failure] = field(default_factory=dict)
     calls: dict[int, CallTrace] = field(default_factory=dict)
     measured: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    traces: dict[int, Traces] = field(default_factory=dict)
     samples: Samples = field(default_factory=Samples)
     stopped: Mapping[str, str] | None = None  # what ended the session: exception, message, text
     end: Mapping[str, Any] | None = None  # how its process ended
@@ -123,6 +125,9 @@ def _take(segment: Segment, sort: str, rest: str) -> None:
     elif sort == "m":
         place, _space, told = rest.partition(" ")
         segment.measured[int(place)] = json.loads(told)
+    elif sort == "c":
+        place, _space, told = rest.partition(" ")
+        segment.traces[int(place)] = _traces(json.loads(told))
     elif sort == "y":
         clock, threads, children = rest.split()
         segment.samples.add(float(clock), int(threads), int(children))
@@ -131,6 +136,14 @@ def _take(segment: Segment, sort: str, rest: str) -> None:
         segment.failures.setdefault(int(place), Failure(**_printable(json.loads(told))))
     elif sort == "x":
         segment.stopped = _printable(json.loads(rest))
+
+
+def _traces(told: Mapping[str, Any]) -> Traces:
+    mentions = told["mentions"]
+    return Traces(
+        left=tuple(StateChange(how=how, kind=kind, name=name) for how, kind, name in told["left"]),
+        mentions=None if mentions is None else frozenset(mentions),
+    )
 
 
 def _printable(told: Mapping[str, str]) -> dict[str, str]:
@@ -145,6 +158,7 @@ def _between(trunk: Segment, begin: int, end: int) -> Segment:
         ended={place: ended for place, ended in trunk.ended.items() if begin <= place < end},
         failures={place: failure for place, failure in trunk.failures.items() if begin <= place < end},
         calls={place: trace for place, trace in trunk.calls.items() if begin <= place < end},
+        traces={place: traces for place, traces in trunk.traces.items() if begin <= place < end},
     )
 
 
@@ -155,6 +169,7 @@ def _joined(first: Segment, second: Segment, gap: int) -> Segment:
         ended={**first.ended, **{gap + place: ended for place, ended in second.ended.items()}},
         failures={**first.failures, **{gap + place: failure for place, failure in second.failures.items()}},
         calls={**first.calls, **{gap + place: trace for place, trace in second.calls.items()}},
+        traces={**first.traces, **{gap + place: traces for place, traces in second.traces.items()}},
         stopped=second.stopped,
         end=second.end,
     )
@@ -210,6 +225,7 @@ def _record(plan: RunPlan, order: Order, segment: Segment, facts: RunFacts) -> R
         ended=describe_end(end),
         failures=failures,
         calls=_calls(plan, segment, len(order)),
+        traces={place: traces for place, traces in segment.traces.items() if place < len(order)},
         measures=_measures(segment, len(order)),
     )
 

@@ -43,7 +43,9 @@ class Target:
 
 def wishes_of(plan: RunPlan, target: Target) -> dict[str, Any]:
     """What a request asks for beside outcomes."""
-    return {"measure": {"churn": str(target.churn) if target.churn else None}} if plan.measured else {}
+    churn = str(target.churn) if target.churn else None
+    measure = {"churn": churn, "lines": plan.covered} if plan.measured else None
+    return {"measure": measure, "states": plan.states} if plan.measured or plan.states else {}
 
 
 def inside_folder() -> str:

@@ -16,6 +16,7 @@ from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
 from flakehound.hunt.pairs import Pairs
+from flakehound.hunt.shared_state import Sharing
 from flakehound.hunt.sweeps import FORK_S, PAIR_SHARE, Sweeps
 
 COMPLETION_SHARE = 0.3  # of the time: kept for all polluters and cleaners of what is proven
@@ -43,6 +44,7 @@ class Agenda:
         self._completed_cases: frozenset[NodeId] = frozenset()
         self._time_at_start_s = time_left_s()
         self._cache: dict[NodeId, tuple[int, Finding]] = {}
+        self._sharing = Sharing(history)
 
     @property
     def stage(self) -> str:
@@ -151,14 +153,15 @@ class Agenda:
         return finding
 
     def _known_polluters(self, test: NodeId) -> list[NodeId]:
-        """Polluters of other victims, most frequent first: one polluter often has many victims."""
+        """Tests whose changes it can have seen, then polluters of others: one polluter often has many victims."""
         found = Counter(
             culprit
             for other, (_v, finding) in self._cache.items()
             if other != test
             for culprit in finding.culprits
         )
-        return [culprit for culprit, _times in found.most_common(4)]
+        frequent = [culprit for culprit, _times in found.most_common(4)]
+        return list(dict.fromkeys([*self._sharing.few_candidates(test), *frequent]))
 
     def _notice_process_enders(self) -> None:
         """Tests that took a whole run down are hunted alone; in an order they would hide what follows."""

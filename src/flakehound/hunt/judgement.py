@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
@@ -12,14 +13,28 @@ from flakehound.core.rates import failure_rate
 from flakehound.core.signatures import signature_of
 from flakehound.core.verdicts import Kind, Verdict
 from flakehound.hunt.findings import Finding
+from flakehound.hunt.shared_state import MOST_NAMED, Sharing
 
+MOST_LEFT = 10
 COUNTED = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
 
 
 def judge(history: History, findings: Sequence[Finding]) -> list[Verdict]:
     """One verdict per test of the suite, in the original order."""
     by_test = {finding.test: finding for finding in findings}
-    return [_verdict(history, test.id, by_test.get(test.id)) for test in history.suite.tests]
+    sharing = Sharing(history)
+    verdicts = [_verdict(history, test.id, by_test.get(test.id)) for test in history.suite.tests]
+    return [_with_state(verdict, sharing) for verdict in verdicts] if sharing.traces else verdicts
+
+
+def _with_state(verdict: Verdict, sharing: Sharing) -> Verdict:
+    culprits = [*verdict.polluters, *verdict.state_setters]
+    shared = sharing.between(verdict.id, culprits, fails=verdict.kind is Kind.VICTIM) if culprits else []
+    return replace(
+        verdict,
+        shared_state=tuple(map(str, shared[:MOST_NAMED])),
+        leaves=tuple(map(str, sharing.left_by(verdict.id)[:MOST_LEFT])),
+    )
 
 
 def _verdict(history: History, test: NodeId, finding: Finding | None) -> Verdict:

@@ -24,6 +24,7 @@ class HuntOptions:
     hash_seeds: bool = True  # False where the user pins PYTHONHASHSEED
     endless: bool = False  # go on rerunning until the budget is spent
     pairs: str = "auto"  # auto, exact, grouped, none
+    states: bool = False  # look at what each test leaves in its process
     suspects: tuple[NodeId, ...] = ()  # failed in runs of the user's own: looked at first
 
     def counted_only(self) -> HuntOptions:

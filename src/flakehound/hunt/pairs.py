@@ -19,6 +19,7 @@ from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.records import RunRecord
 from flakehound.hunt.orders import row
+from flakehound.hunt.shared_state import Sharing
 
 MOST_CHAINS = 12  # in one plan
 WHY = "which other tests have the same effect?"
@@ -44,6 +45,7 @@ class Pairs:
         self._cases = {case.test: case for case in cases}
         self._others = others
         self._isolation = isolation
+        self._sharing = Sharing(history)
         self._read = 0  # records of the history that are in the two below
         self._chained_behind: dict[NodeId, set[NodeId]] = defaultdict(set)
         self._guilty: set[NodeId] = set()  # tests with an effect in some chain
@@ -117,7 +119,11 @@ class Pairs:
 
     def _exact_for(self, others: Iterable[NodeId]) -> Iterator[RunPlan]:
         for other in others:
-            branches = [(test,) for test in self._cases if not self._is_known(other, test)]
+            branches = [
+                (test,)
+                for test in self._cases
+                if not self._is_known(other, test) and self._sharing.can(other, test)
+            ]
             if branches:
                 yield self._plan((other,), branches)
 

@@ -17,6 +17,7 @@ from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
 from flakehound.hunt.orders import each_first, full_rows, grouped_rows, reversed_order, shuffles
+from flakehound.hunt.shared_state import Sharing
 
 FORK_S = 0.008  # one forked child with one trivial test, before we have measured it
 BATCH_S = 1.0  # work given to one process when it is split by us
@@ -40,6 +41,7 @@ class Sweeps:
         self._history = history
         self._options = options
         self._hood = hood
+        self._sharing = Sharing(history)
         self.pairs_used = ""  # which form of PAIRWISE ran, for the report
         self.at_first_look = True  # nothing but the first few orders so far
 
@@ -163,10 +165,10 @@ class Sweeps:
             batch.append(order)
             seconds += self._start_s() + len(order) * self._history.mean_s(test.id)
             if seconds > BATCH_S or len(batch) >= MOST_BATCH:
-                yield self._batch(batch)
+                yield self._batch(batch, states=setting is Setting.REPEATED)
                 batch, seconds = [], 0.0
         if batch:
-            yield self._batch(batch)
+            yield self._batch(batch, states=setting is Setting.REPEATED)
 
     def _repeated(self) -> Iterator[RunPlan]:
         """Each test twice in one process that was not repeated yet."""
@@ -174,13 +176,14 @@ class Sweeps:
             if test.repeatable and not self._history.runs_of((test.id, test.id)):
                 yield self._batch([(test.id, test.id)])
 
-    def _batch(self, orders: list[Order]) -> RunPlan:
+    def _batch(self, orders: list[Order], *, states: bool = False) -> RunPlan:
         return RunPlan(
             order=(),
             branches=tuple(orders),
             why="each test alone",
             setting=Setting.ALONE,
             isolation=self._options.isolation,
+            states=states and self._options.states,
         )
 
     def _alone_again(self) -> Iterator[RunPlan]:
@@ -287,7 +290,10 @@ class Sweeps:
         victims = [
             (test,)
             for test in tests
-            if test not in among and not self._is_nod(test) and not self._history.after(polluters, test)
+            if test not in among
+            and not self._is_nod(test)
+            and not self._history.after(polluters, test)
+            and any(self._sharing.can(polluter, test) for polluter in polluters)
         ]
         if victims:
             yield RunPlan(

@@ -69,6 +69,8 @@ def _told(hunted: Hunted, verdict: Verdict) -> dict[str, Any]:
         "polluters": list(verdict.polluters),
         "state_setters": list(verdict.state_setters),
         "cleaners": list(verdict.cleaners),
+        **({"shared_state": list(verdict.shared_state)} if verdict.shared_state else {}),
+        **({"leaves": list(verdict.leaves)} if verdict.leaves else {}),
         "joint": verdict.joint,
         "pollution_rate": None if verdict.pollution_rate is None else _rate(verdict.pollution_rate),
         "under_load": verdict.under_load,

@@ -104,3 +104,5 @@ def _company(verdict: Verdict) -> Iterator[str]:
     told = [f"{words}: {few(tests)}" for words, tests in parts if tests]
     if told:
         yield "; ".join(told)
+    if verdict.shared_state:
+        yield f"shared state: {'; '.join(verdict.shared_state)}"

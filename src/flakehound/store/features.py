@@ -29,7 +29,7 @@ OfSource = Mapping[str, Mapping[str, float | None]]
 
 def add_measures(connection: sqlite3.Connection, runs: Iterable[tuple[int, RunRecord]]) -> None:
     """Write down what was measured in runs that were."""
-    rows = [(run_id, _packed(_columns(record))) for run_id, record in runs if record.measures]
+    rows = [(run_id, packed(_columns(record))) for run_id, record in runs if record.measures]
     connection.executemany("INSERT INTO measured VALUES (?, ?)", rows)
 
 
@@ -44,7 +44,7 @@ def _columns(record: RunRecord) -> dict[str, list[float | None]]:
 def measures_between(connection: sqlite3.Connection, first: int, last: int) -> dict[int, dict[int, Measures]]:
     """Run -> place -> measures, of the measured runs between two ids."""
     query = "SELECT * FROM measured WHERE run BETWEEN ? AND ?"
-    return {row["run"]: _measures(_unpacked(row["features"])) for row in connection.execute(query, (first, last))}
+    return {row["run"]: _measures(unpacked(row["features"])) for row in connection.execute(query, (first, last))}
 
 
 def _measures(columns: Mapping[str, list[float | None]]) -> dict[int, Measures]:
@@ -57,13 +57,13 @@ def _measures(columns: Mapping[str, list[float | None]]) -> dict[int, Measures]:
 
 def keep_source_features(connection: sqlite3.Connection, session_id: int, features: OfSource) -> None:
     """Keep what the source of a session's tests says; it may be read again, so the newest stands."""
-    connection.execute("INSERT OR REPLACE INTO of_source VALUES (?, ?)", (session_id, _packed(features)))
+    connection.execute("INSERT OR REPLACE INTO of_source VALUES (?, ?)", (session_id, packed(features)))
 
 
 def source_features(connection: sqlite3.Connection, session_id: int) -> OfSource:
     """What the source says; empty where nobody looked."""
     row = connection.execute("SELECT features FROM of_source WHERE session = ?", (session_id,)).fetchone()
-    found: OfSource = _unpacked(row["features"]) if row else {}
+    found: OfSource = unpacked(row["features"]) if row else {}
     return found
 
 
@@ -83,9 +83,11 @@ def copy_source_features(
         target.execute("INSERT OR IGNORE INTO of_source VALUES (?, ?)", (target_session, row["features"]))
 
 
-def _packed(content: object) -> bytes:
+def packed(content: object) -> bytes:
+    """JSON, compressed."""
     return zlib.compress(encoded(json.dumps(content, separators=(",", ":"), ensure_ascii=False)))
 
 
-def _unpacked(blob: bytes) -> Any:
+def unpacked(blob: bytes) -> Any:
+    """What was packed."""
     return json.loads(decoded(zlib.decompress(blob)))

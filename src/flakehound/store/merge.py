@@ -9,6 +9,7 @@ from typing import Any
 from flakehound.store.calls import copy_traces
 from flakehound.store.features import copy_measures, copy_source_features
 from flakehound.store.interning import Interner, insertion
+from flakehound.store.states import copy_traces
 from flakehound.store.writer import add_part, add_runs, next_run_id
 
 
@@ -96,6 +97,7 @@ class Merger:
         add_runs(self._target, [columns], self._failing(row["id"]))
         copy_traces(self._source, self._target, (row["id"], self._run_id), self._function)
         copy_measures(self._source, self._target, row["id"], self._run_id)
+        copy_traces(self._source, self._target, row["id"], self._run_id)
         self._run_id += 1
 
     def _failing(self, source_run: int) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from flakehound.core.measures import Measures
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
 from flakehound.core.records import Failure, RunRecord, Usage
+from flakehound.core.states import Traces
 from flakehound.store.features import measures_between
 from flakehound.store.interning import failure_from
 from flakehound.store.packing import (
@@ -23,6 +24,7 @@ from flakehound.store.packing import (
     unpack_outcomes,
     unpack_short_order,
 )
+from flakehound.store.states import traces_between
 from flakehound.store.whys import filled
 
 CHUNK = 256  # runs read at once; no read lock is held between two chunks, so writers can tidy their log
@@ -53,7 +55,8 @@ class RunReader:
             last = rows[-1]["id"]
             failures = self._failures_between(rows[0]["id"], last)
             measures = measures_between(self._connection, rows[0]["id"], last)
-            yield [self._record(row, failures.get(row["id"], {}), measures.get(row["id"], {})) for row in rows]
+            traces = traces_between(self._connection, rows[0]["id"], last)
+            yield [self._record(row, failures.get(row["id"], {}), measures, traces) for row in rows]
 
     def _rows_after(self, last: int) -> list[sqlite3.Row]:
         query = "SELECT * FROM run WHERE session = ? AND id > ? ORDER BY id LIMIT ?"
@@ -77,7 +80,13 @@ class RunReader:
             query = f"SELECT * FROM failure WHERE id IN ({', '.join('?' * len(some))})"
             self._failures |= {row["id"]: failure_from(row) for row in self._connection.execute(query, some)}
 
-    def _record(self, row: sqlite3.Row, failures: dict[int, Failure], measures: dict[int, Measures]) -> RunRecord:
+    def _record(
+        self,
+        row: sqlite3.Row,
+        failures: dict[int, Failure],
+        measures: dict[int, dict[int, Measures]],
+        traces: dict[int, dict[int, Traces]],
+    ) -> RunRecord:
         order = self._order(row)
         return RunRecord(
             id=row["id"],
@@ -94,7 +103,8 @@ class RunReader:
             started_s=row["started_s"],
             usage=Usage(wall_s=row["wall_s"], cpu_s=row["cpu_s"], max_rss_bytes=row["max_rss_bytes"]),
             failures=failures,
-            measures=measures,
+            measures=measures.get(row["id"], {}),
+            traces=traces.get(row["id"], {}),
         )
 
     def _order(self, row: sqlite3.Row) -> Order:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flakehound.store import features
+from flakehound.store import features, states
 from flakehound.store.call_tables import CALL_TABLES
 
 APPLICATION_ID = 0x666C6B68  # "flkh": tells our files from other programs' databases
@@ -119,6 +119,6 @@ CREATE TABLE verdicts (             -- the newest report of a session: derived, 
 CREATE INDEX verdicts_by_session ON verdicts (session);
 """
 
-CURRENT = Schema(
-    version=3, sql=TABLES + features.TABLES + CALL_TABLES, migrations={1: features.TABLES, 2: CALL_TABLES}
-)
+_SECOND = features.TABLES + states.TABLES
+
+CURRENT = Schema(version=3, sql=TABLES + _SECOND + CALL_TABLES, migrations={1: _SECOND, 2: CALL_TABLES})

@@ -24,6 +24,7 @@ from flakehound.store.packing import (
     pack_outcomes,
     pack_short_order,
 )
+from flakehound.store.states import add_traces
 from flakehound.store.whys import template_of
 
 
@@ -48,6 +49,7 @@ class RunWriter:
         for i, record in enumerate(records):
             add_traces(self._connection, self._interner, first + i, record.calls)
         add_measures(self._connection, enumerate(records, first))
+        add_traces(self._connection, enumerate(records, first))
         return list(range(first, first + len(records)))
 
     def _row(self, run_id: int, record: RunRecord) -> dict[str, Any]:

@@ -1,0 +1,124 @@
+"""Which tests can pollute which, by what one leaves and the other's code mentions.
+
+Pure. What a test leaves is seen by comparing its process before and after it; what a test looks at is not seen, so
+a name that occurs in the code it runs stands for that. In doubt a change may be shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
+from flakehound.core.records import RunRecord
+from flakehound.core.states import StateChange, Traces
+
+MOST_NAMED = 3
+MOST_GUESSED = 4
+_HELD = ("module global", "attribute", "class attribute", "patched class attribute")
+# Libraries look at these without the project's code naming them.
+_WIDELY_READ = (
+    "PATH",
+    "HOME",
+    "TZ",
+    "LANG",
+    "LC_",
+    "PYTHON",
+    "TMP",
+    "TEMP",
+    "USER",
+    "XDG_",
+    "NO_COLOR",
+    "COLUMNS",
+)
+
+
+def traces_in(records: Iterable[RunRecord]) -> dict[NodeId, Traces]:
+    """Test -> its traces, of the last run in which they were looked for and it ran first in its process."""
+    return {record.order[0]: record.traces[0] for record in records if 0 in record.traces}
+
+
+def may_share(change: StateChange, victim: Traces | None) -> bool:
+    """Whether the code of a test can have looked at what another one changed."""
+    if victim is None or victim.mentions is None:
+        return True
+    if change.kind in _HELD:
+        return change.name.rpartition(".")[2] in victim.mentions
+    if change.kind == "imported module":
+        return change.name in victim.mentions
+    if change.kind == "imported submodule":
+        return change.name in victim.mentions or all(part in victim.mentions for part in change.name.split("."))
+    if change.kind == "environment":
+        return change.name in victim.mentions or change.name.startswith(_WIDELY_READ)
+    return True
+
+
+class Sharing:
+    """What the tests of a history leave and mention; grows with it."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._read = 0  # records of the history that are in the next
+        self._traces: dict[NodeId, Traces] = {}
+
+    @property
+    def traces(self) -> Mapping[NodeId, Traces]:
+        """Test -> what it left, as seen where it ran first in its process."""
+        new = self._history.records[self._read :]
+        self._read += len(new)
+        self._traces |= traces_in(new)
+        return self._traces
+
+    def can(self, other: NodeId, test: NodeId) -> bool:
+        """Whether a test can have looked at something that another one left; yes, where that is not known."""
+        known = self.traces
+        return other not in known or any(may_share(change, known.get(test)) for change in known[other].left)
+
+    def few_candidates(self, test: NodeId) -> list[NodeId]:
+        """The tests that can have polluted this one, where they are so few that each is worth a guess."""
+        found = [other for other in self.traces if other != test and self.can(other, test)]
+        return found if len(found) <= MOST_GUESSED else []
+
+    def between(self, test: NodeId, culprits: Sequence[NodeId], *, fails: bool) -> list[StateChange]:
+        """What the polluters or state-setters of a test leave that can matter to it, the likeliest first."""
+        known = self.traces
+        harmless = [other for other in known if self._had_no_effect(other, test, fails) and other not in culprits]
+        return shared_state(test, culprits, harmless, known)
+
+    def _had_no_effect(self, other: NodeId, test: NodeId, fails: bool) -> bool:
+        seen = self._history.tally_after((other,), test)
+        return bool(seen.n) and seen.failed == (0 if fails else seen.n)
+
+    def left_by(self, test: NodeId) -> tuple[StateChange, ...]:
+        """What a test leaves."""
+        return self.traces[test].left if test in self.traces else ()
+
+
+def shared_state(
+    victim: NodeId, polluters: Iterable[NodeId], innocents: Iterable[NodeId], traces: Mapping[NodeId, Traces]
+) -> list[StateChange]:
+    """What the polluters leave that can matter to the victim, the likeliest first.
+
+    Likeliest is what all of them leave and no test does after which the victim was as ever.
+    """
+    seen = traces.get(victim)
+    left = [set(_shareable(traces[test], seen)) for test in polluters if test in traces]
+    harmless = {change.thing for test in innocents if test in traces for change in traces[test].left}
+    found = sorted(set().union(*left)) if left else []
+    return sorted(
+        found,
+        key=lambda change: (
+            change.thing in harmless,
+            -sum(change in changes for changes in left),
+            not _is_named(change, seen),
+        ),
+    )
+
+
+def _shareable(polluter: Traces, victim: Traces | None) -> Iterable[StateChange]:
+    return (change for change in polluter.left if may_share(change, victim))
+
+
+def _is_named(change: StateChange, victim: Traces | None) -> bool:
+    """Whether the victim's code mentions it by its own name, and not only what it lies in."""
+    return victim is None or victim.mentions is None or change.name.rpartition(".")[2] in victim.mentions

@@ -1,0 +1,55 @@
+"""What tests left changed, in the store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from flakehound.core.records import RunRecord
+from flakehound.core.states import StateChange, Traces
+from flakehound.store.features import packed, unpacked
+
+TABLES = """\
+CREATE TABLE traces (               -- a run in which it was looked at what each test leaves changed
+    run INTEGER PRIMARY KEY REFERENCES run (id), -- which
+    tests BLOB NOT NULL             -- zlib of JSON: {place: [[[how, kind, name]], [name mentioned] or null]}
+);
+"""
+
+
+def add_traces(connection: sqlite3.Connection, runs: Iterable[tuple[int, RunRecord]]) -> None:
+    """Write down what tests left in runs where somebody looked."""
+    rows = [(run_id, packed(_told(record))) for run_id, record in runs if record.traces]
+    connection.executemany("INSERT INTO traces VALUES (?, ?)", rows)
+
+
+def _told(record: RunRecord) -> dict[int, list[object]]:
+    return {
+        place: [
+            [[change.how, change.kind, change.name] for change in traces.left],
+            None if traces.mentions is None else sorted(traces.mentions),
+        ]
+        for place, traces in record.traces.items()
+    }
+
+
+def traces_between(connection: sqlite3.Connection, first: int, last: int) -> dict[int, dict[int, Traces]]:
+    """Run -> place -> traces, of the runs between two ids where somebody looked."""
+    query = "SELECT * FROM traces WHERE run BETWEEN ? AND ?"
+    return {
+        row["run"]: {int(place): _traces(*told) for place, told in unpacked(row["tests"]).items()}
+        for row in connection.execute(query, (first, last))
+    }
+
+
+def _traces(left: list[list[str]], mentions: list[str] | None) -> Traces:
+    return Traces(
+        left=tuple(StateChange(how=how, kind=kind, name=name) for how, kind, name in left),
+        mentions=None if mentions is None else frozenset(mentions),
+    )
+
+
+def copy_traces(source: sqlite3.Connection, target: sqlite3.Connection, source_run: int, target_run: int) -> None:
+    """Copy what was seen in one run into another store."""
+    for row in source.execute("SELECT tests FROM traces WHERE run = ?", (source_run,)):
+        target.execute("INSERT INTO traces VALUES (?, ?)", (target_run, row["tests"]))

@@ -1,0 +1,222 @@
+"""What a test leaves changed in its process is seen, whatever it is; and only that."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from probes import write_files
+
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.states import StateChange
+from flakehound.engine.launch import Target
+from flakehound.engine.limits import Limits
+from flakehound.engine.opening import open_suite
+
+SOURCE = """
+    import functools
+
+    REGISTRY = {}
+    FLAG = False
+
+
+    class Cart:
+        rate = 1
+        items = []
+
+
+    class Shelf:
+        def __init__(self):
+            self.books = {"a": [1]}
+
+
+    SHELF = Shelf()
+
+
+    def collected(into=[]):
+        into.append(1)
+        return into
+
+
+    @functools.lru_cache(maxsize=None)
+    def squared(number):
+        return number**2
+    """
+
+# Test -> what it does, and what is expected to be told of it: kind and the name's end.
+LEAVING = {
+    "global": ("shop.FLAG = True", "module global", "shop.FLAG"),
+    "dict": ("shop.REGISTRY['x'] = 1", "module global", "shop.REGISTRY"),
+    "class_attribute": ("shop.Cart.rate = 2", "class attribute", "shop.Cart.rate"),
+    "class_list": ("shop.Cart.items.append(1)", "class attribute", "shop.Cart.items"),
+    "deep": ("shop.SHELF.books['a'].append(2)", "attribute", "shop.SHELF.books"),
+    "default": ("shop.collected()", "module global", "shop.collected"),
+    "cache": ("shop.squared(3)", "module global", "shop.squared"),
+    "environment": ("os.environ['SHOP'] = '1'", "environment", "SHOP"),
+    "folder": ("os.chdir('/')", "working folder", ""),
+    "path": ("sys.path.append('/nowhere')", "sys.path", ""),
+    "import": ("import wave", "imported module", "wave"),
+    "logging": ("logging.getLogger('shop').setLevel(10)", "logging", "shop"),
+    "root_logger": ("logging.getLogger().addHandler(logging.NullHandler())", "logging", "root"),
+    "signal": ("signal.signal(signal.SIGUSR1, lambda *_: None)", "signal handler", "10"),
+    "patch": ("time.sleep = int", "patched attribute", "time.sleep"),
+    "patched_class": ("mock.MagicMock.ok = True", "patched class attribute", "unittest.mock.MagicMock.ok"),
+    "thread": (
+        "threading.Thread(target=time.sleep, args=(9,), daemon=True, name='left').start()",
+        "thread",
+        "left",
+    ),
+    "descriptor": ("os.open('/etc/passwd', os.O_RDONLY)", "open descriptor", "/etc/passwd"),
+    "project_file": ("open('left.txt', 'w').close()", "project file", "left.txt"),
+    "temporary_file": ("tempfile.mkstemp(suffix='.left')", "temporary file", ".left"),
+    "far_file": ("open(os.environ['FAR'] + '/left.txt', 'w').close()", "file", "/far/left.txt"),
+    "time_zone": ("os.environ['TZ'] = 'Asia/Tokyo'; time.tzset()", "time zone", ""),
+    "locale": ("locale.setlocale(locale.LC_ALL, 'C.UTF-8')", "locale", ""),
+    "recursion": ("sys.setrecursionlimit(5000)", "interpreter", "recursion limit"),
+}
+HEAD = """
+import locale, logging, os, signal, sys, tempfile, threading, time
+from unittest import mock
+
+import pytest
+
+import shop
+
+
+@pytest.fixture
+def cleaned(monkeypatch):
+    monkeypatch.setenv("SHOP", "1")
+    monkeypatch.setattr(time, "sleep", int)
+    monkeypatch.setitem(shop.REGISTRY, "x", 1)
+
+
+def test_leaves_nothing(cleaned, tmp_path, capsys, caplog):
+    print("much")
+    logging.getLogger().warning("heard")
+    (tmp_path / "file").write_text("x")
+    with mock.patch("os.getcwd"):
+        assert shop.Cart().rate == 1
+
+
+class TestKept:
+    @classmethod
+    def setup_class(cls):
+        shop.REGISTRY["class"] = 1
+
+    @classmethod
+    def teardown_class(cls):
+        del shop.REGISTRY["class"]
+
+    def test_of_a_class(self):
+        pass
+"""
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("states").resolve() / "suite"
+    tests = "".join(f"\n\ndef test_{name}():\n    {does}\n" for name, (does, _kind, _end) in LEAVING.items())
+    write_files(folder, {"shop.py": SOURCE, "test_states.py": HEAD + tests})
+    target = Target(
+        python=sys.executable,
+        cwd=folder,
+        pytest_args=("-p", "no:cacheprovider"),
+        env={"LC_ALL": "C", "FAR": str(folder.parent / "far")},
+    )
+    (folder.parent / "far").mkdir()
+    limits = Limits(test_limit_s=60.0)
+    opened = open_suite(target, jobs=1, isolation=Isolation.FORK, hash_seed=0, limits=limits, with_reference=False)
+    try:
+        plan = RunPlan(
+            order=(),
+            branches=tuple((test,) for test in opened.suite.order),
+            why="states",
+            setting=Setting.ALONE,
+            states=True,
+        )
+        records = opened.pool.run_now(plan, limits)
+    finally:
+        opened.close()
+    assert not [record.failures for record in records if record.failures]
+    return {record.order[0].rpartition("::")[2].removeprefix("test_"): record.traces[0] for record in records}
+
+
+@pytest.mark.parametrize("name", LEAVING)
+def test_what_is_left_is_named(traces, name):
+    _does, kind, end = LEAVING[name]
+
+    left = traces[name].left
+
+    assert any(change.kind == kind and change.name.endswith(end) for change in left), [str(one) for one in left]
+
+
+def test_a_test_that_cleans_up_leaves_nothing(traces):
+    assert traces["leaves_nothing"].left == ()
+
+
+def test_what_a_class_has_set_up_is_seen_before_it_is_torn_down(traces):
+    assert traces["of_a_class"].left == (StateChange(kind="module global", name="shop.REGISTRY"),)
+
+
+def test_names_in_the_code_that_runs_are_told(traces):
+    mentions = traces["deep"].mentions
+
+    assert {"shop", "SHELF", "books"} <= mentions
+    assert "REGISTRY" not in mentions
+
+
+SHOP = {
+    "state.py": "kept = {}\nother = {}\n",
+    "test_shop.py": """
+        import state
+
+        def test_victim():
+            assert "banned" not in state.kept
+
+        def test_harmless():
+            state.other["x"] = 1
+
+        def test_ban():
+            state.kept["banned"] = True
+
+        def test_steady():
+            assert 1 + 1 == 2
+        """,
+}
+
+
+def test_a_hunt_names_the_shared_state_and_pairs_only_what_can_share_some(tmp_path):
+    write_files(tmp_path / "shop", SHOP)
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
+    hunt = [
+        sys.executable,
+        "-m",
+        "flakehound",
+        "hunt",
+        "--states",
+        "--quiet",
+        "--seed",
+        "1",
+        "--json",
+        "report.json",
+    ]
+
+    done = subprocess.run(
+        [*hunt, "--technique", "pairwise"],
+        cwd=tmp_path / "shop",
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+    assert done.returncode == 1, done.stderr
+    report = json.loads((tmp_path / "shop" / "report.json").read_text())
+    tests = {test["id"].rpartition("::")[2]: test for test in report["tests"]}
+    assert tests["test_victim"]["shared_state"] == ["module global state.kept changed"]
+    assert tests["test_ban"]["leaves"] == ["module global state.kept changed"]
+    assert "shared state: module global state.kept changed" in done.stdout
