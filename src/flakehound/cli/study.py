@@ -13,6 +13,7 @@ STUDIES = {
         "What reruns cost, and how often a change has nothing to do with a test.",
     ),
     "models": ("flakehound.cli.study_models", "How well models tell flaky tests, by folds and by projects."),
+    "policies": ("flakehound.cli.study_policies", "How long each policy of a search takes to find flaky tests."),
 }
 
 
