@@ -21,7 +21,7 @@ from flakehound.learn.index import (
     worth_of,
 )
 from flakehound.learn.prior import fitted_rates
-from flakehound.learn.simulation import Suite, by_index, runs_needed, swept, time_to_find
+from flakehound.learn.simulation import Suite, all_policies, by_index, runs_needed, swept, time_to_find
 
 RATES = BetaPrior(a=0.5, b=2.0)
 
@@ -127,6 +127,18 @@ def test_sweeps_are_what_running_test_after_test_gives():
     assert found.tolist() == pytest.approx([expected[0], expected[2]])
     assert time_to_find(found, 0.5) == min(found)
     assert np.isinf(swept(suite, needed, np.array([False] * 4))).all()
+
+
+def test_small_tests_without_calls_are_found_only_where_small_ones_always_run():
+    rate = np.array([0.5, 0.0])
+    suite = Suite(
+        rate=rate, cost_s=np.array([0.006, 1.0]), prior=np.array([0.5, 0.1]), calls=np.zeros(2, bool), fork_s=0.005
+    )
+
+    found = all_policies(suite, RATES, np.random.default_rng(1))
+
+    assert np.isinf(found["calls"]).all()
+    assert np.isfinite(found["calls, small always"]).all()
 
 
 def test_the_index_imports_the_standard_library_only():

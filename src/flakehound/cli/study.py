@@ -13,6 +13,9 @@ STUDIES = {
         "What reruns cost, and how often a change has nothing to do with a test.",
     ),
     "models": ("flakehound.cli.study_models", "How well models tell flaky tests, by folds and by projects."),
+    "metrics": ("flakehound.cli.study_metrics", "Which metrics have to do with flakiness."),
+    "pareto": ("flakehound.cli.study_pareto", "What model-assisted rerunning finds and costs, by its thresholds."),
+    "explain": ("flakehound.cli.study_explain", "What a model looks at, test by test; needs flakehound[study]."),
     "policies": ("flakehound.cli.study_policies", "How long each policy of a search takes to find flaky tests."),
 }
 

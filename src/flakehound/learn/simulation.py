@@ -26,6 +26,7 @@ class Suite:
     cost_s: Array  # of one run
     prior: Array  # what the score says of being flaky, the same for every policy
     calls: Array  # whether a characteristic function is called
+    fork_s: float = 0.0  # what of each cost is not the test's own time
 
 
 def drawn_suite(
@@ -39,7 +40,11 @@ def drawn_suite(
     place = rng.permutation(len(rate))
     rate, cost_s = rate[place], cost_s[place]
     return Suite(
-        rate=rate, cost_s=cost_s, prior=_scored(rate > 0, auc, rng), calls=_calling(rate > 0, cost_s, rng)
+        rate=rate,
+        cost_s=cost_s,
+        prior=_scored(rate > 0, auc, rng),
+        calls=_calling(rate > 0, cost_s, rng),
+        fork_s=fork_s,
     )
 
 
@@ -138,13 +143,14 @@ def all_policies(suite: Suite, rates: BetaPrior, rng: Array, detection: float = 
     needed = runs_needed(suite.rate, rng)
     flaky, every = suite.rate > 0, np.ones(len(needed), dtype=bool)
     suite_s = float(suite.cost_s.sum())
+    small = suite.cost_s - suite.fork_s < SMALL_S
     likelier = np.where(suite.calls, CALLS_IF_NOD / CALLS_OF_ALL, (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL))
     odds = suite.prior / (1 - suite.prior) * likelier
     return {
         "rerun": swept(suite, needed, every),
         "cannier": swept(suite, needed, kept_by_threshold(suite.prior, flaky, detection), suite_s),
         "calls": swept(suite, needed, suite.calls, TRACED * suite_s),
-        "calls, small always": swept(suite, needed, suite.calls | (suite.cost_s < SMALL_S), TRACED * suite_s),
+        "calls, small always": swept(suite, needed, suite.calls | small, TRACED * suite_s),
         "index, cost alone": by_index(suite, needed, np.full(len(needed), flaky.mean()), rates),
         "index": by_index(suite, needed, suite.prior, rates),
         "index, traced": by_index(suite, needed, odds / (1 + odds), rates, TRACED * suite_s),
