@@ -9,7 +9,7 @@ import pytest
 from learn_samples import drawn
 
 from flakehound.learn.measures import area_under_curve
-from flakehound.learn.unseen import BOTH, METRICS, WORDS, Unseen, best_threshold, candidates, home_of, shared
+from flakehound.learn.unseen import BOTH, METRICS, WORDS, Unseen, candidates, home_of, shared
 
 PROJECTS = ("a", "b", "c", "d", "e")
 
@@ -61,16 +61,6 @@ def test_neighbours_share_their_score():
 )
 def test_a_test_lives_in_its_class_or_file(test, home):
     assert home_of(test) == home
-
-
-def test_the_threshold_is_where_mcc_is_largest():
-    positive = np.array([0] * 90 + [1] * 10)
-    scores = np.linspace(0, 1, 100)
-
-    threshold, mcc = best_threshold(positive, scores)
-
-    assert mcc == 1
-    assert scores[89] < threshold <= scores[90]
 
 
 def test_candidates_read_what_they_may():

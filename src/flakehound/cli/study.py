@@ -17,6 +17,10 @@ STUDIES = {
         "flakehound.cli.study_calls",
         "Which functions mark flaky tests, and what it saves to rerun only tests that call one.",
     ),
+    "metrics": ("flakehound.cli.study_metrics", "Which metrics have to do with flakiness."),
+    "pareto": ("flakehound.cli.study_pareto", "What model-assisted rerunning finds and costs, by its thresholds."),
+    "explain": ("flakehound.cli.study_explain", "What a model looks at, test by test; needs flakehound[study]."),
+    "policies": ("flakehound.cli.study_policies", "How long each policy of a search takes to find flaky tests."),
 }
 
 

@@ -2,8 +2,9 @@
 
 Candidates differ in what they read (metrics as they are and as ranks within their project, or the words of the
 source), in how strongly they are held back, and in whether a test shares the score of its neighbours in one class
-or file. A candidate, and the probability from which a test counts as flaky, are chosen by the other projects:
-each of them is predicted by models that saw neither it nor the project left out.
+or file. The candidate is chosen by the other projects: each of them is predicted by models that saw neither it nor
+the project left out. Both classes weigh the same, so a test counts as flaky from one half on. Decision 0021 says
+which rules of choice were tried, and what that means for the figures.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import Any
 
 from flakehound.learn.dataset import Dataset, UnusableData
 from flakehound.learn.extras import Array, library, numpy
-from flakehound.learn.measures import confusion
+from flakehound.learn.measures import area_under_curve
 
 METRICS, WORDS, BOTH = "metrics", "words", "both"
+THRESHOLD = 0.5
 _LEAST_PROJECTS = 4  # that a word must occur in, among the training projects
 _LEAST_TESTS = 20
 _STRENGTHS = {METRICS: (0.1, 1.0), WORDS: (0.001, 0.01, 0.1)}
@@ -47,7 +49,7 @@ class Choice:
     project: str
     candidate: Candidate
     threshold: float
-    inner_mcc: float
+    inner_auc: float  # over the other projects
 
 
 def candidates(reads: Sequence[str]) -> list[Candidate]:
@@ -153,19 +155,18 @@ class Unseen:
             self._uses[name] = np.asarray(self._sheet.tocsr()[own].sum(axis=0)).ravel()
 
     def _choice(self, left_out: str, others: Sequence[str]) -> Choice:
-        """The candidate and the threshold with the best MCC over the other projects together."""
+        """The candidate that ranks the tests of the other projects best."""
         np = numpy()
         train = self.data.projects != left_out
-        best = Choice(project=left_out, candidate=candidates(self.reads)[0], threshold=0.5, inner_mcc=-1.0)
+        found = []
         for candidate in candidates(self.reads):
             scores = np.full(len(train), np.nan)
             for name in others:
                 own = self.data.projects == name
                 scores[own] = self._score(candidate, frozenset([left_out, name]))[own]
-            threshold, mcc = best_threshold(self.positive[train], scores[train])
-            if mcc > best.inner_mcc:
-                best = Choice(project=left_out, candidate=candidate, threshold=threshold, inner_mcc=mcc)
-        return best
+            area = area_under_curve(self.positive[train], scores[train])
+            found.append(Choice(project=left_out, candidate=candidate, threshold=THRESHOLD, inner_auc=area))
+        return max(found, key=lambda one: one.inner_auc)
 
     def _score(self, candidate: Candidate, without: frozenset[str]) -> Array:
         kinds = (METRICS, WORDS) if candidate.reads == BOTH else (candidate.reads,)
@@ -205,14 +206,3 @@ def shared(scores: Array, homes: Array, share: float) -> Array:
     np = numpy()
     means = np.bincount(homes, weights=np.nan_to_num(scores)) / np.maximum(np.bincount(homes), 1)
     return (1 - share) * scores + share * means[homes]
-
-
-def best_threshold(positive: Array, scores: Array) -> tuple[float, float]:
-    """Where MCC is largest, among a hundred quantiles of the scores."""
-    np = numpy()
-    found = (-1.0, 0.5)
-    for threshold in np.unique(np.quantile(scores, np.linspace(0.5, 0.999, 100))):
-        mcc = confusion(positive, (scores >= threshold).astype(int)).mcc
-        if mcc > found[0]:
-            found = (mcc, float(threshold))
-    return found[1], found[0]

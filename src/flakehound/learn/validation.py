@@ -34,10 +34,7 @@ def cross_validated(
 ) -> Predicted:
     """Predictions for every test of the problem's domain."""
     np = numpy()
-    labels = data.labels(problem)
-    trouble = obstacle(labels)
-    if trouble:
-        raise UnusableData(f"{problem.value} cannot be learned from {data.name!r}: {trouble}")
+    labels = learnable(data, problem)
     values, positive, projects = data.values[labels.domain], labels.positive, data.projects[labels.domain]
     folds = folds_of(positive, projects, split, seed_for(seed, problem.value, split, repeat))
     probability = np.full(len(positive), np.nan)
@@ -52,6 +49,15 @@ def cross_validated(
         probability[test] = model.probability(values[test])
         notes[model.problem] += 1
     return Predicted(labels=labels, projects=projects, probability=probability, notes=_told(notes, len(folds)))
+
+
+def learnable(data: Dataset, problem: Problem) -> Labels:
+    """The labels of a problem; an error where nothing can be learned from them."""
+    labels = data.labels(problem)
+    trouble = obstacle(labels) or ("" if data.features else "it has no features")
+    if trouble:
+        raise UnusableData(f"{problem.value} cannot be learned from {data.name!r}: {trouble}")
+    return labels
 
 
 def folds_of(positive: Array, projects: Array, split: str, seed: int) -> list[Array]:

@@ -1,0 +1,105 @@
+"""`flakehound study explain`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flakehound.cli.data import columns_option
+from flakehound.cli.json_file import check_writable, write_json
+from flakehound.core.errors import ExitCode
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+SCHEMA = "flakehound/study-explain/1"
+SIZES = (15, 12, 9, 6, 3)
+
+
+@click.command("explain", context_settings={"help_option_names": ["-h", "--help"]})
+@columns_option
+@click.option(
+    "--problem",
+    default="labelled",
+    show_default=True,
+    type=click.Choice(["nod-vs-rest", "nod-vs-victim", "victim-vs-rest", "polluter-vs-rest", "labelled"]),
+    help="Which tests are positive.",
+)
+@click.option(
+    "--tests", type=click.IntRange(min=1), default=500, show_default=True, help="Tests to explain, drawn."
+)
+@click.option("--retrain", is_flag=True, help="Also train with the 15, 12, 9, 6 and 3 strongest features only.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of every random choice."
+)
+@click.option("--json", "json_file", type=_FILE, help="Also write every contribution as JSON.")
+@click.option("--plot", "plot_file", type=_FILE, help="Draw the contributions as a beeswarm.")
+@click.argument("table", type=_FILE)
+def command(
+    columns: str | None,
+    problem: str,
+    tests: int,
+    retrain: bool,
+    seed: int,
+    json_file: Path | None,
+    plot_file: Path | None,
+    table: Path,
+) -> int:
+    """Say what a model of a table looks at, feature by feature and test by test.
+
+    \b
+    Example:
+        flakehound study explain --plot swarm.png tests.csv
+    """
+    from flakehound.learn.extras import check_installed
+    from flakehound.report.learn_explained import explained_lines, plot_swarm
+
+    check_installed("sklearn", "imblearn", "shap", *(["matplotlib"] if plot_file else []))
+    for file in (json_file, plot_file):
+        check_writable(file)
+    told = _explained(table, columns, problem, tests, retrain, seed)
+    click.echo("\n".join(explained_lines(told)))
+    write_json(json_file, json.dumps(told, indent=1) + "\n")
+    if plot_file is not None:
+        plot_swarm(told, plot_file)
+    return ExitCode.NOTHING_FLAKY
+
+
+def _explained(
+    table: Path, columns: str | None, problem: str, tests: int, retrain: bool, seed: int
+) -> dict[str, Any]:
+    from flakehound.cli.data_tables import read_table
+    from flakehound.learn.explaining import ranking, shap_values, why, with_fewer
+    from flakehound.learn.extras import numpy
+    from flakehound.learn.pipelines import Pipeline
+    from flakehound.learn.problems import Problem
+
+    np = numpy()
+    data, asked = read_table(table, columns), Problem(problem)
+    pipeline = Pipeline(classifier="extra-trees", trees=100, balancing="smote")
+    domain = data.labels(asked).domain
+    places = np.sort(np.random.default_rng(seed).permutation(len(domain))[:tests])
+    found, expected = shap_values(data, asked, pipeline, seed, places)
+    ranked = ranking(data.features, found)
+    names = [name for name, _mean in ranked]
+    values = data.values[domain][places]
+    return {
+        "schema": SCHEMA,
+        "table": data.name,
+        "problem": problem,
+        "seed": seed,
+        "expected": expected,
+        "features": list(data.features),
+        "ranking": [{"feature": name, "mean": mean} for name, mean in ranked],
+        "top": {} if not retrain else with_fewer(data, asked, pipeline, names, SIZES, seed),
+        "tests": [
+            {
+                "id": data.ids[domain[place]],
+                "values": value.tolist(),
+                "shap": row.round(5).tolist(),
+                "why": why(data.features, value, row),
+            }
+            for place, value, row in zip(places, values, found, strict=True)
+        ],
+    }

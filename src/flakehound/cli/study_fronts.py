@@ -1,0 +1,122 @@
+"""Train, predict and sweep: the front of detection and cost of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from flakehound.cli.data_tables import read_table, shared_table
+from flakehound.cli.study_remedies import again
+from flakehound.core.errors import UsageError
+from flakehound.learn.costs import classification_costs, rerun_costs
+from flakehound.learn.dataset import Dataset, Labels, UnusableData
+from flakehound.learn.extras import Array, check_installed, numpy
+from flakehound.learn.pareto import Points, SingleTask, front, knee, original, pure_model, single_points
+from flakehound.learn.pipelines import Pipeline
+from flakehound.learn.problems import Counts, Problem
+from flakehound.learn.samples import check_same_tests, mean_features
+from flakehound.learn.seeds import seed_for
+from flakehound.learn.validation import BY_CHANCE, cross_validated, learnable
+
+SCHEMA = "flakehound/study-pareto/1"
+# CANNIER's best for NOD-vs-Rest.
+_PIPELINE = Pipeline(classifier="extra-trees", trees=100, balancing="smote")
+_PROBLEMS = {"rerun": Problem.NOD_VS_REST, "classification": Problem.NOD_VS_VICTIM}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontWishes:
+    """The options of `flakehound study pareto`."""
+
+    tables: tuple[Path, ...]
+    published: bool
+    columns: str | None
+    technique: str
+    repeats: int
+    most: int
+    seed: int
+
+
+def swept(wishes: FrontWishes, *, tell: Callable[[str], None]) -> dict[str, Any]:
+    """The front and its points of interest as `flakehound/study-pareto/1`."""
+    check_installed("numpy", "sklearn", "imblearn", "scipy")
+    if wishes.published == bool(wishes.tables):
+        raise UsageError("either --published or a table is needed", remedy=again(published=True, tables=None))
+    tables = [_published()] if wishes.published else [read_table(path, wishes.columns) for path in wishes.tables]
+    check_same_tests(tables)
+    labels = learnable(tables[0], _PROBLEMS[wishes.technique])
+    points = single_points(_task(wishes, tables[0], labels), _predicted(wishes, tables, tell))
+    best = front(points)
+    return {
+        "schema": SCHEMA,
+        "table": tables[0].name,
+        "technique": wishes.technique,
+        "repeats": wishes.repeats,
+        "seed": wishes.seed,
+        "points": len(points),
+        "original": _told(points, original(points)),
+        "knee": _told(best, knee(best)),
+        "pure_model": None if (place := pure_model(points)) is None else _told(points, place),
+        "front": [_told(best, place) for place in range(len(best))],
+    }
+
+
+def _told(points: Points, place: int) -> dict[str, float]:
+    names = ("first", "second", "samples", "detection", "cost_s")
+    return {name: round(float(getattr(points, name)[place]), 6) for name in names}
+
+
+def _task(wishes: FrontWishes, data: Dataset, labels: Labels) -> SingleTask:
+    counts, cost_s = data.counts, data.cost_s
+    if counts is None or cost_s is None:
+        raise UnusableData(f"{data.name!r} has no outcome counts or no column of costs, which a sweep needs")
+    if wishes.technique == "rerun":
+        delegated_s = rerun_costs(cost_s, counts.original_failed, counts.original_runs, wishes.most)
+    else:
+        delegated_s = classification_costs(_suites_s(data), counts.shuffled_failed)
+    return SingleTask(
+        positive=labels.positive, delegated_s=delegated_s[labels.domain], suite_s=float(cost_s.sum())
+    )
+
+
+def _suites_s(data: Dataset) -> Array:
+    """For each test what one run of its project costs."""
+    np = numpy()
+    _names, place = np.unique(data.projects.astype(str), return_inverse=True)
+    return np.bincount(place, weights=data.cost_s)[place]
+
+
+def _predicted(
+    wishes: FrontWishes, tables: Sequence[Dataset], tell: Callable[[str], None]
+) -> Iterator[tuple[int, Array]]:
+    for samples in range(1, len(tables) + 1):
+        for repeat in range(wishes.repeats):
+            data = mean_features(tables, samples, seed_for(wishes.seed, "samples", samples, repeat))
+            found = cross_validated(
+                data, _PROBLEMS[wishes.technique], _PIPELINE, split=BY_CHANCE, seed=wishes.seed, repeat=repeat
+            )
+            tell(f"{samples} of {len(tables)} measurements, repeat {repeat + 1} of {wishes.repeats}")
+            yield samples, found.probability
+
+
+def _published() -> Dataset:
+    """Static metrics, FlakeFlagger's features and times, and counts of 10,000 runs, joined by id."""
+    np = numpy()
+    data = read_table(shared_table("java_static_and_dynamic_flakeflagger"))
+    reruns = read_table(shared_table("java_reruns_10000_flakeflagger"))
+    assert reruns.counts is not None
+    place = {test.lower().replace("#", "."): number for number, test in enumerate(reruns.ids)}
+    kept = np.array([number for number, test in enumerate(data.ids) if test.lower() in place])
+    joined = data.rows(kept)
+    at = np.array([place[test.lower()] for test in joined.ids])
+    none = np.zeros(len(at))
+    counts = Counts(
+        original_runs=reruns.counts.original_runs[at],
+        original_failed=reruns.counts.original_failed[at],
+        shuffled_runs=none,
+        shuffled_failed=none,
+    )
+    seconds = joined.values[:, joined.features.index("ExecutionTime")]
+    return replace(joined, counts=counts, cost_s=seconds)

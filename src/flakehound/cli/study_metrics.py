@@ -1,0 +1,77 @@
+"""`flakehound study metrics`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flakehound.cli.data import columns_option
+from flakehound.cli.json_file import check_writable, write_json
+from flakehound.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from flakehound.learn.dataset import Dataset
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+SCHEMA = "flakehound/study-metrics/1"
+
+
+@click.command("metrics", context_settings={"help_option_names": ["-h", "--help"]})
+@columns_option
+@click.option(
+    "--problem",
+    default="labelled",
+    show_default=True,
+    type=click.Choice(["nod-vs-rest", "nod-vs-victim", "victim-vs-rest", "polluter-vs-rest", "labelled"]),
+    help="Which tests are positive.",
+)
+@click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
+@click.argument("table", type=_FILE)
+def command(columns: str | None, problem: str, json_file: Path | None, table: Path) -> int:
+    """Say which metrics of a table have to do with flakiness, and how much.
+
+    \b
+    Example:
+        flakehound study metrics tests.csv
+    """
+    from flakehound.cli.data_tables import read_table
+    from flakehound.report.learn_metrics import metric_lines
+
+    check_writable(json_file)
+    told = _measured(read_table(table, columns), problem)
+    click.echo("\n".join(metric_lines(told)))
+    write_json(json_file, json.dumps(told, indent=1) + "\n")
+    return ExitCode.NOTHING_FLAKY
+
+
+def _measured(data: Dataset, problem: str) -> dict[str, Any]:
+    from flakehound.learn import statistics
+    from flakehound.learn.extras import check_installed
+    from flakehound.learn.validation import learnable
+
+    check_installed("scipy", "statsmodels")
+    labels = learnable(data, _problem(problem))
+    values = data.values[labels.domain]
+    kept = statistics.without_collinear(data.features, values)
+    places = [data.features.index(name) for name in kept]
+    weights = statistics.logistic(list(kept), values[:, places], labels.positive)
+    return {
+        "schema": SCHEMA,
+        "table": data.name,
+        "problem": problem,
+        "tests": len(labels.domain),
+        "positive": int(labels.positive.sum()),
+        "metrics": [asdict(one) for one in statistics.differences(data.features, values, labels.positive)],
+        "inflation": {name: round(factor, 3) for name, factor in kept.items()},
+        "logistic": {name: {"weight": weight, "p_value": p} for name, (weight, p) in weights.items()},
+    }
+
+
+def _problem(name: str) -> Any:
+    from flakehound.learn.problems import Problem
+
+    return Problem(name)

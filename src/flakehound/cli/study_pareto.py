@@ -1,0 +1,74 @@
+"""`flakehound study pareto`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from flakehound.cli.data import columns_option
+from flakehound.cli.json_file import check_writable, write_json
+from flakehound.core.errors import ExitCode
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("pareto", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--published", is_flag=True, help="On the published Java tables: counts of 10,000 runs, measured times."
+)
+@columns_option
+@click.option("--technique", type=click.Choice(["rerun", "classification"]), default="rerun", show_default=True)
+@click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True, help="Repeats of training.")
+@click.option(
+    "--most", type=click.IntRange(min=2), default=2500, show_default=True, help="Most reruns of one test."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of every random choice."
+)
+@click.option("--json", "json_file", type=_FILE, help="Also write the front as JSON.")
+@click.option("--plot", "plot_file", type=_FILE, help="Draw the front; needs flakehound[study].")
+@click.argument("tables", nargs=-1, type=_FILE)
+def command(
+    published: bool,
+    columns: str | None,
+    technique: str,
+    repeats: int,
+    most: int,
+    seed: int,
+    json_file: Path | None,
+    plot_file: Path | None,
+    tables: tuple[Path, ...],
+) -> int:
+    """Sweep the thresholds of model-assisted rerunning on a table with counts, costs and features.
+
+    Further TABLES are further measurements of the same tests.
+
+    \b
+    Example:
+        flakehound study pareto --plot front.png tests.csv
+    """
+    from flakehound.cli.study_fronts import FrontWishes, swept
+    from flakehound.learn.extras import check_installed
+    from flakehound.report.learn_fronts import front_lines, plot_front
+
+    for file in (json_file, plot_file):
+        check_writable(file)
+    if plot_file is not None:
+        check_installed("matplotlib")
+    wishes = FrontWishes(
+        tables=tables,
+        published=published,
+        columns=columns,
+        technique=technique,
+        repeats=repeats,
+        most=most,
+        seed=seed,
+    )
+    told = swept(wishes, tell=lambda words: click.echo(words, err=True))
+    click.echo("\n".join(front_lines(told)))
+    write_json(json_file, json.dumps(told, indent=1) + "\n")
+    if plot_file is not None:
+        plot_front(told, plot_file)
+    return ExitCode.NOTHING_FLAKY

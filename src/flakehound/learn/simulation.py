@@ -1,0 +1,157 @@
+"""Replay policies on recorded failure rates: when is which flaky test found?
+
+Runs are independent, with the recorded rate. A policy decides from scores, costs and what it has seen, never from
+the rates. Everything is exact given how many runs each test needs, so that no run is simulated one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.index import BetaPrior
+
+MOST_RUNS = 4096  # of one test; a test that needs more is not found
+TRACED = 1.361  # what a traced run costs (CALLS)
+CALLS_IF_NOD, CALLS_OF_ALL = 0.9227, 0.4382  # share of tests that call a characteristic function (CALLS)
+SMALL_S = 0.004  # CALLS' split: smaller tests are rerun in any case
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """Tests to search; arrays of one length."""
+
+    rate: Array  # failure rate; 0: steady
+    cost_s: Array  # of one run
+    prior: Array  # what the score says of being flaky, the same for every policy
+    calls: Array  # whether a characteristic function is called
+    fork_s: float = 0.0  # what of each cost is not the test's own time
+
+
+def drawn_suite(
+    rates: Array, flaky_s: Array, steady_s: Array, *, steady: int, auc: float, fork_s: float, rng: Array
+) -> Suite:
+    """Flaky tests with these rates among steady ones; costs drawn from measured ones, each kind from its own."""
+    np = numpy()
+    flaky = len(rates)
+    cost_s = fork_s + np.concatenate([rng.choice(flaky_s, flaky), rng.choice(steady_s, steady)])
+    rate = np.concatenate([rates, np.zeros(steady)])
+    place = rng.permutation(len(rate))
+    rate, cost_s = rate[place], cost_s[place]
+    return Suite(
+        rate=rate,
+        cost_s=cost_s,
+        prior=_scored(rate > 0, auc, rng),
+        calls=_calling(rate > 0, cost_s, rng),
+        fork_s=fork_s,
+    )
+
+
+def _scored(flaky: Array, auc: float, rng: Array) -> Array:
+    """A calibrated score of the given AUC: two normal distributions, and Bayes' rule with the true share."""
+    np = numpy()
+    apart = 2**0.5 * NormalDist().inv_cdf(auc)
+    seen = rng.normal(size=len(flaky)) + apart * flaky
+    odds = flaky.mean() / (1 - flaky.mean()) * np.exp(apart * seen - apart**2 / 2)
+    return odds / (1 + odds)
+
+
+def _calling(flaky: Array, cost_s: Array, rng: Array) -> Array:
+    """Callers with the published shares; among steady tests dear ones call more often, as the source found."""
+    np = numpy()
+    steady = (library("scipy.stats").rankdata(cost_s) / len(cost_s)) * 2 * CALLS_OF_ALL
+    return rng.random(len(flaky)) < np.where(flaky, CALLS_IF_NOD, steady)
+
+
+def runs_needed(rate: Array, rng: Array) -> Array:
+    """After how many runs both outcomes were seen; beyond MOST_RUNS where they never are."""
+    np = numpy()
+    needed = np.full(len(rate), MOST_RUNS + 1)
+    flaky = np.flatnonzero(rate > 0)
+    fails_first = rng.random(len(flaky)) < rate[flaky]
+    other = np.where(fails_first, 1 - rate[flaky], rate[flaky])
+    needed[flaky] = np.minimum(1 + rng.geometric(np.clip(other, 1e-12, 1)), MOST_RUNS + 1)
+    return needed
+
+
+def swept(suite: Suite, needed: Array, chosen: Array, before_s: float = 0.0) -> Array:
+    """When each flaky test is found by sweeps over the chosen tests, in their order; inf: never."""
+    np = numpy()
+    found = np.full(len(needed), np.inf)
+    cost_s, runs = suite.cost_s * chosen, needed
+    for test in np.flatnonzero(chosen & (suite.rate > 0) & (needed <= MOST_RUNS)):
+        whole = (cost_s * np.minimum(runs[test] - 1, runs)).sum()
+        last = (cost_s[: test + 1] * (runs[: test + 1] >= runs[test])).sum()
+        found[test] = before_s + whole + last
+    return found[suite.rate > 0]
+
+
+def by_index(suite: Suite, needed: Array, prior: Array, rates: BetaPrior, before_s: float = 0.0) -> Array:
+    """When each flaky test is found if the largest index runs next; inf: never.
+
+    The index of a test falls with each run that shows nothing new, so a run comes after exactly those whose index
+    is larger. A test whose runs all failed is treated as one whose runs all passed.
+    """
+    np = numpy()
+    passes, missing = _tables(rates)
+    steps = np.minimum(needed, MOST_RUNS)
+    found = np.full(len(needed), np.inf)
+    for test in np.flatnonzero((suite.rate > 0) & (needed <= MOST_RUNS)):
+        chance = prior[test] * passes[needed[test] - 1]
+        value = chance * missing[needed[test] - 1] / (chance + 1 - prior[test]) / suite.cost_s[test]
+        runs = _runs_above(value, suite.cost_s, prior, passes, missing)
+        runs[test] = needed[test]
+        found[test] = before_s + (suite.cost_s * np.minimum(runs, steps)).sum()
+    return found[suite.rate > 0]
+
+
+def _tables(rates: BetaPrior) -> tuple[Array, Array]:
+    """By runs that showed nothing: how likely that is of a flaky test, and the rate expected of it then."""
+    np, special = numpy(), library("scipy.special")
+    runs = np.arange(MOST_RUNS + 1)
+    base = special.betaln(rates.a, rates.b)
+    return np.exp(special.betaln(rates.a, rates.b + runs) - base), rates.a / (rates.a + rates.b + runs)
+
+
+def _runs_above(value: float, cost_s: Array, prior: Array, passes: Array, missing: Array) -> Array:
+    """For each test, how many of its runs have a larger index; by bisection, as the index falls."""
+    np = numpy()
+    low, high = np.zeros(len(prior), dtype=int), np.full(len(prior), MOST_RUNS)
+    while (low < high).any():
+        middle = (low + high) // 2
+        chance = prior * passes[middle]
+        larger = chance * missing[middle] > value * cost_s * (chance + 1 - prior)
+        low, high = np.where(larger, middle + 1, low), np.where(larger, high, middle)
+    return low
+
+
+def kept_by_threshold(prior: Array, flaky: Array, detection: float) -> Array:
+    """CANNIER's lower threshold, set so that this share of the flaky tests stays above it."""
+    return prior >= numpy().quantile(prior[flaky], 1 - detection)
+
+
+def time_to_find(found_s: Array, share: float) -> float:
+    """Seconds until this share of the flaky tests is found; inf: never."""
+    np = numpy()
+    return float(np.sort(found_s)[int(np.ceil(share * len(found_s))) - 1])
+
+
+def all_policies(suite: Suite, rates: BetaPrior, rng: Array, detection: float = 0.95) -> dict[str, Array]:
+    """Every policy on the same suite and the same luck: seconds at which each flaky test is found."""
+    np = numpy()
+    needed = runs_needed(suite.rate, rng)
+    flaky, every = suite.rate > 0, np.ones(len(needed), dtype=bool)
+    suite_s = float(suite.cost_s.sum())
+    small = suite.cost_s - suite.fork_s < SMALL_S
+    likelier = np.where(suite.calls, CALLS_IF_NOD / CALLS_OF_ALL, (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL))
+    odds = suite.prior / (1 - suite.prior) * likelier
+    return {
+        "rerun": swept(suite, needed, every),
+        "cannier": swept(suite, needed, kept_by_threshold(suite.prior, flaky, detection), suite_s),
+        "calls": swept(suite, needed, suite.calls, TRACED * suite_s),
+        "calls, small always": swept(suite, needed, suite.calls | small, TRACED * suite_s),
+        "index, cost alone": by_index(suite, needed, np.full(len(needed), flaky.mean()), rates),
+        "index": by_index(suite, needed, suite.prior, rates),
+        "index, traced": by_index(suite, needed, odds / (1 + odds), rates, TRACED * suite_s),
+    }

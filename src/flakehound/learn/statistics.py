@@ -1,0 +1,140 @@
+"""Which metrics have to do with flakiness: the statistics of STATIC."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from flakehound.learn.extras import Array, library, numpy
+
+MOST_VIF = 5.0
+_PARTS = 10  # equally many tests each, into which a metric is cut for its information gain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """How one metric differs between positive and negative tests."""
+
+    feature: str
+    p_value: float  # Mann-Whitney, two-sided
+    corrected: float  # by Holm over all metrics
+    delta: float  # Cliff's: above 0 where positive tests have larger values
+    size: str
+    gain: float  # information about the label, in bits
+    spearman: float  # with the label
+
+
+def differences(features: Sequence[str], values: Array, positive: Array) -> list[Difference]:
+    """Every metric, the strongest effect first."""
+    stats = library("scipy.stats")
+    rows = []
+    for name, column in zip(features, values.T, strict=True):
+        flaky, steady = column[positive == 1], column[positive == 0]
+        found = stats.mannwhitneyu(flaky, steady, alternative="two-sided")
+        delta = 2 * float(found.statistic) / (len(flaky) * len(steady)) - 1
+        constant = column.min() == column.max()
+        rho = 0.0 if constant else float(stats.spearmanr(column, positive).statistic)
+        rows.append((name, float(found.pvalue), delta, information_gain(column, positive), rho))
+    corrected = holm([row[1] for row in rows])
+    found_rows = [
+        Difference(feature=name, p_value=p, corrected=c, delta=d, size=size_of(d), gain=gain, spearman=rho)
+        for (name, p, d, gain, rho), c in zip(rows, corrected, strict=True)
+    ]
+    return sorted(found_rows, key=lambda one: -abs(one.delta))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values corrected for their number, by Holm."""
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    corrected, largest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = largest
+    return corrected
+
+
+def size_of(delta: float) -> str:
+    """The usual words for Cliff's delta."""
+    limits = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))
+    return next((word for limit, word in limits if abs(delta) < limit), "large")
+
+
+def information_gain(column: Array, positive: Array) -> float:
+    """Bits about the label that the metric's tenth gives."""
+    np = numpy()
+    part = np.searchsorted(np.unique(np.quantile(column, np.linspace(0, 1, _PARTS + 1)[1:-1])), column)
+    inside = sum((part == one).mean() * _entropy(float(positive[part == one].mean())) for one in np.unique(part))
+    return max(0.0, _entropy(float(positive.mean())) - float(inside))
+
+
+def _entropy(share: float) -> float:
+    np = numpy()
+    return 0.0 if share in (0.0, 1.0) else float(-share * np.log2(share) - (1 - share) * np.log2(1 - share))
+
+
+def inflation(values: Array) -> Array:
+    """Variance inflation factor of each column; inf where the others give it away, 1 for a constant."""
+    np = numpy()
+    found = []
+    for place in range(values.shape[1]):
+        own, others = values[:, place], np.delete(values, place, axis=1)
+        spread = ((own - own.mean()) ** 2).sum()
+        design = np.column_stack([np.ones(len(own)), others])
+        left = ((own - design @ np.linalg.lstsq(design, own, rcond=None)[0]) ** 2).sum()
+        found.append(1.0 if spread == 0 else np.inf if left < 1e-10 * spread else spread / left)
+    return np.array(found)
+
+
+def without_collinear(features: Sequence[str], values: Array) -> dict[str, float]:
+    """What is left, with its factor, after dropping the largest factor above 5 again and again."""
+    np = numpy()
+    kept = [place for place in range(len(features)) if np.ptp(values[:, place]) > 0]
+    scaled = (values - values.mean(axis=0)) / (values.std(axis=0) + 1e-12)
+    while True:
+        factors = inflation(scaled[:, kept])
+        if not len(factors) or factors.max() <= MOST_VIF:
+            return {features[place]: float(factor) for place, factor in zip(kept, factors, strict=True)}
+        del kept[int(factors.argmax())]
+
+
+def logistic(features: Sequence[str], values: Array, positive: Array) -> dict[str, tuple[float, float]]:
+    """Coefficients, per standard deviation, and p-values of a logistic regression on all these metrics."""
+    api = library("statsmodels.api")
+    scaled = (values - values.mean(axis=0)) / (values.std(axis=0) + 1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = api.Logit(positive, api.add_constant(scaled)).fit(disp=0, maxiter=200)
+    return {
+        name: (float(weight), float(p))
+        for name, weight, p in zip(features, fit.params[1:], fit.pvalues[1:], strict=True)
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranks:
+    """Mean ranks of treatments over blocks, 1 the best, and how far apart is not by chance."""
+
+    mean: Mapping[str, float]
+    critical: float
+    friedman_p: float
+
+
+def nemenyi(figures: Mapping[str, Sequence[float]]) -> Ranks:
+    """Friedman's test and Nemenyi's critical distance at 5 %, for figures of which more is better."""
+    np, stats = numpy(), library("scipy.stats")
+    names = list(figures)
+    table = np.array([figures[name] for name in names]).T
+    ranks = stats.rankdata(-table, axis=1).mean(axis=0)
+    blocks, k = table.shape
+    quantile = stats.studentized_range.ppf(0.95, k, np.inf) / 2**0.5
+    p = float(stats.friedmanchisquare(*table.T).pvalue) if k > 2 else float(stats.wilcoxon(*table.T).pvalue)
+    distance = float(quantile * (k * (k + 1) / (6 * blocks)) ** 0.5)
+    return Ranks(mean=dict(zip(names, ranks.tolist(), strict=True)), critical=distance, friedman_p=p)
+
+
+def overlap(first: Array, second: Array) -> dict[str, float]:
+    """Of the tests that either model predicts rightly: by both, by the first alone, by the second alone."""
+    either = int((first | second).sum()) or 1
+    counts = {"both": (first & second).sum(), "first": (first & ~second).sum(), "second": (second & ~first).sum()}
+    return {name: float(count) / either for name, count in counts.items()}
