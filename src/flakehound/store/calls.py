@@ -14,7 +14,7 @@ from flakehound.store.packing import squeezed, text_of, unsqueezed
 _INSERTION = "INSERT INTO call_trace (run, place, content) VALUES (?, ?, ?)"
 
 
-def add_traces(
+def add_calls(
     connection: sqlite3.Connection, interner: Interner, run_id: int, traces: Mapping[int, CallTrace]
 ) -> None:
     """Write the traces of one run, within the caller's transaction."""
@@ -22,7 +22,7 @@ def add_traces(
     connection.executemany(_INSERTION, rows)
 
 
-def copy_traces(
+def copy_calls(
     source: sqlite3.Connection,
     target: sqlite3.Connection,
     runs: tuple[int, int],
@@ -39,7 +39,7 @@ def copy_traces(
         target.execute(_INSERTION, (target_run, row["place"], squeezed(json.dumps(content))))
 
 
-def traces_of(connection: sqlite3.Connection, session_id: int) -> Iterator[tuple[int, dict[int, CallTrace]]]:
+def calls_of(connection: sqlite3.Connection, session_id: int) -> Iterator[tuple[int, dict[int, CallTrace]]]:
     """The traced runs of a session, by their ids, each with its traces by place."""
     query = """SELECT call_trace.* FROM call_trace JOIN run ON run.id = call_trace.run
                WHERE run.session = ? ORDER BY call_trace.run, call_trace.place"""

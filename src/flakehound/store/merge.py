@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
-from flakehound.store.calls import copy_traces
+from flakehound.store.calls import copy_calls
 from flakehound.store.features import copy_measures, copy_source_features
 from flakehound.store.interning import Interner, insertion
 from flakehound.store.states import copy_traces
@@ -95,7 +95,7 @@ class Merger:
             "stored_order": self._copied("stored_order", row["stored_order"]),
         }
         add_runs(self._target, [columns], self._failing(row["id"]))
-        copy_traces(self._source, self._target, (row["id"], self._run_id), self._function)
+        copy_calls(self._source, self._target, (row["id"], self._run_id), self._function)
         copy_measures(self._source, self._target, row["id"], self._run_id)
         copy_traces(self._source, self._target, row["id"], self._run_id)
         self._run_id += 1

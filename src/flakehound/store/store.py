@@ -12,7 +12,7 @@ from types import TracebackType
 from flakehound.core.plans import Suite
 from flakehound.core.records import RunRecord
 from flakehound.store import features, sessions
-from flakehound.store.calls import traces_of
+from flakehound.store.calls import calls_of
 from flakehound.store.connection import errors_told, snapshot, transaction
 from flakehound.store.errors import NoSuchSession
 from flakehound.store.merge import MergeCount, Merger
@@ -79,7 +79,7 @@ class Store:
     def traced_records(self, session_id: int) -> Iterator[RunRecord]:
         """The runs of a session that were traced, with what their tests called."""
         with errors_told(self.path):
-            traces = dict(traces_of(self._connection, session_id))
+            traces = dict(calls_of(self._connection, session_id))
         for record in self.records(session_id) if traces else ():
             if record.id in traces:
                 yield replace(record, calls=traces[record.id])

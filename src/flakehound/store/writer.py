@@ -10,7 +10,7 @@ from typing import Any
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
 from flakehound.core.records import RunRecord
-from flakehound.store.calls import add_traces
+from flakehound.store.calls import add_calls
 from flakehound.store.features import add_measures
 from flakehound.store.interning import Interner, insertion
 from flakehound.store.packing import (
@@ -47,7 +47,7 @@ class RunWriter:
         failing = [row for i, record in enumerate(records) for row in self._failing(first + i, record)]
         add_runs(self._connection, rows, failing)
         for i, record in enumerate(records):
-            add_traces(self._connection, self._interner, first + i, record.calls)
+            add_calls(self._connection, self._interner, first + i, record.calls)
         add_measures(self._connection, enumerate(records, first))
         add_traces(self._connection, enumerate(records, first))
         return list(range(first, first + len(records)))
