@@ -32,10 +32,13 @@ BENCHMARKS = {
     "overhead": "Cost beyond the tests themselves",
     "scale": "A suite of 20,000 tests",
     "plugin_cost": "Installed but not asked for",
+    "churn": "Changes of every line",
+    "features": "18 features of each test",
+    "state_changes": "What tests leave behind",
     "subjects": "Real suites with known flaky tests",
 }
 # Not told `--repeats`: two have no turns, and a few milliseconds show only in many.
-OWN_REPEATS = ("plugin_cost", "scale", "subjects")
+OWN_REPEATS = ("plugin_cost", "scale", "state_changes", "subjects")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
