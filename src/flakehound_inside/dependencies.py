@@ -48,7 +48,7 @@ class Dependencies:
         """Record from now on."""
         self._before = dict(_module_files())
         self._threads = set(threading.enumerate())
-        self._processes = _processes_made()
+        self._processes = processes_made()
         self._listener.start()
 
     def pytest_collection_finish(self) -> None:
@@ -124,7 +124,7 @@ class Dependencies:
         for path in sorted(native):
             if self._places.is_project(path):
                 yield "it loads %s, native code that is not traced" % path
-        if _processes_made() != self._processes:
+        if processes_made() != self._processes:
             # The spawn method of multiprocessing raises no event.
             yield "it started a process: multiprocessing"
         left = set(threading.enumerate()).difference(self._threads)
@@ -346,7 +346,8 @@ def _tracing_state() -> tuple[object, ...]:
     return (sys.gettrace(), getattr(threading, "_trace_hook", None), ours)
 
 
-def _processes_made() -> str:
+def processes_made() -> str:
+    """How many processes multiprocessing has made, in its own words: its spawn method raises no event."""
     module = sys.modules.get("multiprocessing.process")
     return (
         repr(getattr(module, "_process_counter", None)) if module is not None else "count(1)"

@@ -163,3 +163,23 @@ def test_an_ordinary_run_measures_nothing_and_loads_no_coverage(tmp_path):
     assert not plain.failures
     assert not plain.measures
     assert measured.measures
+
+
+MOCKING = """
+    import os
+
+    def test_leaves_a_broken_mock():
+        os.path.realpath = None
+
+    def test_passes_all_the_same():
+        pass
+    """
+
+
+def test_a_gauge_that_a_test_breaks_breaks_no_test(tmp_path):
+    write_files(tmp_path / "suite", {"test_mocking.py": MOCKING})
+
+    (record,) = measured_runs((tmp_path / "suite").resolve(), Isolation.FORK)
+
+    assert not record.failures
+    assert not record.ended
