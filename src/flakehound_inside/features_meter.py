@@ -66,7 +66,7 @@ class Meter:
         memory = self._counters.peak_bytes()
         run_s, reads, writes, switches, cpu_s, queued_s = self._total
         found: dict[str, float | str | None] = {
-            "read_count": reads,
+            "read_count": max(0.0, reads),
             "write_count": writes,
             "run_time_s": round(run_s, 7),
             "wait_time_s": round(max(0.0, run_s - cpu_s - queued_s), 7),
