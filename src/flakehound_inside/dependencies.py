@@ -262,6 +262,11 @@ class Lines:
         return coverage.Coverage(data_file=None, config_file=False, branch=False, include=include, omit=omit)
 
     @property
+    def is_at_work(self) -> bool:
+        """Whether anything is traced; threads that were there before may escape it."""
+        return self._state is not None
+
+    @property
     def has_trace_function(self) -> bool:
         """Whether a trace function is at work, which each thread needs and another can replace."""
         return self._state is not None and self._state[0] is not None
