@@ -32,6 +32,9 @@ BENCHMARKS = {
     "overhead": "Cost beyond the tests themselves",
     "scale": "A suite of 20,000 tests",
     "plugin_cost": "Installed but not asked for",
+    "churn": "Changes of every line",
+    "features": "18 features of each test",
+    "state_changes": "What tests leave behind",
     "subjects": "Real suites with known flaky tests",
     "lint_ids": "Lint: the tests it reads and those that pytest collects",
     "lint_speed": "Lint: what reading costs",
@@ -39,7 +42,7 @@ BENCHMARKS = {
     "lint_robust": "Lint: any Python there is",
 }
 # Not told `--repeats`: most of them have no turns, and a few milliseconds show only in many.
-OWN_REPEATS = ("plugin_cost", "scale", "subjects", "lint_ids", "lint_recall", "lint_robust")
+OWN_REPEATS = ("plugin_cost", "scale", "state_changes", "subjects", "lint_ids", "lint_recall", "lint_robust")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ class Dependencies:
         """Record from now on."""
         self._before = dict(_module_files())
         self._threads = set(threading.enumerate())
-        self._processes = _processes_made()
+        self._processes = processes_made()
         self._listener.start()
 
     def pytest_collection_finish(self) -> None:
@@ -124,7 +124,7 @@ class Dependencies:
         for path in sorted(native):
             if self._places.is_project(path):
                 yield "it loads %s, native code that is not traced" % path
-        if _processes_made() != self._processes:
+        if processes_made() != self._processes:
             # The spawn method of multiprocessing raises no event.
             yield "it started a process: multiprocessing"
         left = set(threading.enumerate()).difference(self._threads)
@@ -262,6 +262,11 @@ class Lines:
         return coverage.Coverage(data_file=None, config_file=False, branch=False, include=include, omit=omit)
 
     @property
+    def is_at_work(self) -> bool:
+        """Whether anything is traced; threads that were there before may escape it."""
+        return self._state is not None
+
+    @property
     def has_trace_function(self) -> bool:
         """Whether a trace function is at work, which each thread needs and another can replace."""
         return self._state is not None and self._state[0] is not None
@@ -346,7 +351,8 @@ def _tracing_state() -> tuple[object, ...]:
     return (sys.gettrace(), getattr(threading, "_trace_hook", None), ours)
 
 
-def _processes_made() -> str:
+def processes_made() -> str:
+    """How many processes multiprocessing has made, in its own words: its spawn method raises no event."""
     module = sys.modules.get("multiprocessing.process")
     return (
         repr(getattr(module, "_process_counter", None)) if module is not None else "count(1)"

@@ -7,12 +7,13 @@ Threads and processes started by native code are not noticed here; the process a
 from __future__ import annotations
 
 import _thread
-import os
 import sys
 import threading
 from typing import TYPE_CHECKING
 
+from flakehound_inside.dependencies import processes_made
 from flakehound_inside.real import real
+from flakehound_inside.supervise import read_file
 
 if TYPE_CHECKING:
     from typing import Any, Callable
@@ -45,11 +46,11 @@ class Company:
         """Count from what is there now."""
         self.threads = 1 + self._count()
         self.children = running_below(real.getpid()) if _has_children() else 0
-        self._made = _processes_made()
+        self._made = processes_made()
 
     def settle(self) -> None:
         """Look once more, when the test is over: the spawn method of multiprocessing says nothing."""
-        if self._made != _processes_made():
+        if self._made != processes_made():
             self.children = max(self.children, 1)
 
     def _noticing(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,7 +68,7 @@ class Company:
 def _has_children() -> bool:
     # Of this thread only: cheap, and enough to know whether to look closer.
     try:
-        return bool(_read("/proc/thread-self/children").strip())
+        return bool(read_file("/proc/thread-self/children").strip())
     except OSError:
         return False
 
@@ -77,7 +78,7 @@ def running_below(pid: int) -> int:
     found = 0
     for child in children_of(pid):
         try:
-            ended = _read("/proc/%d/stat" % child).rpartition(b")")[2].split()[0] in (b"Z", b"X")
+            ended = read_file("/proc/%d/stat" % child).rpartition(b")")[2].split()[0] in (b"Z", b"X")
         except (OSError, IndexError):
             continue
         found += not ended
@@ -94,20 +95,7 @@ def children_of(pid: int) -> list[int]:
         return found
     for thread in threads:
         try:
-            found += map(int, _read("/proc/%d/task/%s/children" % (pid, thread)).split())
+            found += map(int, read_file("/proc/%d/task/%s/children" % (pid, thread)).split())
         except OSError:  # noqa: PERF203 (ended meanwhile)
             continue
     return found
-
-
-def _processes_made() -> str:
-    module = sys.modules.get("multiprocessing.process")
-    return repr(getattr(module, "_process_counter", None)) if module is not None else "count(1)"
-
-
-def _read(path: str) -> bytes:
-    file = real.open(path, os.O_RDONLY)
-    try:
-        return real.read(file, 1 << 16)
-    finally:
-        real.close(file)

@@ -50,7 +50,7 @@ class Meter:
         self._own_reads = after.reads - before.reads
         self._company.start()
         self._config.pluginmanager.register(self, "flakehound-meter")
-        if lines and not self._lines.doubts:
+        if lines and not self._lines.doubts:  # coverage can be had
             self._lines.begin()
 
     def begin(self) -> None:
@@ -66,7 +66,7 @@ class Meter:
         memory = self._counters.peak_bytes()
         run_s, reads, writes, switches, cpu_s, queued_s = self._total
         found: dict[str, float | str | None] = {
-            "read_count": reads,
+            "read_count": max(0.0, reads),
             "write_count": writes,
             "run_time_s": round(run_s, 7),
             "wait_time_s": round(max(0.0, run_s - cpu_s - queued_s), 7),
@@ -84,8 +84,8 @@ class Meter:
         if not self._wants_lines:
             return {}
         lines = self._lines.take()
-        if self._lines.doubts:
-            return {"doubt": self._lines.doubts[0]}
+        if not self._lines.is_at_work:
+            return {"doubt": "; ".join(self._lines.doubts)}
         of_source = {path: found for path, found in lines.items() if not self._is_of_tests(path)}
         counted: dict[str, float | str | None] = {
             "covered_lines": sum(map(len, lines.values())),

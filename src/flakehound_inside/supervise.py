@@ -122,7 +122,7 @@ def children() -> list[int]:
     """The processes that this one started, or that came to it as orphans; empty where the system does not tell."""
     me = real.getpid()
     try:
-        return [int(number) for number in _read("/proc/%d/task/%d/children" % (me, me)).split()]
+        return [int(number) for number in read_file("/proc/%d/task/%d/children" % (me, me)).split()]
     except OSError:
         return [pid for pid in _processes() if _parent_of(pid) == me]
 
@@ -136,12 +136,13 @@ def _processes() -> list[int]:
 
 def _parent_of(pid: int) -> int:
     try:
-        return int(_read("/proc/%d/stat" % pid).rpartition(b")")[2].split()[1])
+        return int(read_file("/proc/%d/stat" % pid).rpartition(b")")[2].split()[1])
     except (OSError, IndexError):
         return 0
 
 
-def _read(path: str) -> bytes:
+def read_file(path: str) -> bytes:
+    """A small file's content, by functions that no test can mock."""
     file = real.open(path, os.O_RDONLY)
     try:
         return real.read(file, 1 << 20)

@@ -163,3 +163,42 @@ def test_an_ordinary_run_measures_nothing_and_loads_no_coverage(tmp_path):
     assert not plain.failures
     assert not plain.measures
     assert measured.measures
+
+
+MOCKING = """
+    import os
+
+    def test_leaves_a_broken_mock():
+        os.path.realpath = None
+
+    def test_passes_all_the_same():
+        pass
+    """
+
+
+def test_a_gauge_that_a_test_breaks_breaks_no_test(tmp_path):
+    write_files(tmp_path / "suite", {"test_mocking.py": MOCKING})
+
+    (record,) = measured_runs((tmp_path / "suite").resolve(), Isolation.FORK)
+
+    assert not record.failures
+    assert not record.ended
+
+
+THREADED = """
+    import threading, time
+
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+
+
+    def test_beside_a_thread_that_was_there_before():
+        assert threading.active_count() == 2
+    """
+
+
+def test_a_thread_that_was_there_before_keeps_no_line_from_being_counted(tmp_path):
+    write_files(tmp_path / "suite", {"test_threaded.py": THREADED})
+
+    (record,) = measured_runs((tmp_path / "suite").resolve(), Isolation.SPAWN)
+
+    assert (record.measures[0].covered_lines, record.measures[0].max_threads) == (1, 2)
