@@ -6,6 +6,7 @@ import json
 import random
 
 import pytest
+from cli_projects import flakehound_in
 
 pytest.importorskip("sklearn", reason="needs flakehound[learn]")
 FOREST = ("--pipelines", "random-forest-25/smote", "--split", "folds")
@@ -51,6 +52,15 @@ def test_a_study_goes_on_from_its_journal(table, say, project):
 
     assert "1 of 1 steps are in the journal" in again.err
     assert again.out == first.out
+
+
+def test_the_number_of_workers_changes_nothing(table, project):
+    asked = ("study", "models", *FOREST, "--problem", "nod-vs-rest", "--repeats", "2", table)
+
+    one, two = (flakehound_in(project, *asked, "--jobs", jobs) for jobs in ("1", "2"))
+
+    assert one.code == 0, one.err
+    assert one.out == two.out
 
 
 def test_an_unknown_pipeline_and_a_journal_that_is_none_are_clear_errors(table, say, project):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flakehound.cli.data_tables import read_table, shared_table
+from flakehound.cli.data_tables import read_table
+from flakehound.cli.study_published import rerun_and_timed
 from flakehound.cli.study_remedies import again
 from flakehound.core.errors import UsageError
 from flakehound.learn.costs import classification_costs, rerun_costs
@@ -15,7 +16,7 @@ from flakehound.learn.dataset import Dataset, Labels, UnusableData
 from flakehound.learn.extras import Array, check_installed, numpy
 from flakehound.learn.pareto import Points, SingleTask, front, knee, original, pure_model, single_points
 from flakehound.learn.pipelines import Pipeline
-from flakehound.learn.problems import Counts, Problem
+from flakehound.learn.problems import Problem
 from flakehound.learn.samples import check_same_tests, mean_features
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.validation import BY_CHANCE, cross_validated, learnable
@@ -44,7 +45,9 @@ def swept(wishes: FrontWishes, *, tell: Callable[[str], None]) -> dict[str, Any]
     check_installed("numpy", "sklearn", "imblearn", "scipy")
     if wishes.published == bool(wishes.tables):
         raise UsageError("either --published or a table is needed", remedy=again(published=True, tables=None))
-    tables = [_published()] if wishes.published else [read_table(path, wishes.columns) for path in wishes.tables]
+    tables = (
+        [rerun_and_timed()] if wishes.published else [read_table(path, wishes.columns) for path in wishes.tables]
+    )
     check_same_tests(tables)
     labels = learnable(tables[0], _PROBLEMS[wishes.technique])
     points = single_points(_task(wishes, tables[0], labels), _predicted(wishes, tables, tell))
@@ -99,24 +102,3 @@ def _predicted(
             )
             tell(f"{samples} of {len(tables)} measurements, repeat {repeat + 1} of {wishes.repeats}")
             yield samples, found.probability
-
-
-def _published() -> Dataset:
-    """Static metrics, FlakeFlagger's features and times, and counts of 10,000 runs, joined by id."""
-    np = numpy()
-    data = read_table(shared_table("java_static_and_dynamic_flakeflagger"))
-    reruns = read_table(shared_table("java_reruns_10000_flakeflagger"))
-    assert reruns.counts is not None
-    place = {test.lower().replace("#", "."): number for number, test in enumerate(reruns.ids)}
-    kept = np.array([number for number, test in enumerate(data.ids) if test.lower() in place])
-    joined = data.rows(kept)
-    at = np.array([place[test.lower()] for test in joined.ids])
-    none = np.zeros(len(at))
-    counts = Counts(
-        original_runs=reruns.counts.original_runs[at],
-        original_failed=reruns.counts.original_failed[at],
-        shuffled_runs=none,
-        shuffled_failed=none,
-    )
-    seconds = joined.values[:, joined.features.index("ExecutionTime")]
-    return replace(joined, counts=counts, cost_s=seconds)

@@ -25,6 +25,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="by-kind: flaky tests cost what flaky tests were measured to cost; alike: what all tests do.",
 )
+@click.option(
+    "--counts",
+    type=click.Choice(["python", "java"]),
+    default="python",
+    show_default=True,
+    help="Whose failure rates; java has times of the same tests, so that --costs and --share do not matter.",
+)
 @click.option("--flaky", type=click.IntRange(min=10), default=100, show_default=True, help="NOD tests of a suite.")
 @click.option(
     "--share", type=click.FloatRange(0.0001, 0.5), default=0.01, show_default=True, help="Their share of it."
@@ -34,7 +41,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
 def command(
-    seeds: int, auc: float, costs: str, flaky: int, share: float, seed: int, json_file: Path | None
+    seeds: int, auc: float, costs: str, counts: str, flaky: int, share: float, seed: int, json_file: Path | None
 ) -> int:
     """Replay policies of a search on published outcome counts: when are 80 % of the NOD tests found?
 
@@ -46,7 +53,7 @@ def command(
     from flakehound.report.learn_policies import policy_lines
 
     check_writable(json_file)
-    wishes = PolicyWishes(seeds=seeds, auc=auc, costs=costs, flaky=flaky, share=share, seed=seed)
+    wishes = PolicyWishes(seeds=seeds, auc=auc, costs=costs, counts=counts, flaky=flaky, share=share, seed=seed)
     told = replayed(wishes, tell=lambda words: click.echo(words, err=True))
     click.echo("\n".join(policy_lines(told)))
     write_json(json_file, json.dumps(told, indent=1) + "\n")

@@ -7,8 +7,10 @@ from functools import cache
 
 from flakehound.cli.data_tables import read_table, shared_table
 from flakehound.learn.dataset import Dataset
+from flakehound.learn.extras import numpy
 from flakehound.learn.mapping import FLAKEFLAGGER, STATIC
 from flakehound.learn.pipelines import Pipeline
+from flakehound.learn.problems import Counts
 from flakehound.learn.validation import BY_CHANCE, BY_PROJECT
 from flakehound.learn.vocabulary import with_words
 
@@ -89,3 +91,24 @@ def _with_texts(data: Dataset) -> Dataset:
     assert texts.words is not None
     known = dict(zip(texts.ids, texts.words, strict=True))
     return replace(data, words=tuple(known.get(test.lower(), "") for test in data.ids))
+
+
+def rerun_and_timed() -> Dataset:
+    """Static metrics, FlakeFlagger's features and times, and counts of 10,000 runs, joined by id."""
+    np = numpy()
+    data = read_table(shared_table("java_static_and_dynamic_flakeflagger"))
+    reruns = read_table(shared_table("java_reruns_10000_flakeflagger"))
+    assert reruns.counts is not None
+    place = {test.lower().replace("#", "."): number for number, test in enumerate(reruns.ids)}
+    kept = np.array([number for number, test in enumerate(data.ids) if test.lower() in place])
+    joined = data.rows(kept)
+    at = np.array([place[test.lower()] for test in joined.ids])
+    none = np.zeros(len(at))
+    counts = Counts(
+        original_runs=reruns.counts.original_runs[at],
+        original_failed=reruns.counts.original_failed[at],
+        shuffled_runs=none,
+        shuffled_failed=none,
+    )
+    seconds = joined.values[:, joined.features.index("ExecutionTime")]
+    return replace(joined, counts=counts, cost_s=seconds)

@@ -7,11 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flakehound.cli.data_tables import read_table, shared_table
+from flakehound.cli.study_published import rerun_and_timed
 from flakehound.learn.dataset import Dataset
 from flakehound.learn.extras import Array, check_installed, numpy
+from flakehound.learn.index import BetaPrior
 from flakehound.learn.prior import fitted_rates
 from flakehound.learn.seeds import seed_for
-from flakehound.learn.simulation import all_policies, drawn_suite, time_to_find
+from flakehound.learn.simulation import Suite, all_policies, drawn_suite, suite_of, time_to_find
 
 SCHEMA = "flakehound/study-policies/1"
 FOUND = 0.8
@@ -28,16 +30,17 @@ class PolicyWishes:
     flaky: int
     share: float
     seed: int
+    counts: str = "python"  # or "java": rates and times of the same tests
 
 
 def replayed(wishes: PolicyWishes, *, tell: Callable[[str], None]) -> dict[str, Any]:
     """The figures as `flakehound/study-policies/1`."""
     check_installed("numpy", "scipy")
-    nod = read_table(shared_table("python_flaky"), "python_nod")
-    timed = read_table(shared_table("java_static_and_dynamic_flakeflagger"))
+    one_suite = _of_java() if wishes.counts == "java" else _of_python()
     times: dict[str, list[float]] = {}
     for number in range(wishes.seeds):
-        for name, seconds in _one_suite(wishes, nod, timed, number).items():
+        rng = numpy().random.default_rng(seed_for(wishes.seed, "policies", number))
+        for name, seconds in one_suite(wishes, rng).items():
             times.setdefault(name, []).append(seconds)
         tell(f"suite {number + 1} of {wishes.seeds}")
     policies = {name: {"seconds": _finite(found)} for name, found in times.items()}
@@ -48,20 +51,57 @@ def _finite(values: list[float]) -> list[float | None]:
     return [round(value, 3) if value < float("inf") else None for value in values]
 
 
-def _one_suite(wishes: PolicyWishes, nod: Dataset, timed: Dataset, number: int) -> dict[str, float]:
-    """Rates are fitted to half of the projects; the suite's tests are drawn from the other half."""
-    np = numpy()
-    rng = np.random.default_rng(seed_for(wishes.seed, "policies", number))
-    names = np.array(sorted(set(nod.projects)), dtype=object)
-    learned = np.isin(nod.projects, rng.permutation(names)[: len(names) // 2])
+def _of_python() -> Callable[[PolicyWishes, Array], dict[str, float]]:
+    """Rates of Python's NOD tests; times of Java's tests, as Python's were not measured."""
+    nod = read_table(shared_table("python_flaky"), "python_nod")
+    timed = read_table(shared_table("java_static_and_dynamic_flakeflagger"))
     assert nod.counts is not None
     failed, runs = nod.counts.original_failed, nod.counts.original_runs
-    rates = rng.choice((failed / runs)[~learned], wishes.flaky)
-    steady = round(wishes.flaky * (1 - wishes.share) / wishes.share)
-    flaky_s, steady_s = _costs(timed, wishes.costs)
-    suite = drawn_suite(rates, flaky_s, steady_s, steady=steady, auc=wishes.auc, fork_s=FORK_S, rng=rng)
-    found = all_policies(suite, fitted_rates(failed[learned], runs[learned]).prior, rng)
-    return {name: time_to_find(seconds, FOUND) for name, seconds in found.items()}
+
+    def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, float]:
+        learned = _half(nod.projects, rng)
+        rates = rng.choice((failed / runs)[~learned], wishes.flaky)
+        steady = round(wishes.flaky * (1 - wishes.share) / wishes.share)
+        flaky_s, steady_s = _costs(timed, wishes.costs)
+        suite = drawn_suite(rates, flaky_s, steady_s, steady=steady, auc=wishes.auc, fork_s=FORK_S, rng=rng)
+        return _times(suite, fitted_rates(failed[learned], runs[learned]).prior, rng)
+
+    return one_suite
+
+
+def _of_java() -> Callable[[PolicyWishes, Array], dict[str, float]]:
+    """Counts of 10,000 runs and measured times of the same tests, in their true proportion."""
+    data = rerun_and_timed()
+    assert data.counts is not None
+    assert data.cost_s is not None
+    failed, runs, cost_s, nod = (
+        data.counts.original_failed,
+        data.counts.original_runs,
+        data.cost_s,
+        data.counts.is_nod,
+    )
+
+    def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, float]:
+        np = numpy()
+        learned = _half(data.projects, rng)
+        flaky, steady = np.flatnonzero(nod & ~learned), np.flatnonzero(~nod & ~learned)
+        part = min(1.0, wishes.flaky / len(flaky))
+        chosen = np.concatenate([rng.permutation(some)[: round(part * len(some))] for some in (flaky, steady)])
+        suite = suite_of(np.where(nod, failed / runs, 0.0)[chosen], cost_s[chosen], wishes.auc, FORK_S, rng)
+        return _times(suite, fitted_rates(failed[learned & nod], runs[learned & nod]).prior, rng)
+
+    return one_suite
+
+
+def _half(projects: Array, rng: Array) -> Array:
+    """The tests of half of the projects: what the prior is fitted to; the suite comes from the other half."""
+    np = numpy()
+    names = np.array(sorted(set(projects)), dtype=object)
+    return np.isin(projects, rng.permutation(names)[: len(names) // 2])
+
+
+def _times(suite: Suite, rates: BetaPrior, rng: Array) -> dict[str, float]:
+    return {name: time_to_find(seconds, FOUND) for name, seconds in all_policies(suite, rates, rng).items()}
 
 
 def _costs(timed: Dataset, how: str) -> tuple[Array, Array]:

@@ -35,10 +35,14 @@ def drawn_suite(
     """Flaky tests with these rates among steady ones; costs drawn from measured ones, each kind from its own."""
     np = numpy()
     flaky = len(rates)
-    cost_s = fork_s + np.concatenate([rng.choice(flaky_s, flaky), rng.choice(steady_s, steady)])
-    rate = np.concatenate([rates, np.zeros(steady)])
+    own_s = np.concatenate([rng.choice(flaky_s, flaky), rng.choice(steady_s, steady)])
+    return suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, auc, fork_s, rng)
+
+
+def suite_of(rate: Array, own_s: Array, auc: float, fork_s: float, rng: Array) -> Suite:
+    """Tests with these rates and times of their own, in an order by chance; scores and calls are drawn."""
     place = rng.permutation(len(rate))
-    rate, cost_s = rate[place], cost_s[place]
+    rate, cost_s = rate[place], own_s[place] + fork_s
     return Suite(
         rate=rate,
         cost_s=cost_s,

@@ -13,10 +13,10 @@ _PEERS = ("rerun", "cannier", "calls")
 
 def policy_lines(told: Mapping[str, Any]) -> Iterator[str]:
     """Mean times, and ratios to the peers turn by turn with a 95 % interval."""
-    yield (
-        f"{told['seeds']} suites of {told['flaky']} NOD tests, {told['share']:.1%} of all; "
-        f"score of AUC {told['auc']}; costs {told['costs']}; seed {told['seed']}"
-    )
+    java = told["counts"] == "java"
+    about = "true shares and costs" if java else f"{told['share']:.1%} of all; costs {told['costs']}"
+    suites = f"{told['seeds']} suites of {told['flaky']} NOD tests ({told['counts']})"
+    yield f"{suites}, {about}; score of AUC {told['auc']}; seed {told['seed']}"
     yield ""
     seconds = {name: one["seconds"] for name, one in told["policies"].items()}
     head = ["policy", f"s until {told['found']:.0%} are found", *(f"against {peer}" for peer in _PEERS)]
