@@ -32,6 +32,8 @@ BENCHMARKS = {
     "overhead": "Cost beyond the tests themselves",
     "scale": "A suite of 20,000 tests",
     "plugin_cost": "Installed but not asked for",
+    "tracing": "Tracing calls",
+    "call_selection": "Selecting characteristic functions",
     "subjects": "Real suites with known flaky tests",
 }
 # Not told `--repeats`: two have no turns, and a few milliseconds show only in many.
