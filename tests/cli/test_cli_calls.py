@@ -76,7 +76,7 @@ def test_likely_causes_are_told_with_the_line_that_reaches_them(traced):
     _folder, said = traced
 
     assert "async-wait: calls time.sleep at helpers.py:4 in wait" in said.out
-    assert "randomness: calls Random.random at test_it.py:19 in test_luck" in said.out
+    assert "randomness: calls Random.random at test_it.py:21 in test_luck" in said.out
     assert "5 tests traced" in said.out
 
 
@@ -125,7 +125,7 @@ def test_a_hunt_names_causes_and_where_passing_and_failing_runs_part(hunted):
     luck = next(one for one in json.loads((folder / "report.json").read_text())["tests"] if "luck" in one["id"])
 
     assert "randomness" in {one["cause"] for one in luck["causes"]}
-    assert any("calls Random.random at test_it.py:19 in test_luck" in one["evidence"] for one in luck["causes"])
+    assert any("calls Random.random at test_it.py:21 in test_luck" in one["evidence"] for one in luck["causes"])
     assert any("part at unlucky (test_it.py), which only the failing one calls" in one for one in luck["evidence"])
     assert "Random.random" in " ".join(said.out.split())
 
@@ -135,7 +135,7 @@ def test_explain_tells_the_same_causes_later(hunted):
 
     said = flakehound_in(folder, "explain", "test_luck")
 
-    assert "calls Random.random at test_it.py:19 in test_luck" in said.out
+    assert "calls Random.random at test_it.py:21 in test_luck" in said.out
     assert "which only the failing one calls" in said.out
 
 
