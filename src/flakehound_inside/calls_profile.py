@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from flakehound_inside.calls_gates import Gates
     from flakehound_inside.calls_ledger import Ledger
 
-ALLOWANCE = 1000  # events of one stage in characteristic mode, two per call: half a millisecond
-_AWAKE = 50  # events after something was heard of while standing down
-_MOST_AWAKE = 1000  # of one stage
+ALLOWANCE = 300  # events of one stage in characteristic mode, two or more per call
+_AWAKE = 30  # events after something was heard of while standing down
+_MOST_AWAKE = 300  # of one stage
 _FIRST_CALL_EVENT = (3, 11)
 _set, _get = sys.setprofile, sys.getprofile
 # Python 3.8 ends a process that goes on after one; raised here, it is the test's, and the profiler is gone.
