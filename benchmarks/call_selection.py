@@ -1,7 +1,7 @@
 """Select characteristic functions from 10,000 traced tests and 50,000 functions.
 
-The data are made up, with a seed: each test calls some common functions and a few hundred rare ones. The peer is
-the published algorithm with the same sets of bits, which counts every function in every round.
+The data are made up, with a seed: each test calls a few hundred functions, flaky ones more often one of forty.
+The peer is the published algorithm with the same sets of bits, which counts every function in every round.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def data_set(seed: int) -> list[TracedTest]:
     tests = []
     for number in range(TESTS):
         is_flaky = number < FLAKY
-        called = {functions[int(FUNCTIONS * rng.random() ** 3)] for _ in range(300)}
+        called = {functions[rng.randrange(FUNCTIONS)] for _ in range(300)}
         if rng.random() < (0.9 if is_flaky else 0.2):
             called.add(rng.choice(marks))
         tests.append(TracedTest(project=str(number % 50), is_flaky=is_flaky, functions=frozenset(called)))

@@ -35,6 +35,8 @@ BENCHMARKS = {
     "churn": "Changes of every line",
     "features": "18 features of each test",
     "state_changes": "What tests leave behind",
+    "tracing": "Tracing calls",
+    "call_selection": "Selecting characteristic functions",
     "subjects": "Real suites with known flaky tests",
     "lint_ids": "Lint: the tests it reads and those that pytest collects",
     "lint_speed": "Lint: what reading costs",

@@ -174,7 +174,7 @@ class ProfiledCalls(Calls):
 
     def _stage(self, stage: str, is_heard: bool) -> Iterator[None]:
         self._gates.begin(stage)
-        self._profiling.grant()
+        self._profiling.grant(stage)
         if is_heard:
             yield from self._heard()
         else:

@@ -6,7 +6,7 @@
     d <json>                     functions, each with the number that stands for it from here on
     c <place> <json>             what it called
     m <place> <json>             what was measured of it, where that was asked for
-    c <place> <json>             what it left changed, where that was asked for
+    l <place> <json>             what it left changed, where that was asked for
     y <clock> <threads> <children> from now on it has so many; noted by the process above
     e <place> <letter> <seconds> it ended
     u <json>                     why the process cannot be copied for the branches

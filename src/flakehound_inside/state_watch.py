@@ -23,7 +23,7 @@ MOST_TOLD = 200
 class StateWatch:
     """The gauge: compares what there is after a test with what there was before."""
 
-    letter = "c"
+    letter = "l"
 
     def __init__(self, session: pytest.Session, ours: str) -> None:
         self._root = str(session.config.rootpath)

@@ -120,6 +120,33 @@ def test_own_tracer():
     sys.settrace(None)
     assert "call" in seen
 
+def test_own_cprofile():
+    import cProfile
+    profile = cProfile.Profile()
+    assert profile.runcall(leaf) == 3
+    assert any("leaf" in str(entry.code) for entry in profile.getstats())
+
+def test_own_debugger():
+    import bdb
+    class Debugger(bdb.Bdb):
+        lines = 0
+        def user_line(self, frame):
+            self.lines += 1
+    debugger = Debugger()
+    assert debugger.runcall(leaf) == 3
+    assert debugger.lines
+
+@pytest.mark.parametrize("core", ["ctrace", "sysmon"])
+def test_own_coverage(core, monkeypatch):
+    coverage = pytest.importorskip("coverage")
+    if sys.version_info >= (3, 12):
+        monkeypatch.setenv("COVERAGE_CORE", core)
+    measured = coverage.Coverage(data_file=None, config_file=False, include=["*"])
+    measured.start()
+    helpers.Cart().total()
+    measured.stop()
+    assert any(name.endswith("helpers.py") for name in measured.get_data().measured_files())
+
 def test_nobody_listens_after_a_profiler_of_the_test():
     assert leaf() == 3
 

@@ -103,6 +103,7 @@ def f_beta(found: int, wrong: int, positives: int, beta: float) -> float:
 
 @dataclass(slots=True)
 class _Candidate:
+    place: int  # in the order of functions
     function: Function
     callers: Bits
     right: int  # positives it would add when it was last counted
@@ -121,6 +122,10 @@ class _Selection:
     covered: Bits = 0
     found: int = 0
     wrong: int = 0
+
+    def best_with(self, right: int) -> float:
+        """What F-beta could be at most with a candidate that adds so many positives."""
+        return self._value(right, 0)
 
     def best_case(self, candidate: _Candidate) -> float:
         """What F-beta could be with it at most, without counting."""
@@ -147,38 +152,50 @@ class _Selection:
 
 def selected(callers: Mapping[Function, Bits], positives: Bits, universe: Bits, beta: float) -> list[Function]:
     """Add the function that raises F-beta most, until none does; the first in order where several tie."""
-    candidates = _candidates(callers, positives, universe)
+    waiting: dict[int, list[_Candidate]] = {}  # by the positives they would add at most
+    for candidate in _candidates(callers, positives, universe):
+        waiting.setdefault(candidate.right, []).append(candidate)
     state = _Selection(positives, positives.bit_count(), universe, beta)
     reached = 0.0
     chosen: list[Function] = []
-    while (best := _best(candidates, state, reached)) is not None:
+    while (best := _best(waiting, state, reached)) is not None:
         reached, winner = best
         state.add(winner)
         chosen.append(winner.function)
-        candidates = [candidate for candidate in candidates if candidate.right and candidate is not winner]
+        waiting[winner.right].remove(winner)
     return chosen
 
 
-def _best(candidates: Sequence[_Candidate], state: _Selection, reached: float) -> tuple[float, _Candidate] | None:
-    bounds = [state.best_case(candidate) for candidate in candidates]
-    best, at = reached, -1
-    for place in sorted(range(len(candidates)), key=bounds.__getitem__, reverse=True):
-        if bounds[place] < best:
+def _best(
+    waiting: dict[int, list[_Candidate]], state: _Selection, reached: float
+) -> tuple[float, _Candidate] | None:
+    """Count those that could be the best, the most promising first, and put each where it belongs by now."""
+    best, winner = reached, None
+    for right in sorted(waiting, reverse=True):
+        if not right or state.best_with(right) < best:
             break
-        value = state.counted(candidates[place])
-        if value > best or (value == best and 0 <= place < at):
-            best, at = value, place
-    return (best, candidates[at]) if at >= 0 else None
+        kept = []
+        for candidate in waiting[right]:
+            if state.best_case(candidate) >= best:
+                value = state.counted(candidate)
+                if value > best or (value == best and winner is not None and candidate.place < winner.place):
+                    best, winner = value, candidate
+            if candidate.right == right:
+                kept.append(candidate)
+            elif candidate.right:
+                waiting.setdefault(candidate.right, []).append(candidate)
+        waiting[right] = kept
+    return (best, winner) if winner is not None else None
 
 
 def _candidates(callers: Mapping[Function, Bits], positives: Bits, universe: Bits) -> list[_Candidate]:
     """The functions that some positive calls, one of those that the same tests call."""
     once: dict[Bits, _Candidate] = {}
     others = universe & ~positives
-    for function, bits in callers.items():
+    for place, (function, bits) in enumerate(callers.items()):
         right = (bits & positives).bit_count()
         if right and bits & universe not in once:
-            once[bits & universe] = _Candidate(function, bits, right, (bits & others).bit_count(), 0)
+            once[bits & universe] = _Candidate(place, function, bits, right, (bits & others).bit_count(), 0)
     return list(once.values())
 
 

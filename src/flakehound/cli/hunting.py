@@ -260,7 +260,12 @@ class _Hunt:
             keep=lambda records: self._store.append(self._session_id, records),
             seed=self._run_seed() % 2**32,
         )
-        return tuple(finder.with_causes(verdicts))
+        try:
+            return tuple(finder.with_causes(verdicts))
+        except KeyboardInterrupt:
+            self._interrupted = True
+            self._opened.pool.call_off()
+            return tuple(verdicts)
 
     def _hunted(self, loop: Loop) -> Hunted:
         target, told = self._wishes.target, self._opened.handshake

@@ -48,14 +48,23 @@ def from_files(calls: Sequence[Path], labels: Path, remedy: str) -> StudiedCalls
     for path in calls:
         for row in _rows(path, NEEDED, remedy):
             called = functions.setdefault((row.get("project") or path.stem, row["id"]), set())
-            if row["phase"] == "call" and row["kind"] in ("python", "c"):
+            if row["phase"] == "call" and row["kind"] in ("python", "c") and not _is_pytests(row["file"]):
                 function = Function(file=row["file"], owner=row["class"], name=row["function"], kind=row["kind"])
                 called.add(known.setdefault(function, function))
     told = {
         (row.get("project") or "", row["id"]): _label(row, labels, remedy)
         for row in _rows(labels, ("id", "flaky"), remedy)
     }
+    named = {test for _project, test in functions}
+    for project, test in told:
+        if test not in named:
+            functions[project, test] = set()  # it calls nothing, so no row tells of it
     return _joined(functions, told)
+
+
+def _is_pytests(file: str) -> bool:
+    """How pytest shows a failure says nothing about why there is one."""
+    return "/_pytest/" in file or "/pluggy/" in file
 
 
 def _joined(functions: Mapping[Key, set[Function]], told: Mapping[Key, Label]) -> StudiedCalls:
@@ -116,7 +125,8 @@ def from_store(store: Store, remedy: str) -> StudiedCalls:
     durations: dict[str, float] = {}
     for record in store.traced_records(traced[-1].id):
         for place, trace in record.calls.items():
-            functions[current_folder().name, record.order[place]] = set(trace.functions)
+            own = {function for function in trace.functions if not _is_pytests(function.file)}
+            functions[current_folder().name, record.order[place]] = own
             durations[record.order[place]] = record.durations_s[place]
     told = {("", test["id"]): _judged(test, durations) for test in json.loads(report)["tests"]}
     return _joined(functions, told)

@@ -125,7 +125,7 @@ def _take(segment: Segment, sort: str, rest: str) -> None:
     elif sort == "m":
         place, _space, told = rest.partition(" ")
         segment.measured[int(place)] = json.loads(told)
-    elif sort == "c":
+    elif sort == "l":
         place, _space, told = rest.partition(" ")
         segment.traces[int(place)] = _traces(json.loads(told))
     elif sort == "y":

@@ -1,0 +1,60 @@
+"""Tracing changes no outcome: real suites end the same with and without it."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from flakehound.calls.characteristic import default
+from flakehound.core.calls import TraceMode, TraceWish
+from flakehound.core.outcomes import Outcome
+from flakehound.core.plans import RunPlan, Setting
+from flakehound.engine.forkserver import ForkServer
+from flakehound.engine.launch import Target
+from flakehound.engine.limits import Limits
+
+from .subjects import chosen_keys, prepared
+
+KNOWN = default()
+WISHES = [
+    TraceWish(mode=mode, counts=counts, wanted=KNOWN.patterns, neutral=KNOWN.neutral)
+    for mode, counts in ((TraceMode.ALL, False), (TraceMode.CHARACTERISTIC, False), (TraceMode.ALL, True))
+]
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.parametrize("key", chosen_keys() or [pytest.param("none", marks=pytest.mark.skip("no ../shared"))])
+def test_every_outcome_is_the_same_when_traced(key, tmp_path):
+    subject = prepared(key)
+    tree = tmp_path / "tree"
+    shutil.copytree(subject.tree, tree, symlinks=True)
+    target = Target(python=str(subject.python), cwd=tree, pytest_args=subject.pytest_args)
+    server = ForkServer(target, tmp_path / "s", slots=1, hash_seed=7, force=True)
+    try:
+        order = server.wait_until_collected().suite.order
+
+        def run(wish: TraceWish | None) -> list[Outcome]:
+            plan = RunPlan(order=order, why="conformance", setting=Setting.ORIGINAL, seed=5, trace=wish)
+            (record,) = server.slots[0].run(plan, Limits(), ())
+            assert wish is None or len(record.calls) == len(order)
+            return list(record.outcomes)
+
+        plain = [run(None), run(None)]
+        traced = [run(wish) for wish in WISHES]
+    finally:
+        server.close()
+
+    steady = [
+        place
+        for place, test in enumerate(order)
+        if plain[0][place] is plain[1][place] and test not in subject.flaky
+    ]
+    assert steady
+    for run_of in traced:
+        assert {
+            order[place]: (plain[0][place], run_of[place])
+            for place in steady
+            if run_of[place] is not plain[0][place]
+        } == {}
