@@ -136,7 +136,7 @@ class Sample:
             self._server.close()
 
 
-_PLAIN = ("-p", "no:randomly", "-p", "no:cacheprovider")
+_PLAIN = ("-p", "no:randomly", "-p", "no:rerunfailures", "-p", "no:cacheprovider")
 
 
 def sample_at(

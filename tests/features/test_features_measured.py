@@ -56,7 +56,7 @@ def test_what_pytest_does_with_printed_text_is_not_the_tests_reading(probed):
 def test_threads_count_when_they_live_at_once(probed):
     assert probed["test_nothing"].max_threads == 1
     assert probed["test_threads"].max_threads == 1 + THREADS
-    assert probed["test_threads_one_by_one"].max_threads == 2
+    assert probed["test_threads_one_by_one"].max_threads in (2, 3)  # one that was joined may not be gone yet
 
 
 def test_children_count_when_they_live_at_once_however_short(probed):
