@@ -9,7 +9,7 @@ from flakehound.calls.causes import likely_causes, parting
 from flakehound.calls.characteristic import Characteristic
 from flakehound.cli.calls_settings import wish_for
 from flakehound.core.calls import CallTrace, TraceMode
-from flakehound.core.errors import FlakehoundError
+from flakehound.core.errors import Problem, attempted
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
@@ -105,10 +105,9 @@ class CauseFinder:
         if guard is not None:
             (guard.before_spawn if plan.isolation is Isolation.SPAWN else guard.before_fork)()
         test_limit_s = limit_after(self.history.slowest_test_s, None)
-        try:
-            limits = Limits(test_limit_s=test_limit_s, run_limit_s=self.left_s() + 1.0)
-            records = self.opened.pool.run_now(plan, limits)
-        except FlakehoundError:
+        limits = Limits(test_limit_s=test_limit_s, run_limit_s=self.left_s() + 1.0)
+        records = attempted(lambda: self.opened.pool.run_now(plan, limits))
+        if isinstance(records, Problem):
             return  # the report goes without; the verdict stands
         # One that was cut wrote no trace: it would look like an ordinary run, and count.
         self.keep([record for record in records if record.calls])
