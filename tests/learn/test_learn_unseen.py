@@ -11,20 +11,20 @@ from learn_samples import drawn
 from flakehound.learn.measures import area_under_curve
 from flakehound.learn.unseen import BOTH, METRICS, WORDS, Unseen, candidates, home_of, shared
 
-PROJECTS = ("a", "b", "c", "d", "e")
+PROJECTS = ("a", "b", "c", "d")
 
 
 @pytest.fixture(scope="module")
 def data():
     """Flaky tests have a larger first metric and mostly the word sleep; each project measures in its own unit."""
-    found = drawn(tests=250, projects=PROJECTS, share=0.15, seed=3)
+    found = drawn(tests=200, projects=PROJECTS, share=0.15, seed=3)
     unit = np.array([1 + 5 * PROJECTS.index(name) for name in found.projects])
     rng = np.random.default_rng(1)
     words = tuple("sleep run" if rng.random() < (0.8 if label else 0.1) else "run" for label in found.label)
     return replace(found, values=found.values * unit[:, None], words=words)
 
 
-@pytest.mark.parametrize("reads", [(METRICS,), (WORDS,), (METRICS, WORDS, BOTH)])
+@pytest.mark.parametrize("reads", [(METRICS,), (WORDS,), (BOTH,)])
 def test_it_tells_flaky_tests_of_a_project_it_never_saw(data, reads):
     probability, said, choices = Unseen(data=data, positive=data.label, reads=reads).predicted()
 

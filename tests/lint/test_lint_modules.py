@@ -158,9 +158,7 @@ def test_no_file_that_parses_crashes_the_scanner(words):
     read_all("test_a.py", "".join(words).encode())
 
 
-@pytest.mark.parametrize(
-    "name", ["ast.py", "typing.py", "unittest/mock.py", "enum.py", "test/test_grammar.py", "test/test_patma.py"]
-)
+@pytest.mark.parametrize("name", ["ast.py", "typing.py", "unittest/mock.py", "enum.py", "test/test_grammar.py"])
 def test_the_standard_library_is_read(name):
     file = Path(sysconfig.get_path("stdlib"), name)
     if not file.exists():
