@@ -80,13 +80,13 @@ def _children_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def green_rows(job: str, write: Callable[[Path], None], repeats: int) -> list[Row]:
+def green_rows(job: str, write: Callable[[Path], None], repeats: int, python: str = sys.executable) -> list[Row]:
     with temporary_folder() as place, on_cores(1):
         folder = place / "suite"
         write(folder)
         committed(folder)
-        ours = Timed(lambda: _green(folder, "-p", "flakehound_inside.plugin", "--flakehound"))
-        peer = Timed(lambda: _green(folder))
+        ours = Timed(lambda: _green(python, folder, "-p", "flakehound_inside.plugin", "--flakehound"))
+        peer = Timed(lambda: _green(python, folder))
         took = in_turns(repeats, {"with": ours.run_s, "without": peer.run_s})
     return [
         *_more(f"green run, {job}", took["with"], took["without"], goal=True),
@@ -107,8 +107,8 @@ def _more(job: str, ours: Series, peer: Series, *, goal: bool) -> list[Row]:
     ]
 
 
-def _green(folder: Path, *options: str) -> None:
-    command = [sys.executable, "-m", "pytest", *PYTEST_ARGS, "-q", *options]
+def _green(python: str, folder: Path, *options: str) -> None:
+    command = [python, "-m", "pytest", *PYTEST_ARGS, "-q", *options]
     subprocess.run(command, cwd=folder, env=own_environment(BARE), stdout=subprocess.DEVNULL, check=True)
 
 
@@ -156,6 +156,19 @@ def tiny_recording(repeats: int) -> list[Row]:
         return recording_rows("a tiny project", target, test, file, repeats)
 
 
+def real_green(cache: Path, repeats: int) -> list[Row]:
+    """The whole suite of a real project."""
+    python = environment(cache, f"mutants-{REAL.name}", REAL.requirements)
+
+    def write(folder: Path) -> None:
+        with tarfile.open(sdist(cache, REAL.name, REAL.version)) as archive:
+            archive.extractall(folder.with_name("sdist"), filter="data")
+        (tree,) = folder.with_name("sdist").iterdir()
+        tree.rename(folder)
+
+    return green_rows(f"{REAL.name} {REAL.version}, its own suite", write, repeats, str(python))
+
+
 def real_recording(cache: Path, repeats: int) -> list[Row]:
     with temporary_folder() as folder:
         with tarfile.open(sdist(cache, REAL.name, REAL.version)) as archive:
@@ -173,6 +186,7 @@ def main() -> None:
     chosen = parser.parse_args()
     rows = green_rows("1000 tiny tests", tiny_tests, chosen.repeats)
     rows += green_rows("300 tests of 2 ms", waiting_tests, chosen.repeats)
+    rows += real_green(chosen.cache, chosen.repeats)
     rows += tiny_recording(chosen.repeats)
     rows += real_recording(chosen.cache, chosen.repeats)
     told(rows, chosen.json)
