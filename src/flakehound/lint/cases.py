@@ -10,6 +10,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.patterns import Patterns
 from flakehound.lint.collecting import Collecting
 from flakehound.lint.definitions import Definition
+from flakehound.lint.functions import written_behind
 from flakehound.lint.modules import Module
 from flakehound.lint.project import Project
 from flakehound.lint.requests import is_parametrised, requested_fixtures
@@ -84,6 +85,7 @@ class _Collection:
     ) -> StaticCase:
         classes = tuple(one for one, _owner in within)
         owners = tuple(owner for _name, owner in within)
+        written = written_behind(found, self._project)
         return StaticCase(
             id=NodeId("::".join([self._home.path, *classes, name])),
             path=self._home.path,
@@ -91,7 +93,7 @@ class _Collection:
             name=name,
             classes=classes,
             function=function,
-            module=found.module,
+            module=written[1] if written is not None else found.module,
             home=self._home,
             owner=owners[-1] if owners else None,
             is_async=isinstance(function, ast.AsyncFunctionDef),

@@ -29,12 +29,18 @@ def full_name(meaning: Meaning) -> str:
     return f"{path}.{meaning.name}" if meaning.name else path
 
 
-def function_behind(found: Definition, project: Project, depth: int = 0) -> FunctionNode | None:
+def function_behind(found: Definition, project: Project) -> FunctionNode | None:
     """The function that a definition is or wraps; None where it is none, or nobody can tell."""
+    written = written_behind(found, project)
+    return written[0] if written is not None else None
+
+
+def written_behind(found: Definition, project: Project, depth: int = 0) -> tuple[FunctionNode, Module] | None:
+    """The function that a definition is or wraps, with the module in which it is written."""
     if found.function is not None:
-        return found.function if is_callable(found.function) else None
+        return (found.function, found.module) if is_callable(found.function) else None
     if isinstance(found.value, ast.Lambda):
-        return _named(found.value, found.name.rpartition(".")[2])
+        return _named(found.value, found.name.rpartition(".")[2]), found.module
     if isinstance(found.value, ast.Call) and depth < _DEEPEST:
         return _made_by(found.value, found, project, depth)
     return None
@@ -46,15 +52,18 @@ def is_callable(function: FunctionNode) -> bool:
     return not any(name.rpartition(".")[2] in _NOT_CALLABLE for name in written)
 
 
-def _made_by(call: ast.Call, found: Definition, project: Project, depth: int) -> FunctionNode | None:
+def _made_by(
+    call: ast.Call, found: Definition, project: Project, depth: int
+) -> tuple[FunctionNode, Module] | None:
     name = dotted(call.func)
     maker = project.resolve(found.module, name) if name else None
     if isinstance(maker, External) and maker.name in _WRAPPERS and call.args:
         wrapped = dotted(call.args[0])
         inner = project.resolve(found.module, wrapped) if wrapped else None
-        return function_behind(inner, project, depth + 1) if isinstance(inner, Definition) else None
+        return written_behind(inner, project, depth + 1) if isinstance(inner, Definition) else None
     if isinstance(maker, Definition) and maker.function is not None:
-        return _returned_function(maker.function)
+        returned = _returned_function(maker.function)
+        return (returned, maker.module) if returned is not None else None
     return None
 
 

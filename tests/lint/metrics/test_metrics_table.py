@@ -153,3 +153,17 @@ def test_any_code_can_be_measured(path):
             unit = production_of(node, Surroundings(name="x", lines=lines, imports=imports))
             assert 0 <= unit.lcom2 <= 1
             assert unit.loc >= 1
+
+
+@pytest.mark.parametrize("made", ["test_one = make()", "test_one = functools.partial(check)"])
+def test_a_test_that_is_made_elsewhere_is_measured_where_it_is_written(made):
+    below = "A = 1\n" * 30
+    factory = "def make():\n    def inner():\n        assert 1\n        assert 2\n    return inner\n\n\n"
+    check = "def check():\n    assert 1\n    assert 2\n"
+    test = f"import functools\nfrom helpers import check, make\n{made}\n"
+    project = project_of(helpers=below + factory + check, test_a=test)
+
+    (case,) = cases_of(project.module("test_a.py"), project.patterns, project)
+
+    assert case.module.path == "helpers.py"
+    assert metrics_of(case, project).test_lines_of_code == 3
