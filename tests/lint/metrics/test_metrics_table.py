@@ -166,4 +166,4 @@ def test_a_test_that_is_made_elsewhere_is_measured_where_it_is_written(made):
     (case,) = cases_of(project.module("test_a.py"), project.patterns, project)
 
     assert case.module.path == "helpers.py"
-    assert metrics_of(case, project).test_lines_of_code == 3
+    assert metrics_of(case, project).tloc == 3
