@@ -16,6 +16,14 @@ columns_option = click.option(
     metavar="NAME|FILE",
     help="What the columns mean: a known mapping or a JSON file. Default: by the table's name.",
 )
+PROBLEMS = ("nod-vs-rest", "nod-vs-victim", "victim-vs-rest", "polluter-vs-rest", "labelled")
+problem_option = click.option(
+    "--problem",
+    default="labelled",
+    show_default=True,
+    type=click.Choice(PROBLEMS),
+    help="Which tests are positive.",
+)
 
 
 @click.group("data", context_settings=_HELP)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flakehound.cli.data import columns_option
+from flakehound.cli.data import columns_option, problem_option
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.core.errors import ExitCode
 
@@ -19,13 +19,7 @@ SIZES = (15, 12, 9, 6, 3)
 
 @click.command("explain", context_settings={"help_option_names": ["-h", "--help"]})
 @columns_option
-@click.option(
-    "--problem",
-    default="labelled",
-    show_default=True,
-    type=click.Choice(["nod-vs-rest", "nod-vs-victim", "victim-vs-rest", "polluter-vs-rest", "labelled"]),
-    help="Which tests are positive.",
-)
+@problem_option
 @click.option(
     "--tests", type=click.IntRange(min=1), default=500, show_default=True, help="Tests to explain, drawn."
 )

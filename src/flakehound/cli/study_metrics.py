@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flakehound.cli.data import columns_option
+from flakehound.cli.data import columns_option, problem_option
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.core.errors import ExitCode
 
@@ -22,13 +22,7 @@ SCHEMA = "flakehound/study-metrics/1"
 
 @click.command("metrics", context_settings={"help_option_names": ["-h", "--help"]})
 @columns_option
-@click.option(
-    "--problem",
-    default="labelled",
-    show_default=True,
-    type=click.Choice(["nod-vs-rest", "nod-vs-victim", "victim-vs-rest", "polluter-vs-rest", "labelled"]),
-    help="Which tests are positive.",
-)
+@problem_option
 @click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
 @click.argument("table", type=_FILE)
 def command(columns: str | None, problem: str, json_file: Path | None, table: Path) -> int:

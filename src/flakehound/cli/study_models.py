@@ -7,13 +7,12 @@ from pathlib import Path
 
 import click
 
-from flakehound.cli.data import columns_option
+from flakehound.cli.data import PROBLEMS, columns_option
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.study_remedies import again
 from flakehound.core.errors import ExitCode, UsageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_PROBLEMS = ("nod-vs-rest", "nod-vs-victim", "victim-vs-rest", "polluter-vs-rest", "labelled")
 
 
 @click.command("models", context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,7 +22,7 @@ _PROBLEMS = ("nod-vs-rest", "nod-vs-victim", "victim-vs-rest", "polluter-vs-rest
     "--problem",
     "problems",
     multiple=True,
-    type=click.Choice(_PROBLEMS),
+    type=click.Choice(PROBLEMS),
     help="Learn this; may be repeated. Default: every problem the table can tell.",
 )
 @click.option(
