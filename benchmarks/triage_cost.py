@@ -1,12 +1,14 @@
 """What `--flakehound` adds to a green run, and what recording adds to a rerun in a new interpreter.
 
-Green runs: a git repository with a suite, plain pytest without our plugin on one side and `--flakehound` on the
-other, in turns; the median of the differences of neighbouring runs counts. Recording: the same test of a tiny and
-of a real project in new interpreters, with the lines of one changed file and with those of every file.
+Green runs: a git repository with a suite, in an environment with pytest. Plain pytest without flakehound on one
+side; on the other flakehound on the path, as if installed, and `--flakehound`; in turns. The median of the
+differences of neighbouring runs counts. Recording: the same test of a tiny and of a real project in new
+interpreters, with the lines of one changed file and with those of every file.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -15,8 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mutants import SUBJECTS
+from plugin_cost import lay_out_flakehound
 from revisions import CACHE, environment, sdist
-from running import BARE, PYTEST_ARGS, own_environment, temporary_folder
+from running import BARE, PYTEST_ARGS, temporary_folder
 from side_by_side import Row, Series, arguments, at_most, in_turns, on_cores, ratio, told, wall_s
 from suites import small_suite, timed_suite
 
@@ -80,13 +83,15 @@ def _children_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def green_rows(job: str, write: Callable[[Path], None], repeats: int, python: str = sys.executable) -> list[Row]:
+def green_rows(job: str, write: Callable[[Path], None], repeats: int, python: Path) -> list[Row]:
     with temporary_folder() as place, on_cores(1):
-        folder = place / "suite"
+        folder, installed, nothing = place / "suite", place / "installed", place / "nothing"
         write(folder)
         committed(folder)
-        ours = Timed(lambda: _green(python, folder, "-p", "flakehound_inside.plugin", "--flakehound"))
-        peer = Timed(lambda: _green(python, folder))
+        lay_out_flakehound(installed)
+        nothing.mkdir()
+        ours = Timed(lambda: _green(python, folder, installed, "--flakehound"))
+        peer = Timed(lambda: _green(python, folder, nothing))
         took = in_turns(repeats, {"with": ours.run_s, "without": peer.run_s})
     return [
         *_more(f"green run, {job}", took["with"], took["without"], goal=True),
@@ -107,9 +112,10 @@ def _more(job: str, ours: Series, peer: Series, *, goal: bool) -> list[Row]:
     ]
 
 
-def _green(python: str, folder: Path, *options: str) -> None:
-    command = [python, "-m", "pytest", *PYTEST_ARGS, "-q", *options]
-    subprocess.run(command, cwd=folder, env=own_environment(BARE), stdout=subprocess.DEVNULL, check=True)
+def _green(python: Path, folder: Path, path: Path, *options: str) -> None:
+    command = [str(python), "-m", "pytest", *PYTEST_ARGS, "-q", *options]
+    env = {**os.environ, "PYTHONPATH": str(path)}
+    subprocess.run(command, cwd=folder, env=env, stdout=subprocess.DEVNULL, check=True)
 
 
 def recording_rows(job: str, target: Target, test: NodeId, changed: Path, repeats: int) -> list[Row]:
@@ -166,7 +172,7 @@ def real_green(cache: Path, repeats: int) -> list[Row]:
         (tree,) = folder.with_name("sdist").iterdir()
         tree.rename(folder)
 
-    return green_rows(f"{REAL.name} {REAL.version}, its own suite", write, repeats, str(python))
+    return green_rows(f"{REAL.name} {REAL.version}, its own suite", write, repeats, python)
 
 
 def real_recording(cache: Path, repeats: int) -> list[Row]:
@@ -184,8 +190,9 @@ def main() -> None:
     parser = arguments(__doc__, repeats=15)
     parser.add_argument("--cache", type=Path, default=CACHE, help="sdists and environments (default %(default)s)")
     chosen = parser.parse_args()
-    rows = green_rows("1000 tiny tests", tiny_tests, chosen.repeats)
-    rows += green_rows("300 tests of 2 ms", waiting_tests, chosen.repeats)
+    python = environment(chosen.cache, "green", ())
+    rows = green_rows("1000 tiny tests", tiny_tests, chosen.repeats, python)
+    rows += green_rows("300 tests of 2 ms", waiting_tests, chosen.repeats, python)
     rows += real_green(chosen.cache, chosen.repeats)
     rows += tiny_recording(chosen.repeats)
     rows += real_recording(chosen.cache, chosen.repeats)

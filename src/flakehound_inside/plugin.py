@@ -38,6 +38,20 @@ _WORDS = {
     "store": ("PATH", "the file that keeps outcomes from run to run (default: .flakehound/flakehound.db)"),
 }
 
+# What a green triage imports, each after those it imports itself.
+_FOR_GREEN = (
+    "untouched",
+    "seeds",
+    "triage_memory",
+    "triage_generators",
+    "triage_guard",
+    "triage_journal",
+    "triage_listener",
+    "triage_options",
+    "triage_spool",
+    "triage_session",
+)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add our options; nothing is imported or registered until one of them is used."""
@@ -88,6 +102,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Start the triage where it is asked for, except in the processes that a hunt or a triage starts."""
     if "flakehound_inside.boot" in sys.modules or not _may_be_asked(config):
         return
+    _import_plainly()
     from flakehound_inside.triage_options import wishes_of
 
     wishes = wishes_of(config, os.environ)
@@ -98,6 +113,22 @@ def pytest_configure(config: pytest.Config) -> None:
             from flakehound_inside.triage_session import Triage
 
             config.pluginmanager.register(Triage(config, wishes), "flakehound-triage")
+
+
+def _import_plainly() -> None:
+    """Import past pytest's rewriting of asserts: ours has none, and rewriting takes longer than all the rest."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    for name in ["flakehound_inside." + short for short in _FOR_GREEN]:
+        spec = PathFinder.find_spec(name, sys.modules["flakehound_inside"].__path__)
+        if name not in sys.modules and spec is not None and spec.loader is not None:
+            module = sys.modules[name] = module_from_spec(spec)
+            try:
+                spec.loader.exec_module(module)
+            except BaseException:
+                del sys.modules[name]
+                raise
 
 
 def _may_be_asked(config: pytest.Config) -> bool:

@@ -7,11 +7,12 @@ are clocks. A class attribute of ours is neither the module attribute they patch
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` without its enums, which every child would pay for
-import json
 import os
 import select
 import time
 from typing import TYPE_CHECKING
+
+from flakehound_inside.untouched import untouched
 
 if TYPE_CHECKING:
     from typing import Any, Callable
@@ -29,13 +30,10 @@ except ImportError:  # no such system calls on this platform
 _ABSENT: Any = None
 
 
-class real:  # noqa: N801 (read as an adjective: real.open, real.clock)
+class real(untouched):  # noqa: N801 (read as an adjective: real.open, real.clock)
     """Every outside function the code that runs beside tests may call."""
 
-    clock = staticmethod(time.perf_counter)  # on Linux the same clock in every process
     sleep = staticmethod(time.sleep)
-    dumps = staticmethod(json.JSONEncoder().encode)
-    loads = staticmethod(json.JSONDecoder().decode)
     open = staticmethod(os.open)
     close = staticmethod(os.close)
     read = staticmethod(os.read)

@@ -18,18 +18,12 @@ if TYPE_CHECKING:
     from flakehound_inside.triage_memory import PythonTwister
     from flakehound_inside.triage_shapes import RandomState
 
+    # The state at one moment: of `random` as `Generators` copied it, and numpy's (None: it was not loaded). A
+    # tuple, because one is made before every test.
+    Snapshot = tuple[Any, Any]
+
 _set_state, _state_of_random = random.setstate, random.getstate
 _modules = sys.modules
-
-
-class Snapshot:
-    """The state of the generators at one moment."""
-
-    __slots__ = ("numpy", "random")
-
-    def __init__(self, random_state: Any, numpy_state: Any) -> None:
-        self.random = random_state  # as `Generators` copied it
-        self.numpy = numpy_state  # None: numpy was not loaded
 
 
 class Generators:
@@ -49,18 +43,18 @@ class Generators:
     def snapshot(self) -> Snapshot:
         """The state now; asked before every test, so it has to be cheap."""
         numpy_random = _modules.get("numpy.random")
-        return Snapshot(self._copy(), None if numpy_random is None else self._numpy.state(numpy_random))
+        return self._copy(), None if numpy_random is None else self._numpy.state(numpy_random)
 
     def _state_in(self, snapshot: Snapshot) -> tuple[Any, ...]:
-        state: tuple[Any, ...] = snapshot.random
-        return state if self._twister is None else self._twister.state(snapshot.random)
+        state: tuple[Any, ...] = snapshot[0]
+        return state if self._twister is None else self._twister.state(snapshot[0])
 
     def put_back(self, snapshot: Snapshot) -> None:
         """Let the generators go on as if nothing had drawn from them since."""
         _set_state(self._state_in(snapshot))
         numpy_random = _modules.get("numpy.random")
-        if snapshot.numpy is not None and numpy_random is not None:
-            numpy_random.set_state(snapshot.numpy)
+        if snapshot[1] is not None and numpy_random is not None:
+            numpy_random.set_state(snapshot[1])
 
     @contextlib.contextmanager
     def seeded(self, seed: int) -> Iterator[None]:
@@ -85,7 +79,7 @@ class Generators:
         version, numbers, gauss = self._state_in(snapshot)
         return {
             "random": [version, list(numbers), gauss],
-            "numpy": _numpy_told(snapshot.numpy),
+            "numpy": _numpy_told(snapshot[1]),
             "seed": self._randomly_seed(),
         }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flakehound_inside.real import real
+from flakehound_inside.untouched import untouched
 
 if TYPE_CHECKING:
     from typing import Any, Callable, Generator, TypeVar
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     _Hook = TypeVar("_Hook", bound=Callable[..., object])
     Wrapping = Generator[None, Any, Any]
+    _Before = tuple[Snapshot, int, dict[str, Any] | None]  # a `Before` that took no time to make
 
-_clock = real.clock
+_clock = untouched.clock
 
 
 def _knows_new_wrappers() -> bool:
@@ -48,13 +49,10 @@ class SideBySide(Exception):
 class Before:
     """What has to be known of the time before a test, should it fail."""
 
-    __slots__ = ("began", "depth", "names", "state")
-
     def __init__(self, state: Snapshot, depth: int, names: dict[str, Any] | None) -> None:
         self.state = state
         self.depth = depth  # collectors that were set up already
         self.names = names  # of a doctest; running it clears them
-        self.began = _clock()
 
 
 class Listener:
@@ -65,9 +63,10 @@ class Listener:
     ) -> None:
         self._guard = guard
         self._journal = journal
-        self._generators = generators
+        self._snapshot = generators.snapshot
         self._first_case = first_case  # opens the book of cases, which a green run does without
         self._reports: list[pytest.TestReport] = []  # of the test that runs
+        self._keep = self._reports.append
         self._all_passed = True
         self._is_running = False
         self._flaky_is_there = "flaky" in sys.modules  # that plugin reports no attempt but the last
@@ -77,8 +76,8 @@ class Listener:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the report until its test has ended."""
         try:
-            self._reports.append(report)
-            if report.outcome != "passed" or hasattr(report, "wasxfail"):
+            self._keep(report)
+            if report.outcome != "passed" or "wasxfail" in report.__dict__:
                 self._all_passed = False
                 # Now, not later: pytest 9 calls a test with failed subtests failed once the terminal has seen it.
                 if report.outcome == "failed" and not hasattr(report, "wasxfail"):
@@ -90,52 +89,55 @@ class Listener:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapping:
         """Let the test run; look at it only if something about it is not plain."""
         before = self._begin(item)
+        began = _clock()
         try:
             result = yield
         except BaseException:
-            self._end(item, nextitem, before, complete=False)
+            self._end(item, nextitem, before, _clock() - began, False)
             raise
-        self._end(item, nextitem, before, complete=True)
+        self._end(item, nextitem, before, _clock() - began, True)
         return result
 
-    def _begin(self, item: pytest.Item) -> Before | None:
+    def _begin(self, item: pytest.Item) -> _Before | None:
         if self._guard.broken:
             return None
         try:
-            return self._before(item)
+            if self._is_running:
+                raise SideBySide("another plugin runs tests side by side in one process")
+            self._is_running = True
+            self._reports.clear()
+            self._all_passed = True
+            names = dict(item.dtest.globs) if "dtest" in item.__dict__ else None  # type: ignore[attr-defined]
+            return self._snapshot(), len(getattr(item.session._setupstate, "stack", ())), names
         except Exception as error:
             self._guard.stand_aside(error)
             return None
 
-    def _before(self, item: pytest.Item) -> Before:
-        if self._is_running:
-            raise SideBySide("another plugin runs tests side by side in one process")
-        self._is_running = True
-        self._reports.clear()
-        self._all_passed = True
-        names = dict(item.dtest.globs) if "dtest" in item.__dict__ else None  # type: ignore[attr-defined]
-        stack = getattr(item.session._setupstate, "stack", ())
-        return Before(self._generators.snapshot(), len(stack), names)
-
-    def _end(
-        self, item: pytest.Item, nextitem: pytest.Item | None, before: Before | None, *, complete: bool
+    def _end(  # positional, and with no calls of ours but the journal's: every test pays for it
+        self,
+        item: pytest.Item,
+        nextitem: pytest.Item | None,
+        before: _Before | None,
+        duration_s: float,
+        complete: bool,
     ) -> None:
         self._is_running = False
         if before is None or self._guard.broken:
             return
         try:
             if self._all_passed and complete and not self._flaky_is_there:
-                self._journal.add(item.nodeid, "P", _clock() - before.began)
+                self._journal.add(item.nodeid, "P", duration_s)
             else:
-                self._look(item, nextitem, before, complete=complete)
+                self._look(item, nextitem, Before(*before), duration_s, complete=complete)
         except Exception as error:  # not an interrupt while we rerun: that is the user's, and ends the run
             self._guard.stand_aside(error)
 
-    def _look(self, item: pytest.Item, nextitem: pytest.Item | None, before: Before, *, complete: bool) -> None:
+    def _look(
+        self, item: pytest.Item, nextitem: pytest.Item | None, before: Before, duration_s: float, *, complete: bool
+    ) -> None:
         """Something was not plain: a failure, a skip, another plugin's rerun, or the end of the run."""
         from flakehound_inside.triage_attempt import attempt_of, last_attempt, was_repeated
 
-        duration_s = _clock() - before.began
         attempt = attempt_of(last_attempt(self._reports))
         self._journal.add(item.nodeid, attempt.letter if complete else "-", duration_s)
         if attempt.failed and complete:
@@ -152,8 +154,9 @@ class OldListener(Listener):
     @_outermost
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapping:
         before = self._begin(item)
+        began = _clock()
         outcome = yield
-        self._end(item, nextitem, before, complete=outcome.excinfo is None)
+        self._end(item, nextitem, before, _clock() - began, outcome.excinfo is None)
 
 
 def listener_kind() -> type[Listener]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flakehound_inside.real import real
+from flakehound_inside.untouched import untouched
 
 if TYPE_CHECKING:
     from typing import Any, Mapping, Sequence
@@ -52,7 +52,7 @@ class Spool:
         name = "%017.6f-%d.json" % (self._started_s, os.getpid())
         path = os.path.join(self._folder, name)
         with open(path + ".part", "w", encoding="utf-8") as file:
-            file.write(real.dumps(run))
+            file.write(untouched.dumps(run))
         os.replace(path + ".part", path)
         waiting = sorted(other for other in os.listdir(self._folder) if other.endswith(".json"))
         for other in waiting[:-_MOST]:

@@ -25,7 +25,6 @@ FILES = {
 }
 # Where a fault is planted: module, then attribute.
 PLACES = [
-    "triage_listener.Listener._before",
     "triage_listener.Listener._look",
     "triage_session.Triage.__init__",
     "triage_session.Triage._listen",
