@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from running import engine_on, flakehound_command, plain_pytest, run_all, temporary_folder
+from running import bare, engine_on, flakehound_command, plain_pytest, run_all, temporary_folder
 from side_by_side import Row, Series, arguments, at_most, in_turns, ratio, told, wall_s
 from suites import timed_suite
 
@@ -57,7 +57,7 @@ def run_plans(opened: OpenSuite, plans: Iterator[RunPlan]) -> None:
 def measured(folder: Path, test_s: float, busy: bool, repeats: int) -> list[Row]:
     timed_suite(folder, test_s=test_s, tests=round(SUITE_S / test_s), busy=busy)
     plain_pytest(folder)  # compiles the files
-    with engine_on(folder, jobs=JOBS) as opened:
+    with engine_on(bare(folder), jobs=JOBS) as opened:
         order = opened.suite.order
         took = in_turns(
             repeats,

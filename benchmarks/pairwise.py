@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from running import BARE, engine_on, plain_pytest, processor_s, run_all, temporary_folder
+from running import BARE, bare, engine_on, plain_pytest, processor_s, run_all, temporary_folder
 from side_by_side import Row, Series, arguments, at_least, in_turns, on_cores, told, wall_s
 from suites import PlantedPair, victims_suite
 
@@ -43,7 +43,7 @@ def searched(
 ) -> Searched:
     """One form of PAIRWISE, planned by the hunt's own room."""
     began = processor_s()
-    with engine_on(folder, jobs=jobs) as opened:
+    with engine_on(bare(folder), jobs=jobs) as opened:
         history = History(opened.suite)
         cases = [Case(test=victim, fails=True) for victim in victims]
         pairs = Pairs(history, cases, opened.suite.order, Isolation.FORK)

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from prepared import SUBJECTS, prepared_subject
-from running import BARE, PYTEST_ARGS, engine_on, flakehound_command, plain_pytest, run_all, temporary_folder
+from running import BARE, PYTEST_ARGS, bare, engine_on, flakehound_command, plain_pytest, run_all, temporary_folder
 from side_by_side import Row, arguments, at_least, in_turns, ratio, told, wall_s
 from suites import slow_collection_suite
 
@@ -129,7 +129,7 @@ def on_slow_collection(installed: Path, repeats: int) -> list[Row]:
 
 def _limit_s(folder: Path, victim: str, tests: int) -> float:
     collection_s = wall_s(partial(plain_pytest, folder, "--collect-only"))
-    with engine_on(folder, jobs=1) as opened:
+    with engine_on(bare(folder), jobs=1) as opened:
         order = (NodeId(victim),)
         forks = round(math.log2(tests))
         plans = (RunPlan(order=order, why="fork", setting=Setting.ALONE, seed=0) for _ in range(forks))

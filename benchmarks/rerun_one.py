@@ -1,22 +1,24 @@
 """N isolated reruns of one test: flakehound's forks against a loop of `python -m pytest ID`.
 
-Both sides keep to one core. Ours is charged for opening the suite (interpreter, imports, collection), shared
-by its runs; the loop is linear in N, so fewer of its runs are enough.
+Both sides keep to one core, in an environment with pytest and no other plugin, and are asked as a user would ask,
+with no option that spares them anything. Ours is charged for opening the suite (interpreter, imports, collection),
+shared by its runs; the loop is linear in N, so fewer of its runs are enough.
 """
 
 from __future__ import annotations
 
+import subprocess
 from functools import partial
-from pathlib import Path
 
-from running import engine_on, plain_pytest, run_all, temporary_folder
+from plugin_cost import make_environment
+from running import engine_on, run_all, temporary_folder
 from side_by_side import Row, arguments, at_least, in_turns, on_cores, told, wall_s
 from suites import small_suite
 
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import RunPlan, Setting
-
-BATCH = 50  # isolated runs asked for at once, each a process of its own with a seed of its own
+from flakehound.engine.launch import Target
+from flakehound.hunt.sweeps import MOST_BATCH
 
 
 def rerun(test: str, times: int, seed: int) -> RunPlan:
@@ -24,28 +26,32 @@ def rerun(test: str, times: int, seed: int) -> RunPlan:
     return RunPlan(order=(), branches=branches, why="rerun", setting=Setting.ALONE, seed=seed)
 
 
-def forked_runs(folder: Path, test: str, runs: int) -> None:
-    with engine_on(folder, jobs=1) as opened:
-        plans = [rerun(test, min(BATCH, runs - first), seed=first) for first in range(0, runs, BATCH)]
+def forked_runs(target: Target, test: str, runs: int) -> None:
+    # As many isolated runs as a hunt asks for at once, each a process of its own with a seed of its own.
+    with engine_on(target, jobs=1) as opened:
+        plans = [rerun(test, min(MOST_BATCH, runs - first), seed=first) for first in range(0, runs, MOST_BATCH)]
         outcomes = [record.last for record in run_all(opened, plans)]
     assert outcomes == [Outcome.PASSED] * runs, outcomes
 
 
-def plain_runs(folder: Path, test: str, runs: int) -> None:
+def plain_runs(target: Target, test: str, runs: int) -> None:
     for _ in range(runs):
-        assert plain_pytest(folder, test) == 0
+        command = [target.python, "-m", "pytest", test]
+        subprocess.run(command, cwd=target.cwd, stdout=subprocess.DEVNULL, check=True)
 
 
 def measured(repeats: int, runs: int, peer_runs: int) -> list[Row]:
     with temporary_folder() as folder, on_cores(1):
-        test = small_suite(folder)
-        plain_pytest(folder, test)  # compiles the files
+        suite = folder / "suite"
+        test = small_suite(suite)
+        target = Target(python=str(make_environment(folder / "venv")), cwd=suite, pytest_args=())
+        plain_runs(target, test, 2)  # compiles the files
         per_run = in_turns(
             repeats,
             {
-                "ours": lambda: wall_s(partial(forked_runs, folder, test, runs)) / runs,
-                "peer": lambda: wall_s(partial(plain_runs, folder, test, peer_runs)) / peer_runs,
-                "opening": lambda: wall_s(partial(forked_runs, folder, test, 1)),
+                "ours": lambda: wall_s(partial(forked_runs, target, test, runs)) / runs,
+                "peer": lambda: wall_s(partial(plain_runs, target, test, peer_runs)) / peer_runs,
+                "opening": lambda: wall_s(partial(forked_runs, target, test, 1)),
             },
         )
     return [

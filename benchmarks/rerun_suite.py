@@ -16,7 +16,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from running import BARE, engine_on, plain_pytest, run_all, temporary_folder
+from running import BARE, bare, engine_on, plain_pytest, run_all, temporary_folder
 from side_by_side import Row, arguments, at_least, in_turns, on_cores, told, wall_s
 from suites import heavy_suite
 
@@ -34,7 +34,7 @@ def install_flakefinder(folder: Path) -> Path:
 
 
 def forked_runs(folder: Path, runs: int) -> None:
-    with engine_on(folder, jobs=1) as opened:
+    with engine_on(bare(folder), jobs=1) as opened:
         order = opened.suite.order
         plans = (
             RunPlan(order=order, why="rerun", setting=Setting.ORIGINAL, seed=number) for number in range(runs)

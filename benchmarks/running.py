@@ -27,14 +27,18 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @contextmanager
-def engine_on(folder: Path, *, jobs: int, pytest_args: tuple[str, ...] = PYTEST_ARGS) -> Iterator[OpenSuite]:
-    """The suite in `folder`, collected and ready to fork; without the hunt's reference run."""
-    target = Target(python=sys.executable, cwd=folder, pytest_args=pytest_args, env=BARE)
+def engine_on(target: Target, *, jobs: int) -> Iterator[OpenSuite]:
+    """The suite, collected and ready to fork; without the hunt's reference run."""
     opened = open_suite(target, jobs=jobs, isolation=None, hash_seed=0, limits=Limits(), with_reference=False)
     try:
         yield opened
     finally:
         opened.close()
+
+
+def bare(folder: Path, pytest_args: tuple[str, ...] = PYTEST_ARGS) -> Target:
+    """The suite in `folder`, in this interpreter."""
+    return Target(python=sys.executable, cwd=folder, pytest_args=pytest_args, env=BARE)
 
 
 def run_all(opened: OpenSuite, plans: Iterable[RunPlan]) -> Iterator[RunRecord]:

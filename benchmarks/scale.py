@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 import psutil
-from running import BARE, PYTEST_ARGS, engine_on, own_environment, plain_pytest, run_all, temporary_folder
+from running import BARE, PYTEST_ARGS, bare, engine_on, own_environment, plain_pytest, run_all, temporary_folder
 from side_by_side import Row, arguments, told, wall_s
 from suites import large_suite
 
@@ -86,7 +86,7 @@ def run_some(folder: Path, runs: int) -> tuple[Suite, list[RunRecord], list[Row]
     """Collect the suite and really run it, in the original order and shuffled."""
     with MemoryWatch(os.getpid()) as memory:
         began = time.perf_counter()
-        with engine_on(folder, jobs=JOBS) as opened:
+        with engine_on(bare(folder), jobs=JOBS) as opened:
             opening_s = time.perf_counter() - began
             suite = opened.suite
             assert len(suite.tests) == TESTS, len(suite.tests)
