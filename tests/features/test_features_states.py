@@ -169,12 +169,19 @@ def test_names_in_the_code_that_runs_are_told(traces):
 
 
 SHOP = {
-    "state.py": "kept = {}\nother = {}\n",
+    "state.py": """
+        kept = {}
+        other = {}
+
+        def welcome(): return True
+        def refuse(): return False
+        def enter(): return refuse() if "banned" in kept else welcome()
+        """,
     "test_shop.py": """
         import state
 
         def test_victim():
-            assert "banned" not in state.kept
+            assert state.enter()
 
         def test_harmless():
             state.other["x"] = 1
@@ -220,3 +227,13 @@ def test_a_hunt_names_the_shared_state_and_pairs_only_what_can_share_some(tmp_pa
     assert tests["test_victim"]["shared_state"] == ["module global state.kept changed"]
     assert tests["test_ban"]["leaves"] == ["module global state.kept changed"]
     assert "shared state: module global state.kept changed" in done.stdout
+    parting = "part where the failing one first calls refuse (state.py), the passing one welcome (state.py)"
+    assert parting in tests["test_victim"]["evidence"][-1]
+
+    explain = [sys.executable, "-m", "flakehound", "explain", "test_victim"]
+    told = subprocess.run(
+        explain, cwd=tmp_path / "shop", env=env, capture_output=True, text=True, timeout=60, check=False
+    ).stdout
+
+    assert "shared with its polluters:\n    module global state.kept changed\n" in told
+    assert parting in told

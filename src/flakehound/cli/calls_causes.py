@@ -21,6 +21,9 @@ from flakehound.engine.opening import OpenSuite
 MOST_TRACED = 40  # tests of one hunt
 SHARE = 0.05  # of the time that is kept for it
 MOST_S = 15.0
+CALLS_TELL_WHY = (Kind.NOD, Kind.UNRESOLVED)  # the others flake by state, whatever they call
+_INTERPRETER_S = 0.3
+_FORK_S = 0.05
 _ATTEMPTS = 4  # to see a test pass that failed
 _SLOWER = 2.0  # how much longer a traced run takes as a rule: pytest itself, mostly its larger part, is not traced
 
@@ -51,42 +54,46 @@ class CauseFinder:
     seed: int
 
     def with_causes(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """The verdicts, those of flaky tests with likely causes."""
-        traced = 0
-        found = []
-        for verdict in verdicts:
-            if self._is_worth_it(verdict) and traced < MOST_TRACED and self._fits(verdict):
-                traced += 1
-                verdict = self._explained(verdict)
-            found.append(verdict)
-        return found
-
-    def _is_worth_it(self, verdict: Verdict) -> bool:
-        # Of an order-dependent test the other test is the cause, and it is known.
-        return verdict.kind in (Kind.NOD, Kind.UNRESOLVED) and verdict.replay is not None
+        """The verdicts, those of flaky tests with likely causes or with where passing and failing runs part."""
+        flaky = [one for one in verdicts if one.replay and (one.kind.is_flaky or one.kind is Kind.UNRESOLVED)]
+        # Those with a cause that runs have proven can wait; of order-dependent ones the other test is the cause.
+        flaky.sort(key=lambda one: (one.kind not in CALLS_TELL_WHY, bool(one.causes), self._cost_s(one)))
+        told: dict[NodeId, Verdict] = {}
+        for verdict in flaky:
+            if len(told) < MOST_TRACED and self._fits(verdict):
+                told[verdict.id] = self._explained(verdict)
+        return [told.get(verdict.id, verdict) for verdict in verdicts]
 
     def _fits(self, verdict: Verdict) -> bool:
-        plans = list(self._plans(verdict))
-        cost = sum(self.history.mean_s(test) for plan in plans for test in plan.order) * _SLOWER
-        start = self.opened.handshake.collection_s if self.opened.isolation is Isolation.SPAWN else 0.05
-        return cost + start * len(plans) <= self.left_s()
+        return self._cost_s(verdict) <= self.left_s()
+
+    def _cost_s(self, verdict: Verdict) -> float:
+        """What its two runs are expected to take."""
+        start = {Isolation.SPAWN: _INTERPRETER_S + self.opened.handshake.collection_s, Isolation.FORK: _FORK_S}
+        return sum(
+            start[plan.isolation] + _SLOWER * sum(map(self.history.mean_s, plan.order))
+            for plan in self._plans(verdict)
+        )
 
     def _explained(self, verdict: Verdict) -> Verdict:
-        failing, alone = self._plans(verdict)
+        failing, passing = self._plans(verdict)
         traces = list(self._traced(failing, verdict))
         for attempt in range(_ATTEMPTS):
             if any(not one.failed for one in traces) or (attempt and not self._fits(verdict)):
                 break
-            traces += self._traced(replace(alone, seed=(self.seed + attempt) % 2**32), verdict)
+            traces += self._traced(replace(passing, seed=(self.seed + attempt) % 2**32), verdict)
         return explained(verdict, traces, self.known)
 
     def _plans(self, verdict: Verdict) -> Iterator[RunPlan]:
-        """The run that failed, with its seed; and the test alone, with another one."""
+        """The run that failed, with its seed; and one that may pass: alone, with another seed."""
         replay = verdict.replay
         assert replay is not None
         failing = self._plan(replay.order, replay.isolation, replay.seed, verdict)
         yield replace(failing, hash_seed=replay.hash_seed) if replay.isolation is Isolation.SPAWN else failing
-        yield self._plan((verdict.id,), self.opened.isolation, self.seed, verdict)
+        passing = (
+            verdict.minimal_order if verdict.kind is Kind.BRITTLE and verdict.state_setters else (verdict.id,)
+        )
+        yield self._plan(passing, self.opened.isolation, self.seed, verdict)
 
     def _plan(self, order: Order, isolation: Isolation, seed: int | None, verdict: Verdict) -> RunPlan:
         return RunPlan(
@@ -119,9 +126,10 @@ def explained(verdict: Verdict, traces: Sequence[SeenTrace], known: Characterist
     passing = next((one.trace for one in traces if not one.failed), None)
     failing = next((one.trace for one in traces if one.failed), None)
     parted = parting(passing, failing) if passing is not None and failing is not None else None
+    called = likely_causes([one.trace for one in traces], known) if verdict.kind in CALLS_TELL_WHY else ()
     return replace(
         verdict,
-        causes=_joined(verdict.causes, likely_causes([one.trace for one in traces], known)),
+        causes=_joined(verdict.causes, called),
         evidence=verdict.evidence if parted is None else (*verdict.evidence, parted.text),
     )
 

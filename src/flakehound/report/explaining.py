@@ -33,6 +33,7 @@ def explain_text(hunted: Hunted, verdict: Verdict, failures: Sequence[tuple[str,
         _section("Evidence", verdict.evidence),
         _section("Runs", _counts(verdict)),
         _section("Other tests", _others(verdict)),
+        _section("State", _state(verdict)),
         _section(_order_heading(verdict), _order(verdict)),
         _section("Likely causes", _causes(verdict)),
         _section("Failures", failure_lines(verdict.signatures, failures)),
@@ -87,6 +88,14 @@ def _others(verdict: Verdict) -> Iterator[str]:
             yield from (f"  {test}" for test in tests)
     if verdict.pollution_rate is not None:
         yield f"fails only sometimes after its polluter: {interval(verdict.pollution_rate)}"
+
+
+def _state(verdict: Verdict) -> Iterator[str]:
+    others = "state-setters" if verdict.kind is Kind.BRITTLE else "polluters"
+    for heading, changes in ((f"shared with its {others}", verdict.shared_state), ("left behind", verdict.leaves)):
+        if changes:
+            yield f"{heading}:"
+            yield from (f"  {change}" for change in changes)
 
 
 def _order_heading(verdict: Verdict) -> str:
