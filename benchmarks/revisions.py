@@ -44,6 +44,7 @@ PROJECTS = {
     for project in (
         Project(name="Faker", requirements=("freezegun", "validators", "tzdata", "typing_extensions")),
         Project(name="cachetools"),
+        Project(name="humanize", requirements=("freezegun",)),
         Project(name="marshmallow", requirements=("pytz", "simplejson", "packaging", "typing_extensions")),
     )
 }

@@ -53,8 +53,9 @@ PROJECT = {
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory):
     folder = write_project(tmp_path_factory.mktemp("traced"), PROJECT)
-    said = flakehound_in(folder, "calls", "--csv", "calls.csv", "--json", "calls.json", "--seed", "1")
+    said = flakehound_in(folder, "calls", "-q", "--csv", "calls.csv", "--json", "calls.json", "--seed", "1")
     assert said.code == 0, said.err
+    assert said.err == ""
     return folder, said
 
 

@@ -31,7 +31,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write id, phase, file, class, function, ...")
 @suite_options
 @store_option
-def command(suite: SuiteWishes, mode: str, counts: bool, csv_file: Path | None, store_path: Path) -> int:
+@click.option("--quiet", "-q", is_flag=True, help="No progress, only the result.")
+def command(
+    suite: SuiteWishes, mode: str, counts: bool, csv_file: Path | None, store_path: Path, quiet: bool
+) -> int:
     """Tell which functions each test calls, and which causes of flakiness they speak for.
 
     Runs the suite once, traced. What fixtures call is told apart from what the test itself calls.
@@ -61,7 +64,7 @@ def command(suite: SuiteWishes, mode: str, counts: bool, csv_file: Path | None, 
         test_limit_s=test_limit_from(suite),
         store_path=store_path,
     )
-    found = traced(wishes, lambda words: click.echo(words, err=True))
+    found = traced(wishes, lambda words: None if quiet else click.echo(words, err=True))
     causes = {test: likely_causes([trace], found.known) for test, trace in found.traces.items()}
     write_json(csv_file, calls_csv(found.traces))
     write_json(suite.json_file, calls_json(found.traces, causes))
