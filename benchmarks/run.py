@@ -1,4 +1,4 @@
-"""Run the benchmarks, all or the named ones, and write RESULTS.md.
+"""Run the benchmarks, all or the named ones, and write their sections of RESULTS.md; the others stay as they are.
 
 usage: PYTHONPATH=src python benchmarks/run.py [NAME ...] [--repeats N] [--output FILE]
 """
@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -32,6 +33,9 @@ BENCHMARKS = {
     "overhead": "Cost beyond the tests themselves",
     "scale": "A suite of 20,000 tests",
     "plugin_cost": "Installed but not asked for",
+    "triage_cost": "Triage: what it costs",
+    "mutants": "Triage: mutants",
+    "revisions": "Triage: changes that a test is independent of",
     "churn": "Changes of every line",
     "features": "18 features of each test",
     "state_changes": "What tests leave behind",
@@ -42,9 +46,15 @@ BENCHMARKS = {
     "lint_speed": "Lint: what reading costs",
     "lint_recall": "Lint: known flaky tests with a finding",
     "lint_robust": "Lint: any Python there is",
+    "pareto": "Fronts of detection and cost",
+    "policies": "Policies, replayed",
 }
+_SCRIPT = re.compile(r"\(`(\w+)\.py")  # in a heading
 # Not told `--repeats`: most of them have no turns, and a few milliseconds show only in many.
-OWN_REPEATS = ("plugin_cost", "scale", "state_changes", "subjects", "lint_ids", "lint_recall", "lint_robust")
+OWN_REPEATS = (
+    *("plugin_cost", "scale", "triage_cost", "mutants", "revisions", "state_changes", "subjects"),
+    *("lint_ids", "lint_recall", "lint_robust", "pareto", "policies"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,34 +91,53 @@ def run_benchmark(name: str, repeats: int | None) -> Outcome:
     return Outcome(name=name, rows=[Row(**row) for row in told["rows"]], notes=told["notes"], took_s=took_s)
 
 
-def report(outcomes: Sequence[Outcome], command: str) -> str:
-    """RESULTS.md."""
+def report(earlier: str, outcomes: Sequence[Outcome], command: str) -> str:
+    """RESULTS.md, the sections of these benchmarks written anew."""
     lines = [
         "# Benchmark results",
-        "",
-        f"Made by `{command}` on {time.strftime('%Y-%m-%d', time.gmtime())}.",
         "",
         *machine_facts(),
         "",
         "Both sides run in turns within one run; a figure is the median, the range of all turns in brackets.",
         "A ratio is taken turn by turn. What each job is exactly stands in the docstring of its script.",
+        "Each section says by which command it was made.",
     ]
-    for outcome in outcomes:
-        lines += ["", f"## {BENCHMARKS[outcome.name]} (`{outcome.name}.py`, {outcome.took_s:.0f} s)", ""]
-        if outcome.problem:
-            lines += ["**Could not be measured:**", "", "```", outcome.problem, "```"]
-            continue
+    sections = [*sections_of(earlier).items(), *((one.name, section(one, command)) for one in outcomes)]
+    places = list(BENCHMARKS)
+    known = sorted(
+        dict(sections).items(), key=lambda one: places.index(one[0]) if one[0] in places else len(places)
+    )
+    return "\n".join(lines) + "\n\n" + "\n".join(text for _name, text in known)
+
+
+def sections_of(text: str) -> dict[str, str]:
+    """Script -> its section; where no script is named, heading -> section."""
+    _head, *parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    named = [(_SCRIPT.search(part.partition("\n")[0]), part) for part in parts]
+    return {found[1] if found else part.partition("\n")[0]: part.rstrip("\n") + "\n" for found, part in named}
+
+
+def section(outcome: Outcome, command: str) -> str:
+    load = " ".join(f"{one:.1f}" for one in os.getloadavg())
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    lines = [
+        f"## {BENCHMARKS[outcome.name]} (`{outcome.name}.py`, {outcome.took_s:.0f} s)",
+        "",
+        f"`{command}`, {today}; load average at its end, its own included: {load} (1, 5, 15 minutes)",
+        "",
+    ]
+    if outcome.problem:
+        lines += ["**Could not be measured:**", "", "```", outcome.problem, "```"]
+    else:
         lines.append(table(outcome.rows))
         lines += ["", *(f"- {note}" for note in outcome.notes)] if outcome.notes else []
     return "\n".join(lines) + "\n"
 
 
 def machine_facts() -> list[str]:
-    load = os.getloadavg()
     return [
         f"- {os.cpu_count()} cores ({processor()}), {platform.system()} {platform.release()}",
         f"- Python {platform.python_version()}, pytest {pytest.__version__}",
-        f"- load average at the end: {load[0]:.1f} {load[1]:.1f} {load[2]:.1f} (1, 5, 15 minutes; ours included)",
     ]
 
 
@@ -134,11 +163,13 @@ def main() -> int:
     unknown = sorted(set(chosen.names) - set(BENCHMARKS))
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    command = shlex.join(["python", "benchmarks/run.py", *sys.argv[1:]])
     outcomes = []
     for name in chosen.names or BENCHMARKS:
         outcomes.append(run_benchmark(name, chosen.repeats))
         # After each: hours of measuring must not hang on the last script.
-        chosen.output.write_text(report(outcomes, shlex.join(["python", "benchmarks/run.py", *sys.argv[1:]])))
+        earlier = chosen.output.read_text() if chosen.output.exists() else ""
+        chosen.output.write_text(report(earlier, outcomes[-1:], command))
     print(f"written: {chosen.output}")
     return 1 if any(outcome.problem for outcome in outcomes) else 0
 
