@@ -155,18 +155,22 @@ def chosen(projects: frozenset[str], pool: Pool) -> dict[str, Form]:  # type: ig
     return found
 
 
-def in_folds(forms_for: dict[int, dict[str, Form]]) -> Judged:
-    place = fold_of([one.project for one in samples()], FOLDS)
-    tests: list[Sample] = []
-    chances: list[Chances] = []
-    ranked: list[Chances] = []
-    for fold in range(FOLDS):
-        train = [one for one in samples() if place[one.project] != fold]
-        found = predicted(train, [one for one in samples() if place[one.project] == fold], forms_for[fold])
-        tests += found.tests
-        chances += found.chances
-        ranked += found.ranked
-    return Judged(tests=tests, chances=chances, ranked=ranked)
+Fold = tuple[int, int, dict[str, Form]]  # which, of how many, with which forms
+
+
+def one_fold(fold: Fold) -> Judged:
+    number, folds, forms = fold
+    place = fold_of([one.project for one in samples()], folds)
+    train = [one for one in samples() if place[one.project] != number]
+    return predicted(train, [one for one in samples() if place[one.project] == number], forms)
+
+
+def joined(parts: Sequence[Judged]) -> Judged:
+    return Judged(
+        tests=[one for part in parts for one in part.tests],
+        chances=[one for part in parts for one in part.chances],
+        ranked=[one for part in parts for one in part.ranked],
+    )
 
 
 def rows_for(judged: Judged, title: str) -> Iterator[side_by_side.Row]:
@@ -234,16 +238,26 @@ def main() -> None:
     asked = parser.parse_args()
     results = list(told_times())
     fixed = dict(FORMS)
-    results += rows_for(in_folds(dict.fromkeys(range(FOLDS), fixed)), "five folds, form of the product")
+    results += rows_for(
+        joined([one_fold((n, FOLDS, fixed)) for n in range(FOLDS)]), "five folds, form of the product"
+    )
     apart = [one for one in samples() if is_held_out(one.project)]
     rest = [one for one in samples() if not is_held_out(one.project)]
     results += rows_for(predicted(rest, apart, fixed), "projects kept apart, form of the product")
     if not asked.quick:
+        results += list(each_left_out(fixed))
         results += list(nested(rest, apart))
     print()
     side_by_side.told(
         results, asked.json, [f"{len(samples())} tests, {len({s.project for s in samples()})} projects"]
     )
+
+
+def each_left_out(forms: dict[str, Form]) -> Iterator[side_by_side.Row]:
+    number = len({one.project for one in samples()})
+    with Pool(2) as pool:
+        parts = pool.map(one_fold, [(fold, number, forms) for fold in range(number)], chunksize=5)
+    yield from rows_for(joined(parts), "each project left out, form of the product")
 
 
 def nested(rest: list[Sample], apart: list[Sample]) -> Iterator[side_by_side.Row]:
@@ -255,7 +269,10 @@ def nested(rest: list[Sample], apart: list[Sample]) -> Iterator[side_by_side.Row
             forms[fold] = chosen(frozenset(name for name, one in place.items() if one != fold), pool)
         print("without the projects kept apart", flush=True)
         form = chosen(frozenset(one.project for one in rest), pool)
-    yield from rows_for(in_folds(forms), "five folds, form chosen inside")
+        print("with all projects: what the product should use", flush=True)
+        chosen(frozenset(place), pool)
+    parts = [one_fold((fold, FOLDS, forms[fold])) for fold in range(FOLDS)]
+    yield from rows_for(joined(parts), "five folds, form chosen inside")
     yield from rows_for(predicted(rest, apart, form), "projects kept apart, form chosen by the others")
 
 

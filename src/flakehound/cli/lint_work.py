@@ -14,7 +14,7 @@ from flakehound.lint.project import Project
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
 from flakehound.lint.rules.registry import findings_of
-from flakehound.lint.sharing import Sharings
+from flakehound.lint.sharing import Sharings, cells_of
 from flakehound.lint.suppression import Suppression, heard, suppressions_in
 
 FORMAT = 3  # of the answers; another one makes those in the cache useless
@@ -35,7 +35,7 @@ def _told(case: StaticCase, project: Project, memory: Memory, sharings: Sharings
     loud = list(heard(found, comments, case.path, case.line))
     return {
         "row": row_of(case, project),
-        "sharing": asdict(sharings.of(case, context)),
+        "sharing": cells_of(sharings.of(case, context)),
         "suppressed": len(found) - len(loud),
         "findings": [_plain(finding, project) for finding in loud],
     }

@@ -63,14 +63,21 @@ def trained(wish: Wish) -> str:
         _take_stores(own, stores, wish)
     for path in wish.tables:
         with opened_table(path) as reader:
-            own.take(path.name, reader.fieldnames or (), list(reader))
+            own.take(str(path), reader.fieldnames or (), list(reader))
         own.contents.append(path.read_bytes())
     packed = shipped_bytes() if wish.with_default else b""
     samples = [*(shipped(packed) if packed else ()), *own.samples]
-    model = fitted(samples, digest_of(packed, *own.contents), own_weight=wish.weight)
+    model = _fitted(samples, digest_of(packed, *own.contents), wish)
     out = wish.out or current_folder() / OWN
     _write(out, as_text(model), "out", "model.json")
     return "\n".join(_told(model, own, out, is_default_place=wish.out is None))
+
+
+def _fitted(samples: Sequence[Sample], digest: str, wish: Wish) -> StaticModel:
+    try:
+        return fitted(samples, digest, own_weight=wish.weight)
+    except UnusableData as problem:
+        raise UnusableData(problem.what, remedy=again(without_default=None)) from problem
 
 
 def _take_stores(own: _Own, stores: Sequence[Path], wish: Wish) -> None:

@@ -47,7 +47,7 @@ class Form:
 _RULES = ("rules", "causes", "file rules", "file causes")
 _STATE = ("file patches", "file state_in_tests", "file state_in_production", "file rules_test_order")
 FORMS: Mapping[str, Form] = {
-    NOD: Form(signals=_RULES, penalty=130.0),
+    NOD: Form(signals=_RULES, penalty=1300.0),
     ORDER_DEPENDENT: Form(signals=(*_RULES, *_STATE), penalty=130.0),
 }
 COLUMNS = tuple(dict.fromkeys(name.removeprefix("file ") for form in FORMS.values() for name in form.signals))

@@ -109,8 +109,9 @@ def as_text(model: StaticModel) -> str:
 class UnusableModel(UsageError):
     """A file that is no model of ours."""
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name!r} is no model that this flakehound can use: {why}", remedy="flakehound train")
+    def __init__(self, name: str, why: str, remedy: str = "flakehound train") -> None:
+        super().__init__(f"{name!r} is no model that this flakehound can use: {why}", remedy=remedy)
+        self.why = why
 
 
 def from_text(text: str, name: str) -> StaticModel:

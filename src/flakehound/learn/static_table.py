@@ -12,7 +12,7 @@ from hashlib import blake2b
 from importlib import resources
 
 from flakehound.learn.dataset import Exclusion, UnusableData
-from flakehound.learn.static_fit import COLUMNS, FIT, Sample
+from flakehound.learn.static_fit import COLUMNS, FIT, FORMS, Sample
 from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT
 
 VERSION = 1  # of the columns
@@ -41,7 +41,7 @@ def shipped_bytes() -> bytes:
 
 def digest_of(*contents: bytes) -> str:
     """A name for training data and the way to fit it; the same data gives the same model."""
-    maker = blake2b(f"{FIT} {VERSION}".encode(), digest_size=16)
+    maker = blake2b(f"{FIT} {VERSION} {dict(FORMS)}".encode(), digest_size=16)
     for content in contents:
         maker.update(len(content).to_bytes(8, "little"))
         maker.update(content)

@@ -52,6 +52,11 @@ class Sharing:
 SHARING_NAMES = tuple(field.name for field in fields(Sharing))
 
 
+def cells_of(sharing: Sharing) -> dict[str, float]:
+    """The numbers by name; `asdict` would copy each of them."""
+    return {name: getattr(sharing, name) for name in SHARING_NAMES}
+
+
 class Sharings:
     """What the tests of one file share; asked for each of them in turn."""
 
@@ -85,39 +90,34 @@ class Sharings:
         )
 
 
-def _shared_objects(parts: Sequence[Part]) -> int:
-    found: set[tuple[str, str]] = set()
-    for part in parts:
-        path, taken = part.surroundings.source.path, _taken(part)
-        found |= {(path, name) for name in taken.names & _objects_of(part.surroundings)}
-        if part.owner is not None and taken.attributes:
-            attributes = taken.attributes & _objects_in(part.owner)
-            found |= {(path, f"{part.owner.name}.{name}") for name in attributes}
-    return len(found)
-
-
-def _state_read(parts: Sequence[Part]) -> int:
-    return len(
-        {
-            (part.surroundings.source.path, name)
-            for part in parts
-            for name in _taken(part).names & changed_names(part.surroundings)
-        }
-    )
+_Names = frozenset[tuple[str, str]]  # path and name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Taken:
     """What a function takes from around it."""
 
-    names: frozenset[str]  # of its module
-    attributes: frozenset[str]  # of `self` or `cls`
+    objects: _Names  # of its module or class
+    state: _Names
+
+
+def _shared_objects(parts: Sequence[Part]) -> int:
+    return len(frozenset[tuple[str, str]]().union(*(_taken(part).objects for part in parts)))
+
+
+def _state_read(parts: Sequence[Part]) -> int:
+    return len(frozenset[tuple[str, str]]().union(*(_taken(part).state for part in parts)))
 
 
 def _taken(part: Part) -> _Taken:
-    known = part.sights.noticed.get(_taken)
-    if isinstance(known, _Taken):
-        return known
+    """Worked out once, however many tests run the function."""
+    found = part.sights.noticed.get(_taken)
+    if not isinstance(found, _Taken):
+        found = part.sights.noticed[_taken] = _taken_by(part)
+    return found
+
+
+def _taken_by(part: Part) -> _Taken:
     local = part.sights.parameters | (part.sights.bound.keys() - part.sights.globals)
     names, attributes = set(), set()
     for node in nodes_of(part.function):
@@ -125,9 +125,13 @@ def _taken(part: Part) -> _Taken:
             names.add(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in _SELF:
             attributes.add(node.attr)
-    found = _Taken(names=frozenset(names - local), attributes=frozenset(attributes))
-    part.sights.noticed[_taken] = found
-    return found
+    names -= local
+    path, around, owner = part.surroundings.source.path, part.surroundings, part.owner
+    objects = {(path, name) for name in names & _objects_of(around)}
+    if owner is not None and attributes:
+        objects |= {(path, f"{owner.name}.{name}") for name in attributes & _objects_in(owner)}
+    state = {(path, name) for name in names & changed_names(around)} if names else set()
+    return _Taken(objects=frozenset(objects), state=frozenset(state))
 
 
 def _objects_of(around: Surroundings) -> frozenset[str]:
