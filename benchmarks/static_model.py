@@ -54,8 +54,14 @@ def fold_of(projects: Sequence[str], folds: int) -> dict[str, int]:
 
 
 def scores(model: Head, tests: Sequence[Sample]) -> list[float]:
+    """Of those whose kind is known; the others count in the means over their files."""
     files = [f"{one.project} {one.file}" for one in tests]
-    return [model.chance(one) for one in signals_of([test.values for test in tests], files, model.weights)]
+    signals = signals_of([test.values for test in tests], files, model.weights)
+    return [model.chance(one) for test, one in zip(tests, signals, strict=True) if test.learned]
+
+
+def known(tests: Sequence[Sample]) -> list[Sample]:
+    return [one for one in tests if one.learned]
 
 
 def inner_auc(job: tuple[str, Form, frozenset[str]]) -> float:
@@ -68,7 +74,7 @@ def inner_auc(job: tuple[str, Form, frozenset[str]]) -> float:
         train = [one for one in samples() if one.project in projects and place[one.project] != fold]
         test = [one for one in samples() if one.project in projects and place[one.project] == fold]
         found += scores(_levelled(head(train, kind, form), kind), test)
-        wanted += [one.is_of(kind) for one in test]
+        wanted += [one.is_of(kind) for one in known(test)]
     return auc(found, wanted)
 
 
@@ -127,7 +133,7 @@ class Judged:
 def predicted(train: Sequence[Sample], test: list[Sample], forms: dict[str, Form]) -> Judged:
     heads = {kind: head(train, kind, forms[kind]) for kind in KINDS}
     levelled = {kind: _levelled(one, kind) for kind, one in heads.items()}
-    return Judged(tests=test, chances=_chances(heads, test), ranked=_chances(levelled, test))
+    return Judged(tests=known(test), chances=_chances(heads, test), ranked=_chances(levelled, test))
 
 
 def _chances(heads: dict[str, Head], test: Sequence[Sample]) -> list[Chances]:
@@ -140,7 +146,7 @@ def _levelled(model: Head, kind: str) -> Head:
     files = [f"{one.project} {one.file}" for one in samples()]
     signals = signals_of([one.values for one in samples()], files, model.weights)
     odds = [sum(model.weights[name] * value for name, value in one.items()) for one in signals]
-    wanted = sum(one.is_of(kind) for one in samples())
+    wanted = sum(one.is_of(kind) for one in known(samples()))
     return Head(constant=constant_for(odds, [1.0] * len(odds), wanted), weights=model.weights)
 
 
@@ -249,7 +255,9 @@ def main() -> None:
         results += list(nested(rest, apart))
     print()
     side_by_side.told(
-        results, asked.json, [f"{len(samples())} tests, {len({s.project for s in samples()})} projects"]
+        results,
+        asked.json,
+        [f"{len(known(samples()))} tests, {len({one.project for one in known(samples())})} projects"],
     )
 
 

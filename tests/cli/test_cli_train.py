@@ -103,10 +103,13 @@ def test_the_rows_of_a_store_give_the_same_model_as_a_table(say, project):
     assert (project / "a.json").read_text() == (project / "b.json").read_text()
 
 
-def test_tests_that_hardly_ran_teach_nothing(say):
-    said = say("train", "--least-runs", "100")
+def test_tests_that_hardly_ran_teach_nothing_but_count_in_their_file(say, project):
+    said = say("train", "--least-runs", "100", "--rows", "rows.csv")
 
+    assert "Learned from 2 tests of 1 project of yours" in said.out
     assert "Left out: 2 tests that never flaked in fewer than 100 runs." in said.out
+    with open(project / "rows.csv", newline="") as file:
+        assert [row["nod"] for row in csv.DictReader(file)] == ["1", "0", "", ""]
 
 
 def test_one_sort_of_tests_alone_is_an_error_with_a_way_out(say, project):

@@ -6,6 +6,7 @@ import csv
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -185,6 +186,17 @@ def test_an_id_counts_once():
 def test_a_label_out_of_its_domain_is_an_error(label):
     with pytest.raises(UnusableData, match=r"'nod' is .* for 'test_a.py::test_3'"):
         table(row(3, nod=label))
+
+
+def test_a_test_of_unknown_kind_counts_in_its_file_only():
+    found = table(row(1, nod="", order_dependent=""), row(2))
+
+    assert [one.learned for one in found.samples] == [False, True]
+    calm = [sample(CALM, file="risky.py") for _ in range(9)]
+    unknown = [replace(one, learned=False) for one in calm]
+    plain, among_calm = fitted(some(), "digest"), fitted([*some(), *unknown], "digest")
+    assert plain.trained_on.tests == among_calm.trained_on.tests
+    assert plain.nod != among_calm.nod
 
 
 def test_a_missing_column_is_named():

@@ -49,7 +49,7 @@ def exported(stores: Sequence[Path], feature_files: Sequence[Path], output: Path
     features = [_features(path) for path in feature_files]
     names = list(dict.fromkeys(name for table in features for row in table.values() for name in row))
     rows = list(_rows(known, features, names))
-    write_json(output, _csv([*FACTS, *names], rows))
+    write_json(output, table_text([*FACTS, *names], rows))
     lost = f", {len(known) - len(rows)} left out for want of features" if len(known) > len(rows) else ""
     return f"{len(rows)} tests of {len({key[0] for key in known})} projects, {len(names)} features{lost}: {output}"
 
@@ -118,7 +118,8 @@ def _looked_up(table: Mapping[str, Mapping[str, float]], test: str) -> Mapping[s
     return table.get(test) or table.get(test.partition("[")[0]) or {}
 
 
-def _csv(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
+def table_text(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows as CSV."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flakehound.cli.data_export import Known, known_tests
+from flakehound.cli.data_export import Known, known_tests, table_text
 from flakehound.cli.data_tables import opened_table
 from flakehound.cli.lint_run import all_remarks
 from flakehound.cli.lint_scoring import findings_in, values_of
@@ -21,7 +21,7 @@ from flakehound.core.errors import UsageError
 from flakehound.learn.dataset import UnusableData
 from flakehound.learn.problems import Counts
 from flakehound.learn.static_fit import Sample, fitted
-from flakehound.learn.static_model import StaticModel, as_text
+from flakehound.learn.static_model import KINDS, StaticModel, as_text
 from flakehound.learn.static_table import VERSION, digest_of, shipped, shipped_bytes, training_table
 from flakehound.report.phrases import counted
 
@@ -82,12 +82,12 @@ def _fitted(samples: Sequence[Sample], digest: str, wish: Wish) -> StaticModel:
 
 def _take_stores(own: _Own, stores: Sequence[Path], wish: Wish) -> None:
     rows = list(_rows(stores, wish.least_runs, own.left_out))
-    if not rows:
+    if not any(row[kind] != "" for row in rows for kind in KINDS):
         told = "; ".join(f"{number} {why}" for why, number in sorted(own.left_out.items()))
         raise UnusableData(
             "the stores hold no test to learn from", detail=told and f"left out: {told}", remedy="flakehound hunt"
         )
-    text = _csv(rows)
+    text = table_text(list(rows[0]), rows)
     if wish.rows is not None:
         _write(wish.rows, text, "rows", "rows.csv")
     # Read back as any table is, so that a store and the table made of it give one and the same model.
@@ -109,10 +109,11 @@ def _rows(stores: Sequence[Path], least_runs: int, left_out: Counter[str]) -> It
             labels = _labels(several, least_runs)
             if test not in read:
                 left_out["whose source is not at hand"] += 1
-            elif labels is None:
-                left_out[f"that never flaked in fewer than {least_runs} runs"] += 1
             else:
-                yield {"version": VERSION, "id": test, "project": project, **labels, **read[test]}
+                if labels is None:
+                    left_out[f"that never flaked in fewer than {least_runs} runs"] += 1
+                kinds: Row = {kind: labels[kind] if labels else "" for kind in KINDS}
+                yield {"version": VERSION, "id": test, "project": project, **kinds, **read[test]}
 
 
 def _source_of(project: str, rootdir: str) -> Path | None:
@@ -145,14 +146,6 @@ def _labels(several: Sequence[Known], least_runs: int) -> dict[str, int] | None:
     if not nod and not victim and runs < least_runs:
         return None
     return {"nod": int(nod), "order_dependent": int(victim)}
-
-
-def _csv(rows: Sequence[Row]) -> str:
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _write(path: Path, text: str, option: str, other: str) -> None:

@@ -30,6 +30,7 @@ class Sample:
     nod: bool
     order_dependent: bool
     own: bool = False  # of the team that trains
+    learned: bool = True  # False: of unknown kind; it only counts in the means over its file
 
     def is_of(self, kind: str) -> bool:
         """Whether it is flaky in this way."""
@@ -57,16 +58,17 @@ COLUMNS = tuple(dict.fromkeys(name.removeprefix("file ") for form in FORMS.value
 def fitted(samples: Sequence[Sample], digest: str, own_weight: float = 1.0) -> StaticModel:
     """The model for these tests; a project of the team's own counts as `own_weight` others."""
     heads = {kind: head(samples, kind, FORMS[kind], own_weight) for kind in KINDS}
-    own = [sample for sample in samples if sample.own]
+    learned = [sample for sample in samples if sample.learned]
+    own = [sample for sample in learned if sample.own]
     return StaticModel(
         nod=heads[NOD],
         order_dependent=heads[ORDER_DEPENDENT],
         trained_on=TrainedOn(
             digest=digest,
-            projects=len({sample.project for sample in samples}),
-            tests=len(samples),
-            nod=sum(sample.nod for sample in samples),
-            order_dependent=sum(sample.order_dependent for sample in samples),
+            projects=len({sample.project for sample in learned}),
+            tests=len(learned),
+            nod=sum(sample.nod for sample in learned),
+            order_dependent=sum(sample.order_dependent for sample in learned),
             own_projects=len({sample.project for sample in own}),
             own_tests=len(own),
         ),
@@ -75,19 +77,20 @@ def fitted(samples: Sequence[Sample], digest: str, own_weight: float = 1.0) -> S
 
 def head(samples: Sequence[Sample], kind: str, form: Form, own_weight: float = 1.0) -> Head:
     """The logistic function for one kind."""
-    _check_both_classes(samples, kind)
+    _check_both_classes([sample for sample in samples if sample.learned], kind)
     files = [f"{sample.project} {sample.file}" for sample in samples]
     signals = signals_of([sample.values for sample in samples], files, form.signals)
     # Tests of one file are often alike to the model; alike ones are one row that counts for several.
     alike = Counter(
         (sample.project, sample.own, sample.is_of(kind), tuple(found.values()))
         for sample, found in zip(samples, signals, strict=True)
+        if sample.learned
     )
     rows, numbers = list(alike), [float(number) for number in alike.values()]
     wanted = [int(yes) for _project, _own, yes, _values in rows]
     columns, spreads = _scaled([values for *_, values in rows], numbers)
     shares = _shares([(project, own, yes) for project, own, yes, _values in rows], numbers, own_weight)
-    found = fit(columns, wanted, shares, form.penalty * len(samples) / 10_000)
+    found = fit(columns, wanted, shares, form.penalty * math.fsum(numbers) / 10_000)
     weights = [round(one / spread, _DIGITS) for one, spread in zip(found.of_columns, spreads, strict=True)]
     plain = [list(column) for column in zip(*(values for *_, values in rows), strict=True)]
     positive = math.fsum(number for number, yes in zip(numbers, wanted, strict=True) if yes)

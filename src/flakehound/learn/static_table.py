@@ -98,10 +98,8 @@ def _each_once(
 
 def _sample(row: Mapping[str, str], name: str, found: TrainingTable, own: bool) -> Sample | None:
     _check_version(row, name)
-    labels = {kind: _label(row, kind, name) for kind in KINDS}
-    if row.get(INFRASTRUCTURE) == "1":
-        found.left_out["broken by infrastructure"] += 1
-        return None
+    is_known = any(row[kind] for kind in KINDS)
+    labels = {kind: is_known and _label(row, kind, name) for kind in KINDS}
     values = {column: _number(row[column]) for column in COLUMNS}
     if any(value is None for value in values.values()):
         found.left_out[f"with a feature that is empty, no number, not finite or beyond {_MOST:g}"] += 1
@@ -113,6 +111,7 @@ def _sample(row: Mapping[str, str], name: str, found: TrainingTable, own: bool) 
         nod=labels[NOD],
         order_dependent=labels[ORDER_DEPENDENT],
         own=own,
+        learned=is_known and row.get(INFRASTRUCTURE) != "1",
     )
 
 
