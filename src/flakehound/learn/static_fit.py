@@ -16,7 +16,6 @@ from flakehound.learn.dataset import UnusableData
 from flakehound.learn.logistic import constant_for, fit, log_odds
 from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT, Head, StaticModel, TrainedOn, signals_of
 
-FIT = 1  # of the way to fit; another one makes kept models useless
 _DIGITS = 6  # of weights: what lies behind may differ between machines
 
 

@@ -12,12 +12,13 @@ from hashlib import blake2b
 from importlib import resources
 
 from flakehound.learn.dataset import Exclusion, UnusableData
-from flakehound.learn.static_fit import COLUMNS, FIT, FORMS, Sample
+from flakehound.learn.static_fit import COLUMNS, Sample
 from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT
 
 VERSION = 1  # of the columns
 _SHIPPED = "static_training.csv.gz"
 _MOST = 1e30
+_FITTING = ("logistic.py", "static_fit.py", "static_model.py", "static_table.py")
 INFRASTRUCTURE = "infrastructure"  # a test that the study's machines broke is no example of anything
 
 
@@ -40,9 +41,13 @@ def shipped_bytes() -> bytes:
 
 
 def digest_of(*contents: bytes) -> str:
-    """A name for training data and the way to fit it; the same data gives the same model."""
-    maker = blake2b(f"{FIT} {VERSION} {dict(FORMS)}".encode(), digest_size=16)
-    for content in contents:
+    """A name for training data and the code that fits it; the same of both gives the same model.
+
+    A version number alone would keep old models while somebody works on the fit.
+    """
+    maker = blake2b(digest_size=16)
+    folder = resources.files("flakehound.learn")
+    for content in (*((folder / name).read_bytes() for name in _FITTING), *contents):
         maker.update(len(content).to_bytes(8, "little"))
         maker.update(content)
     return maker.hexdigest()
