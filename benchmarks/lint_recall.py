@@ -32,13 +32,15 @@ from pathlib import Path, PurePosixPath
 import side_by_side
 
 from flakehound.core.patterns import Patterns
+from flakehound.core.rates import probability
+from flakehound.learn.logistic import solved
 from flakehound.lint.cases import StaticCase, cases_of
 from flakehound.lint.metrics.table import METRIC_NAMES, metrics_of
 from flakehound.lint.project import Project
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
 from flakehound.lint.rules.registry import findings_of
-from flakehound.lint.score import WEIGHTS, probability, signals
+from flakehound.lint.score import WEIGHTS, signals
 
 _LINK = re.compile(r'<a href="([^"]+)"[^>]*data-upload-time="([^"]+)"[^>]*>([^<]+)</a>')
 _ARCHIVES = (".tar.gz", ".zip", ".tgz", ".tar.bz2")
@@ -174,21 +176,32 @@ def labels(data: Path) -> dict[str, dict[Key, str]]:
 # ------------------------------------------------------------------ reading
 
 
-def rows_of(job: tuple[str, dict[Key, str], Path, int | None]) -> list[Row]:
-    """All tests of a project whose sdist ships at least one of its flaky tests; else none."""
-    name, known, cache, most = job
+Job = tuple[str, dict[Key, str], Path, int | None]
+
+
+def project_of(job: Job) -> Project | None:
+    """A project whose sdist ships at least one file with a flaky test; else None."""
+    name, known, cache, _most = job
     root = cache / name
     files = {file for file, _owner, _name in known if file and (root / file).is_file()}
     if not files:
-        return []
+        return None
     # The study ran the files it names, whatever the project's patterns are.
     patterns = Patterns(files=(*Patterns().files, *sorted(PurePosixPath(file).name for file in files)))
     sources = {
         path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*.py") if path.is_file()
     }
-    project = Project(sources, patterns=patterns)
+    return Project(sources, patterns=patterns)
+
+
+def rows_of(job: Job) -> list[Row]:
+    """All tests of a project whose sdist ships at least one of its flaky tests; else none."""
+    name, known, _cache, most = job
+    project = project_of(job)
+    if project is None:
+        return []
     memory = Memory()
-    cases = [case for module in project.test_modules() for case in cases_of(module, patterns, project)]
+    cases = [case for module in project.test_modules() for case in cases_of(module, project.patterns, project)]
     if most is not None and len(cases) > most:
         return []
     found = [_row(name, case, known, project, memory) for case in cases]
@@ -353,7 +366,7 @@ def fitted(rows: Sequence[Row]) -> dict[str, float]:
     weights = [0.0] * (len(names) + 1)
     for _ in range(12):
         gradient, curvature = _slopes(samples, weights, PENALTY)
-        step = _solved(curvature, gradient)
+        step = solved(curvature, gradient)
         weights = [weight + change for weight, change in zip(weights, step, strict=True)]
     found = {name: weights[at] / spread[name] for at, name in enumerate(names, 1)}
     return {"": _constant(known, found), **found}
@@ -401,19 +414,6 @@ def _slopes(
     return gradient, curvature
 
 
-def _solved(matrix: list[list[float]], right: list[float]) -> list[float]:
-    rows = [[*line, value] for line, value in zip(matrix, right, strict=True)]
-    size = len(rows)
-    for place in range(size):
-        best = max(range(place, size), key=lambda one: abs(rows[one][place]))
-        rows[place], rows[best] = rows[best], rows[place]
-        for other in range(size):
-            if other != place and rows[other][place]:
-                factor = rows[other][place] / rows[place][place]
-                rows[other] = [a - factor * b for a, b in zip(rows[other], rows[place], strict=True)]
-    return [rows[place][size] / rows[place][place] for place in range(size)]
-
-
 def scores_of(rows: Sequence[Row], weights: Mapping[str, float]) -> list[float]:
     return [
         weights.get("", 0.0) + sum(weights.get(name, 0.0) * value for name, value in row.signals.items())
@@ -435,24 +435,35 @@ def told_folds(rows: Sequence[Row], folds: int = 5) -> Iterator[side_by_side.Row
     yield from told_ranking(scored, scores, f"every project scored by weights fitted on others, {folds} folds")
 
 
-def read_all(data: Path, cache: Path, most: int | None) -> list[Row]:
+def jobs_for(data: Path, cache: Path, most: int | None = None, *, offline: bool = False) -> list[Job]:
+    """The projects whose sources are at hand, after looking for them on PyPI unless offline."""
     known = labels(data)
     cache.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(12) as pool:
-        there = list(pool.map(lambda one: fetched(one, cache), known))
+    if offline:
+        there = [(cache / one / ".done").exists() for one in known]
+    else:
+        with ThreadPoolExecutor(12) as pool:
+            there = list(pool.map(lambda one: fetched(one, cache), known))
     at_hand = [name for name, ok in zip(known, there, strict=True) if ok]
-    jobs = [(name, known[name], cache, most) for name in sorted(at_hand)]
+    return [(name, known[name], cache, most) for name in sorted(at_hand)]
+
+
+def read_all(data: Path, cache: Path, most: int | None) -> list[Row]:
     with Pool(2) as pool:
-        return [row for found in pool.imap_unordered(rows_of, jobs, chunksize=4) for row in found]
+        found = pool.imap_unordered(rows_of, jobs_for(data, cache, most), chunksize=4)
+        return [row for rows in found for row in rows]
 
 
 CACHE = Path(os.environ.get("FLAKEHOUND_LINT_SDISTS", Path.home() / ".cache" / "flakehound-lint-sdists"))
 
 
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
 def main() -> None:
     parser = side_by_side.arguments(__doc__ or "", repeats=1)
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder for the sources (default %(default)s)")
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--rows", type=Path, help="keep what was read in this file, or take it from there")
     parser.add_argument("--most", type=int, help="leave projects with more tests out, to be done sooner")
     parser.add_argument("--fit", action="store_true", help="print weights fitted on the projects not kept apart")

@@ -28,7 +28,7 @@ Key = tuple[str, NodeId]  # project, test
 
 
 @dataclass(slots=True)
-class _Known:
+class Known:
     """What all hunts together saw of one test."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FACTS[2:6], 0))
@@ -37,6 +37,7 @@ class _Known:
     hunts: int = 0
 
     def row(self) -> dict[str, object]:
+        """Its columns."""
         cost_s = round(self.seconds / self.hunts, 6) if self.hunts else 0.0
         return {**self.counts, "polluter": int(self.polluter), "cost_s": cost_s}
 
@@ -44,26 +45,34 @@ class _Known:
 def exported(stores: Sequence[Path], feature_files: Sequence[Path], output: Path) -> str:
     """Write the table; gives a sentence on what is in it."""
     check_writable(output)
-    known: dict[Key, _Known] = {}
-    for path in stores:
-        with existing_store(path) as store:
-            for session in store.sessions():
-                _take_in(known, store, session)
+    known, _rootdirs = known_tests(stores)
     features = [_features(path) for path in feature_files]
     names = list(dict.fromkeys(name for table in features for row in table.values() for name in row))
     rows = list(_rows(known, features, names))
-    write_json(output, _csv([*FACTS, *names], rows))
+    write_json(output, table_text([*FACTS, *names], rows))
     lost = f", {len(known) - len(rows)} left out for want of features" if len(known) > len(rows) else ""
     return f"{len(rows)} tests of {len({key[0] for key in known})} projects, {len(names)} features{lost}: {output}"
 
 
-def _take_in(known: dict[Key, _Known], store: Store, session: SessionInfo) -> None:
+def known_tests(stores: Sequence[Path]) -> tuple[dict[Key, Known], dict[str, str]]:
+    """What all stores together saw of each test, and the folder of each project as the newest hunt names it."""
+    known: dict[Key, Known] = {}
+    rootdirs: dict[str, str] = {}
+    for path in stores:
+        with existing_store(path) as store:
+            for session in store.sessions():
+                _take_in(known, store, session)
+                rootdirs[Path(session.rootdir).name] = session.rootdir
+    return known, rootdirs
+
+
+def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> None:
     assert session.id is not None
     history = History(store.suite(session.id), store.records(session.id))
     project = Path(session.rootdir).name
     blamed = _blamed(store.verdicts(session.id))
     for test in history.suite.order:
-        one = known.setdefault((project, test), _Known())
+        one = known.setdefault((project, test), Known())
         for setting in (Setting.ORIGINAL, Setting.SHUFFLED):
             tally = history.tally(test, setting)
             one.counts[f"{setting.value}_passed"] += tally.passed
@@ -96,7 +105,7 @@ def _features(path: Path) -> dict[str, dict[str, float]]:
 
 
 def _rows(
-    known: Mapping[Key, _Known], features: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str]
+    known: Mapping[Key, Known], features: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str]
 ) -> Iterator[dict[str, object]]:
     for (project, test), facts in known.items():
         found = {name: value for table in features for name, value in _looked_up(table, test).items()}
@@ -109,7 +118,8 @@ def _looked_up(table: Mapping[str, Mapping[str, float]], test: str) -> Mapping[s
     return table.get(test) or table.get(test.partition("[")[0]) or {}
 
 
-def _csv(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
+def table_text(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows as CSV."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()

@@ -9,6 +9,7 @@ import click
 from flakehound.core.errors import ExitCode
 
 _FORMATS = ("text", "json", "sarif", "github")
+_SCORES = ("model", "rules")
 
 
 @click.command("lint", context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,6 +34,13 @@ _FORMATS = ("text", "json", "sarif", "github")
 @click.option(
     "--metrics", type=click.Path(path_type=Path), metavar="FILE", help="Write one row per test to this CSV."
 )
+@click.option(
+    "--score",
+    type=click.Choice(_SCORES),
+    default="model",
+    show_default=True,
+    help="By the model (the project's own, else the default one), or by the fixed weights of the rules.",
+)
 @click.option("--explain", metavar="RULE", help="Say what a rule means and how to fix what it finds, then end.")
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes at once. Default: all cores.")
 @click.option("--no-cache", is_flag=True, help="Read every file again.")
@@ -45,6 +53,7 @@ def command(
     baseline: Path | None,
     write_baseline: Path | None,
     metrics: Path | None,
+    score: str,
     explain: str | None,
     jobs: int | None,
     no_cache: bool,
@@ -73,6 +82,7 @@ def command(
         processes=jobs,
         cached=not no_cache,
         metrics=metrics,
+        score=score,
     )
     found = linted(question)
     click.echo(told(found, form))

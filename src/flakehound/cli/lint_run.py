@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from flakehound.cli.lint_scoring import MODEL, Opinion, Scorer, findings_in, scorer_for
 from flakehound.cli.lint_work import FORMAT, remarks_on
 from flakehound.cli.linting import Scan, scan
 from flakehound.cli.remedies import again
 from flakehound.core.errors import UsageError
 from flakehound.core.outcomes import NodeId
 from flakehound.core.predictions import Linted, Prediction, Remark, RuleText, Unread
-from flakehound.core.verdicts import Cause
 from flakehound.engine.changed_files import changed_files
 from flakehound.engine.git import NoRepository, open_repository
 from flakehound.engine.revisions import NoSuchRevision
@@ -23,12 +23,8 @@ from flakehound.lint import baseline
 from flakehound.lint.findings import Finding, Rule
 from flakehound.lint.metrics.table import COLUMNS
 from flakehound.lint.rules.registry import all_rules
-from flakehound.lint.score import score
 from flakehound.lint.settings import Malformed, toml_in
 from flakehound.lint.suppression import Selection, selection_from
-
-Scorer = Callable[[Sequence[Finding], Mapping[str, Any]], float]
-"""The probability that a test is flaky, from its findings and its row of metrics; a learned model is another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,33 +40,51 @@ class Question:
     metrics: Path | None = None  # where to write the table of metrics
     processes: int | None = None
     cached: bool = True
+    score: str = MODEL  # or RULES
 
 
-def linted(question: Question, scorer: Scorer = score) -> Linted:
-    """What the rules say about the tests asked for; a scorer of one's own takes the place of fixed weights."""
-    found = scan(
-        question.paths,
-        work=remarks_on,
-        about=f"rules and metrics {FORMAT}",
-        processes=question.processes,
-        cached=question.cached,
-    )
-    selection = _selection(question, found.layout.rootdir)
-    tests = _tests(found)
+def linted(question: Question, scorer: Scorer | None = None) -> Linted:
+    """What the rules say about the tests asked for; a scorer of one's own takes the place of the usual one."""
+    found = all_remarks(question.paths, processes=question.processes, cached=question.cached)
+    rootdir = found.layout.rootdir
+    selection = _selection(question, rootdir)
+    scorer = scorer or scorer_for(rootdir, question.score)
+    every = [test for answer in found.answers.values() for test in answer]
+    findings = {test["row"]["id"]: _findings(test, selection) for test in every}
+    opinions = _opinions(every, findings, scorer)
+    tests = _wanted(every, found)
     if question.since is not None:
-        changed = _changed(found.layout.rootdir, question.since)
+        changed = _changed(rootdir, question.since)
         tests = [test for test in tests if _is_in(test, changed)]
-    findings = {test["row"]["id"]: _findings(test, selection) for test in tests}
+    findings = {test["row"]["id"]: findings[test["row"]["id"]] for test in tests}
     if question.metrics is not None:
         _write(question.metrics, _sheet(tests), "metrics")
     told = _without_known(findings, question)
     return Linted(
-        predictions=[_prediction(test, findings[test["row"]["id"]], told, scorer) for test in tests],
+        predictions=[_prediction(test, findings[test["row"]["id"]], told, opinions) for test in tests],
         rules={rule.id: _text(rule) for rule in all_rules()},
         unread=[Unread(path=one.path, line=one.line or 1, reason=one.reason) for one in found.unparsable],
         baselined=sum(map(len, findings.values())) - len(told),
         suppressed=sum(test["suppressed"] for test in tests),
+        score_from=scorer.source,
+        model=scorer.name,
     )
+
+
+def all_remarks(
+    paths: Sequence[str], *, cwd: Path | None = None, processes: int | None = None, cached: bool = True
+) -> Scan:
+    """Metrics, findings and what is shared, for every test of the files asked for."""
+    about = f"rules and metrics {FORMAT}"
+    return scan(paths, work=remarks_on, about=about, cwd=cwd, processes=processes, cached=cached)
+
+
+def _opinions(
+    tests: Sequence[Mapping[str, Any]], findings: Mapping[str, Sequence[Finding]], scorer: Scorer
+) -> dict[str, Opinion]:
+    """On all tests, also those nobody asked for: a model looks at whole files."""
+    ids = [test["row"]["id"] for test in tests]
+    return dict(zip(ids, scorer.opinions(tests, [findings[one] for one in ids]), strict=True))
 
 
 def _sheet(tests: Sequence[Mapping[str, Any]]) -> str:
@@ -82,10 +96,7 @@ def _sheet(tests: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _findings(test: Mapping[str, Any], selection: Selection) -> list[Finding]:
-    found = [
-        Finding(**{**one, "cause": Cause(one["cause"]), "via": tuple(one["via"])}) for one in test["findings"]
-    ]
-    return [finding for finding in found if selection.wants(finding.rule, finding.path)]
+    return [finding for finding in findings_in(test) if selection.wants(finding.rule, finding.path)]
 
 
 def _without_known(findings: Mapping[str, Sequence[Finding]], question: Question) -> set[int]:
@@ -104,14 +115,17 @@ def _without_known(findings: Mapping[str, Sequence[Finding]], question: Question
 
 
 def _prediction(
-    test: Mapping[str, Any], found: Sequence[Finding], told: Collection[int], scorer: Scorer
+    test: Mapping[str, Any], found: Sequence[Finding], told: Collection[int], opinions: Mapping[str, Opinion]
 ) -> Prediction:
     row = test["row"]
+    opinion = opinions[row["id"]]
     return Prediction(
         id=NodeId(row["id"]),
         path=row["path"],
         line=row["line"],
-        score=scorer(found, row),
+        score=opinion.flaky,
+        nod=opinion.nod,
+        order_dependent=opinion.order_dependent,
         linked_to=row["linked_to"],
         linked_by=row["linked_by"],
         remarks=tuple(_remark(finding) for finding in found if id(finding) in told),
@@ -164,9 +178,8 @@ def _write(path: Path, text: str, option: str) -> None:
         raise UsageError(f"cannot write {str(path)!r}: {problem.strerror}", remedy=other) from problem
 
 
-def _tests(found: Scan) -> list[dict[str, Any]]:
+def _wanted(tests: list[dict[str, Any]], found: Scan) -> list[dict[str, Any]]:
     wanted = found.layout.wanted
-    tests = [test for answer in found.answers.values() for test in answer]
     if not wanted:
         return tests
     return [test for test in tests if any(f"{test['row']['id']}::".startswith(f"{w}::") for w in wanted)]

@@ -14,23 +14,28 @@ from flakehound.lint.project import Project
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
 from flakehound.lint.rules.registry import findings_of
+from flakehound.lint.sharing import Sharings, cells_of
 from flakehound.lint.suppression import Suppression, heard, suppressions_in
 
-FORMAT = 2  # of the answers; another one makes those in the cache useless
+FORMAT = 3  # of the answers; another one makes those in the cache useless
 
 
 def remarks_on(project: Project, module: Module) -> list[dict[str, Any]]:
     """Every test of a file: its row of metrics, and what the rules say about it."""
     memory = project.kept(("rules",), Memory)
-    return [_told(case, project, memory) for case in cases_of(module, project.patterns, project)]
+    cases = cases_of(module, project.patterns, project)
+    sharings = Sharings(cases)
+    return [_told(case, project, memory, sharings) for case in cases]
 
 
-def _told(case: StaticCase, project: Project, memory: Memory) -> dict[str, Any]:
-    found = findings_of(context_of(case, project, memory))
+def _told(case: StaticCase, project: Project, memory: Memory, sharings: Sharings) -> dict[str, Any]:
+    context = context_of(case, project, memory)
+    found = findings_of(context)
     comments = {path: _comments(path, project) for path in {case.path, *(one.path for one in found)}}
     loud = list(heard(found, comments, case.path, case.line))
     return {
         "row": row_of(case, project),
+        "sharing": cells_of(sharings.of(case, context)),
         "suppressed": len(found) - len(loud),
         "findings": [_plain(finding, project) for finding in loud],
     }

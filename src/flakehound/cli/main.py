@@ -31,6 +31,7 @@ COMMANDS = {
     "history": ("flakehound.cli.history", "List the hunts in the store."),
     "merge": ("flakehound.cli.merge", "Copy the hunts of another store into this one."),
     "data": ("flakehound.cli.data", "Make and check the tables that models learn from."),
+    "train": ("flakehound.cli.train", "Teach lint's score what your own hunts have found."),
     "study": ("flakehound.cli.study", "Recompute the published evaluations on your own project."),
 }
 # For other programs: not listed, not guessed at.

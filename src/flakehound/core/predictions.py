@@ -30,6 +30,8 @@ class Prediction:
     path: str
     line: int
     score: float  # probability that it is flaky
+    nod: float | None = None  # probability of that kind; None where no model says it
+    order_dependent: float | None = None
     linked_to: str | None = None  # the code it tests, "shop/cart.py:Cart.total"; None where nothing was found
     linked_by: str | None = None  # "naming", "imports" or "module"
     remarks: tuple[Remark, ...] = ()
@@ -65,6 +67,8 @@ class Linted:
     unread: Sequence[Unread] = ()
     baselined: int = 0  # remarks that the baseline knows
     suppressed: int = 0
+    score_from: str = "rules"  # or "model"
+    model: str = ""  # "default", or the file it is in; "" where there is none
 
     @property
     def found(self) -> list[Prediction]:

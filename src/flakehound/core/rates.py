@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb, sqrt
+from math import comb, exp, sqrt
 
 _Z95 = 1.959963984540054  # two-sided 95 % of the normal distribution
 
@@ -15,6 +15,13 @@ class Rate:
     mean: float
     low: float
     high: float
+
+
+def probability(log_odds: float) -> float:
+    """The probability that belongs to log odds, without overflow at either end."""
+    if log_odds >= 0:
+        return 1 / (1 + exp(-log_odds))
+    return exp(log_odds) / (1 + exp(log_odds))
 
 
 def failure_rate(failed: int, runs: int) -> Rate:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from flakehound.core.rates import probability
+from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Finding
 
 # Logistic regression on the tests of PyPI projects with labels of Gruber et al. (2021), without the projects that
@@ -36,8 +38,13 @@ def signals(findings: Iterable[Finding], metrics: Mapping[str, Any]) -> dict[str
     return {name: math.log1p(number) for name, number in {**counts, **sizes}.items()}
 
 
-def probability(log_odds: float) -> float:
-    """The probability that belongs to log odds, without overflow at either end."""
-    if log_odds >= 0:
-        return 1 / (1 + math.exp(-log_odds))
-    return math.exp(log_odds) / (1 + math.exp(log_odds))
+def counts(findings: Iterable[Finding]) -> dict[str, int]:
+    """How many rules and causes speak, and how many rules for each cause; what a model looks at."""
+    found = list(findings)
+    by_cause = {cause: {one.rule for one in found if one.cause is cause} for cause in Cause}
+    return {
+        "findings": len(found),
+        "rules": len({one.rule for one in found}),
+        "causes": sum(map(bool, by_cause.values())),
+        **{f"rules_{cause.value.replace('-', '_')}": len(rules) for cause, rules in by_cause.items()},
+    }

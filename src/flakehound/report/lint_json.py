@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flakehound.core.predictions import Linted, Remark
+from flakehound.core.predictions import Linted, Prediction, Remark
 
 SCHEMA = "flakehound/lint/1"
 
@@ -16,23 +16,32 @@ def lint_json(linted: Linted) -> str:
     return json.dumps(
         {
             "schema": SCHEMA,
-            "tests": [
-                {
-                    "id": one.id,
-                    "path": one.path,
-                    "line": one.line,
-                    "score": round(one.score, 4),
-                    "linked_to": one.linked_to,
-                    "linked_by": one.linked_by,
-                    "findings": [_finding(remark) for remark in one.remarks],
-                }
-                for one in linted.predictions
-            ],
+            "score_from": linted.score_from,
+            "model": linted.model or None,
+            "tests": [_test(one) for one in linted.predictions],
             "linked": {"share": round(linted.linked_share, 4), "by": dict(linted.linked_by)},
             "unread": [{"path": one.path, "line": one.line, "reason": one.reason} for one in linted.unread],
         },
         indent=1,
     )
+
+
+def _test(one: Prediction) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "path": one.path,
+        "line": one.line,
+        "score": round(one.score, 4),
+        "nod": _rounded(one.nod),
+        "order_dependent": _rounded(one.order_dependent),
+        "linked_to": one.linked_to,
+        "linked_by": one.linked_by,
+        "findings": [_finding(remark) for remark in one.remarks],
+    }
+
+
+def _rounded(chance: float | None) -> float | None:
+    return None if chance is None else round(chance, 4)
 
 
 def _finding(remark: Remark) -> dict[str, Any]:

@@ -29,13 +29,19 @@ def _likeliest(linted: Linted) -> list[str]:
     found = linted.found
     if not found:
         return []
-    lines = ["Most likely to flake:"]
+    lines = [f"Most likely to flake, by {_source(linted)}:"]
     for one in found[:_MOST_TESTS]:
         rules = ", ".join(dict.fromkeys(remark.rule for remark in one.remarks))
         lines.append(f"  {percent(one.score):>4} %  {one.id}  ({rules})")
     if len(found) > _MOST_TESTS:
         lines.append(f"  and {counted(len(found) - _MOST_TESTS, 'more test')}")
     return lines
+
+
+def _source(linted: Linted) -> str:
+    if linted.score_from == "rules":
+        return "the weights of the rules"
+    return "the default model" if linted.model == "default" else f"the model in {linted.model}"
 
 
 def _sum(linted: Linted) -> list[str]:

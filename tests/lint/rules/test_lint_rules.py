@@ -56,6 +56,7 @@ RANDOM = "unseeded-randomness"
         (RANDOM, "from random import choice\ndef test_it():\n    assert choice([1, 2]) == 1\n"),
         (RANDOM, "import torch\ndef test_it():\n    assert torch.randn(3).sum() < 9\n"),
         ("random-identifier", "import secrets\ndef test_it():\n    assert secrets.token_hex()[0] != '0'\n"),
+        ("assigned-patch", "def test_it(cart):\n    type(cart).total = 3\n    assert cart.total == 3\n"),
         ("wall-clock", "from datetime import date\ndef test_it():\n    assert today() == date.today()\n"),
         ("wall-clock", "import time\ndef test_it():\n    assert time.strftime('%Y') == year()\n"),
         ("time-zone", "import time\ndef test_it():\n    assert time.localtime(0).tm_hour == 0\n"),
@@ -131,6 +132,10 @@ def test_a_rule_finds_it(rule, text):
          "    with mock.patch.dict(os.environ):\n        os.environ['A'] = 'b'\n"),
         ("module-state", "SEEN = []\ndef test_it():\n    SEEN = []\n    SEEN.append(1)\n"),
         ("order-marked", "def test_200_is_ok():\n    pass\n"),
+        (
+            "assigned-patch",
+            "from unittest.mock import Mock\ndef test_it():\n    cart = Mock()\n    type(cart).total = 3\n",
+        ),
         ("assigned-patch", "import flask\ndef test_it(app):\n    flask.g.user = 'me'\n"),
         ("class-state", "def test_it():\n    class Plugin:\n        def run(self):\n"
          "            type(self).ran = True\n"),

@@ -36,6 +36,9 @@ class Surroundings:
     bound: Mapping[str, ast.expr]  # names of the module and their values
     owners: Mapping[int, ast.ClassDef]  # id of a function -> the class it is written in
     top: Sights  # the statements outside of functions and classes
+    kept: dict[str, frozenset[str]] = field(
+        default_factory=dict
+    )  # names that were worked out once, by what they are
 
     @property
     def roots(self) -> set[str]:
@@ -53,6 +56,7 @@ class Part:
     via: tuple[str, ...] = ()
     production: bool = False
     fixture: bool = False
+    wide: bool = False  # a fixture that lives longer than a test
     everywhere: bool = False  # a fixture that runs before every test below its conftest
     shown: tuple[str, int, int] | None = None  # path, line, column to report instead; None: the sign's own
     far: bool = False  # so many calls away that only the strongest signs count

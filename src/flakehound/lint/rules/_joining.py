@@ -33,6 +33,7 @@ def _part(one: Reached, ways: dict[tuple[str, ...], Part], project: Project, mem
     shown = _place_in_tests(one.via, ways) if production else None
     part = memory.part(one.module, one.function, via=one.via, production=production, shown=shown)
     part.fixture = part.fixture or one.fixture is not None
+    part.wide = one.fixture is not None and one.fixture.scope != "function"
     part.everywhere = one.fixture is not None and one.fixture.autouse and one.module.path.endswith("conftest.py")
     part.far = _calls(one) > DEPTH
     _name_attributes(part, one.module, project, one.owner)

@@ -1,4 +1,4 @@
-"""Something imported is replaced by assignment."""
+"""Something imported, or of an object's class, is replaced by assignment."""
 
 from __future__ import annotations
 
@@ -28,6 +28,20 @@ def _look(part: Part) -> Iterator[Sign]:
         # Assigned twice: replaced and put back.
         if counts[name] == 1:
             yield Sign(node, f"{name} is replaced and nothing puts it back")
+    for target, node in part.sights.assigned:
+        if isinstance(target, ast.Attribute) and _is_class_of_object(part, target.value):
+            yield Sign(
+                node, f"{ast.unparse(target)} is set for every object of the class, and nothing puts it back"
+            )
+
+
+def _is_class_of_object(part: Part, node: ast.expr) -> bool:
+    """Whether it is `type(x)`; each mock has a class of its own, and `type(self)` has a rule of its own."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) != 1:
+        return False
+    (one,) = node.args
+    name = part.sights.dotted(one)
+    return node.func.id == "type" and name not in ("self", "cls") and "mock" not in name.lower()
 
 
 def _imported(part: Part, target: ast.expr) -> str | None:

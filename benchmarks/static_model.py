@@ -1,0 +1,296 @@
+"""How well lint's model ranks the tests of projects it has never seen, and how long it takes.
+
+Every project is scored by a model that was fitted, and whose form was chosen, without it: in each of five folds by
+project the candidates are compared in four folds of the other projects, and the best is fitted on all of these.
+
+    python benchmarks/static_model.py [--quick | --each] [--signals rules,state]
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import Pool
+from pathlib import Path
+
+import side_by_side
+from lint_recall import auc, is_held_out
+
+from flakehound.cli.model_file import default_model
+from flakehound.learn.logistic import constant_for
+from flakehound.learn.static_fit import FORMS, Form, Sample, head
+from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT, Chances, Head, signals_of
+from flakehound.learn.static_table import shipped, shipped_bytes
+
+_RULES = ("rules", "causes", "file rules", "file causes")
+_STATE = ("file patches", "file state_in_tests", "file state_in_production", "file rules_test_order")
+_WIDE = ("file shared_objects", "file wide_fixtures", "file set_up_once")
+_SIZES = ("test_lines_of_code", "external_modules", "assertions", "halstead_volume", "cbo")
+SIGNALS = {
+    "counts": _RULES[:2],
+    "rules": _RULES,
+    "state": (*_RULES, *_STATE),
+    "functions": (*_RULES, *_STATE, "file production_functions", "file rules_resource_leak"),
+    "wide": (*_RULES, *_STATE, *_WIDE),
+    "sizes": (*_RULES, *_STATE, *_SIZES),
+}
+_PENALTIES = (130.0, 1300.0)
+
+
+def candidates(names: Sequence[str]) -> list[Form]:
+    return [Form(signals=SIGNALS[name], penalty=held) for name in names for held in _PENALTIES]
+
+
+FOLDS, INNER = 5, 4
+
+
+@cache
+def samples() -> list[Sample]:
+    return shipped(shipped_bytes())
+
+
+def fold_of(projects: Sequence[str], folds: int) -> dict[str, int]:
+    return {name: number % folds for number, name in enumerate(sorted(set(projects)))}
+
+
+def scores(model: Head, tests: Sequence[Sample]) -> list[float]:
+    """Of those whose kind is known; the others count in the means over their files."""
+    files = [f"{one.project} {one.file}" for one in tests]
+    signals = signals_of([test.values for test in tests], files, model.weights)
+    return [model.chance(one) for test, one in zip(tests, signals, strict=True) if test.learned]
+
+
+def known(tests: Sequence[Sample]) -> list[Sample]:
+    return [one for one in tests if one.learned]
+
+
+def inner_auc(job: tuple[str, Form, frozenset[str]]) -> float:
+    """How a candidate ranks the tests of these projects, each predicted by the others of them."""
+    kind, form, projects = job
+    place = fold_of(sorted(projects), INNER)
+    found: list[float] = []
+    wanted: list[bool] = []
+    for fold in range(INNER):
+        train = [one for one in samples() if one.project in projects and place[one.project] != fold]
+        test = [one for one in samples() if one.project in projects and place[one.project] == fold]
+        # Without the constant, as it tells how many tests flake in the other folds.
+        found += scores(Head(constant=0.0, weights=head(train, kind, form).weights), test)
+        wanted += [one.is_of(kind) for one in known(test)]
+    return auc(found, wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Tests, and what models that did not know their projects say of them."""
+
+    tests: list[Sample]
+    chances: list[Chances]
+    # The same with constants for one and the same base rate: a fold's own constant tells how many tests flake in
+    # the other folds, and so where many flake here, it is low. Only for ranking tests of several folds.
+    ranked: list[Chances]
+
+    def auc(self, kind: str, by: str) -> float:
+        return auc([getattr(one, by) for one in self.ranked], [test.is_of(kind) for test in self.tests])
+
+    def top_share(self, kind: str, by: str, share: float = 0.1) -> float:
+        order = sorted(range(len(self.tests)), key=lambda one: -float(getattr(self.ranked[one], by)))
+        top = order[: round(share * len(order))]
+        return sum(self.tests[one].is_of(kind) for one in top) / sum(test.is_of(kind) for test in self.tests)
+
+    def within(self, kind: str, by: str) -> float:
+        """The mean over projects of the AUC within them."""
+        found = []
+        by_project = itertools.groupby(sorted(range(len(self.tests)), key=self._project), key=self._project)
+        for _project, group in by_project:
+            places = list(group)
+            one = auc([getattr(self.ranked[p], by) for p in places], [self.tests[p].is_of(kind) for p in places])
+            found += [] if math.isnan(one) else [one]
+        return sum(found) / len(found)
+
+    def _project(self, place: int) -> str:
+        return self.tests[place].project
+
+    def flaky(self) -> list[bool]:
+        return [test.nod or test.order_dependent for test in self.tests]
+
+    def brier(self) -> float:
+        pairs = zip(self.chances, self.flaky(), strict=True)
+        return sum((one.flaky - yes) ** 2 for one, yes in pairs) / len(self.tests)
+
+    def bins(self, number: int = 10) -> list[tuple[int, float, float]]:
+        """Equally many tests each, by score: how many, their mean score, the share of them that are flaky."""
+        pairs = sorted((one.flaky, yes) for one, yes in zip(self.chances, self.flaky(), strict=True))
+        cuts = [len(pairs) * place // number for place in range(number + 1)]
+        parts = [pairs[a:b] for a, b in itertools.pairwise(cuts)]
+        return [
+            (len(part), sum(one for one, _ in part) / len(part), sum(yes for _, yes in part) / len(part))
+            for part in parts
+        ]
+
+    def calibration_error(self) -> float:
+        return sum(n * abs(said - seen) for n, said, seen in self.bins()) / len(self.tests)
+
+
+def predicted(train: Sequence[Sample], test: list[Sample], forms: dict[str, Form]) -> Judged:
+    heads = {kind: head(train, kind, forms[kind]) for kind in KINDS}
+    levelled = {kind: _levelled(one, kind) for kind, one in heads.items()}
+    return Judged(tests=known(test), chances=_chances(heads, test), ranked=_chances(levelled, test))
+
+
+def _chances(heads: dict[str, Head], test: Sequence[Sample]) -> list[Chances]:
+    pairs = zip(scores(heads[NOD], test), scores(heads[ORDER_DEPENDENT], test), strict=True)
+    return [Chances(nod=nod, order_dependent=od) for nod, od in pairs]
+
+
+def _levelled(model: Head, kind: str) -> Head:
+    """The same weights with a constant for the base rate of all projects; no test's own label matters for it."""
+    files = [f"{one.project} {one.file}" for one in samples()]
+    signals = signals_of([one.values for one in samples()], files, model.weights)
+    odds = [sum(model.weights[name] * value for name, value in one.items()) for one in signals]
+    wanted = sum(one.is_of(kind) for one in known(samples()))
+    return Head(constant=constant_for(odds, [1.0] * len(odds), wanted), weights=model.weights)
+
+
+def chosen(projects: frozenset[str], forms: Sequence[Form], pool: Pool) -> dict[str, Form]:  # type: ignore[valid-type]
+    found = {}
+    for kind in KINDS:
+        areas = pool.map(inner_auc, [(kind, form, projects) for form in forms], chunksize=1)  # type: ignore[attr-defined]
+        area, form = max(zip(areas, forms, strict=True), key=lambda pair: pair[0])
+        names = next(name for name, signals in SIGNALS.items() if signals == form.signals)
+        print(f"  {kind}: {names} at {form.penalty:g} (inner AUC {area:.3f})", flush=True)
+        found[kind] = form
+    return found
+
+
+Fold = tuple[int, int, dict[str, Form]]  # which, of how many, with which forms
+
+
+def one_fold(fold: Fold) -> Judged:
+    number, folds, forms = fold
+    place = fold_of([one.project for one in samples()], folds)
+    train = [one for one in samples() if place[one.project] != number]
+    return predicted(train, [one for one in samples() if place[one.project] == number], forms)
+
+
+def joined(parts: Sequence[Judged]) -> Judged:
+    return Judged(
+        tests=[one for part in parts for one in part.tests],
+        chances=[one for part in parts for one in part.chances],
+        ranked=[one for part in parts for one in part.ranked],
+    )
+
+
+def rows_for(judged: Judged, title: str) -> Iterator[side_by_side.Row]:
+    for kind, label in ((NOD, "NOD"), (ORDER_DEPENDENT, "order-dependent")):
+        area, one = judged.auc(kind, kind), judged.auc(kind, "flaky")
+        yield side_by_side.Row(
+            job=f"AUC, {label}: {title}",
+            ours=f"{area:.3f} by its own chance; within projects {judged.within(kind, kind):.3f}",
+            peer="–",
+            measured=f"{one:.3f} by the one score",
+            goal="≥ 0.75",
+            met=one >= 0.75,
+        )
+    share = judged.top_share(NOD, "flaky")
+    yield side_by_side.Row(
+        job=f"NOD tests in the top 10 % by score: {title}",
+        ours=f"{judged.top_share(NOD, NOD):.0%} by the chance of NOD",
+        peer="–",
+        measured=f"{share:.0%} by the one score",
+        goal="≥ 40 %",
+        met=share >= 0.4,
+    )
+    base = sum(judged.flaky()) / len(judged.tests)
+    yield side_by_side.Row(
+        job=f"calibration: {title}",
+        ours=f"Brier {judged.brier():.4f}, mean error of ten bins {judged.calibration_error():.4f}",
+        peer=f"Brier {base * (1 - base):.4f} of the base rate alone",
+        measured=", ".join(f"{said:.1%}→{seen:.1%}" for _n, said, seen in judged.bins()),
+    )
+
+
+def told_times() -> Iterator[side_by_side.Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        model = default_model(Path(folder))
+        first = time.perf_counter() - start
+        again = default_model(Path(folder))
+        second = time.perf_counter() - start - first
+    assert again == model
+    tests = (samples() * (10_000 // len(samples()) + 1))[:10_000]
+    start = time.perf_counter()
+    model.chances([one.values for one in tests], [f"{one.project} {one.file}" for one in tests])
+    scoring = time.perf_counter() - start
+    yield _timed("fit the default model, data read from the package", first, 10.0)
+    yield _timed("the same from the cache", second, 0.3)
+    yield _timed("score 10,000 tests", scoring, 1.0)
+
+
+def _timed(job: str, seconds: float, most: float) -> side_by_side.Row:
+    return side_by_side.Row(
+        job=job,
+        ours=f"{seconds:.2f} s",
+        peer="–",
+        measured=f"{seconds:.2f} s",
+        goal=f"≤ {most:g} s",
+        met=seconds <= most,
+    )
+
+
+def main() -> None:
+    parser = side_by_side.arguments(__doc__ or "", repeats=1)
+    parser.add_argument(
+        "--quick", action="store_true", help="only the form of the product, without a choice inside"
+    )
+    parser.add_argument("--each", action="store_true", help="leave each project out by itself, too")
+    parser.add_argument("--signals", default=",".join(SIGNALS), help="sets to choose from (default %(default)s)")
+    asked = parser.parse_args()
+    results = list(told_times())
+    fixed = dict(FORMS)
+    results += rows_for(
+        joined([one_fold((n, FOLDS, fixed)) for n in range(FOLDS)]), "five folds, form of the product"
+    )
+    apart = [one for one in samples() if is_held_out(one.project)]
+    rest = [one for one in samples() if not is_held_out(one.project)]
+    results += rows_for(predicted(rest, apart, fixed), "projects kept apart, form of the product")
+    if not asked.quick:
+        results += list(nested(rest, apart, candidates(asked.signals.split(","))))
+        results += list(each_left_out(fixed)) if asked.each else []
+    print()
+    side_by_side.told(
+        results,
+        asked.json,
+        [f"{len(known(samples()))} tests, {len({one.project for one in known(samples())})} projects"],
+    )
+
+
+def each_left_out(forms: dict[str, Form]) -> Iterator[side_by_side.Row]:
+    number = len({one.project for one in samples()})
+    with Pool(2) as pool:
+        parts = pool.map(one_fold, [(fold, number, forms) for fold in range(number)], chunksize=5)
+    yield from rows_for(joined(parts), "each project left out, form of the product")
+
+
+def nested(rest: list[Sample], apart: list[Sample], among: list[Form]) -> Iterator[side_by_side.Row]:
+    place = fold_of([one.project for one in samples()], FOLDS)
+    with Pool(2) as pool:
+        forms = {}
+        for fold in range(FOLDS):
+            print(f"fold {fold + 1} of {FOLDS}", flush=True)
+            forms[fold] = chosen(frozenset(name for name, one in place.items() if one != fold), among, pool)
+        print("without the projects kept apart", flush=True)
+        form = chosen(frozenset(one.project for one in rest), among, pool)
+        print("with all projects: what the product should use", flush=True)
+        chosen(frozenset(place), among, pool)
+    parts = [one_fold((fold, FOLDS, forms[fold])) for fold in range(FOLDS)]
+    yield from rows_for(joined(parts), "five folds, form chosen inside")
+    yield from rows_for(predicted(rest, apart, form), "projects kept apart, form chosen by the others")
+
+
+if __name__ == "__main__":
+    main()

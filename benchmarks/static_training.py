@@ -1,0 +1,91 @@
+"""Make the training data of lint's default model: one row per test of PyPI projects, as lint measures it.
+
+Sources and labels are those of `lint_recall.py`: the newest sdists before 2021, fetched as files and never run,
+and what Gruber et al. (2021) saw when they ran the tests. All tests of a project are in it, none is sampled.
+
+    python benchmarks/static_training.py [--cache DIR] [--data ../shared/data] [--out FILE.csv.gz] [--offline]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any
+
+from lint_recall import CACHE, DATA, Job, Key, jobs_for, project_of
+
+import flakehound.learn
+from flakehound.cli.lint_scoring import findings_in, values_of
+from flakehound.cli.lint_work import remarks_on
+from flakehound.learn.static_table import VERSION
+
+_OUT = Path(flakehound.learn.__file__).parent / "facts" / "static_training.csv.gz"
+_LABELS = {"nod": "nod", "od": "order_dependent", "infrastructure": "infrastructure"}
+
+
+def rows_of(job: Job) -> list[dict[str, Any]]:
+    """All tests of a project whose sdist ships at least one of its flaky tests; else none."""
+    name, known, _cache, _most = job
+    project = project_of(job)
+    if project is None:
+        return []
+    found = [
+        _row(name, number, test, known)
+        for number, module in enumerate(project.test_modules())
+        for test in remarks_on(project, module)
+    ]
+    return found if any(row[label] for row in found for label in _LABELS.values()) else []
+
+
+def _row(name: str, file: int, test: Mapping[str, Any], known: Mapping[Key, str]) -> dict[str, Any]:
+    path, *classes, last = test["row"]["id"].split("::")
+    label = known.get((path, classes[-1] if classes else "", last), "")
+    facts = {"version": VERSION, "project": name, "file": file}
+    labels = {column: int(label == short) for short, column in _LABELS.items()}
+    return {**facts, **labels, **values_of(test, findings_in(test))}
+
+
+def written(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """The table, packed; the same rows give the same bytes."""
+    text = io.StringIO(newline="")
+    writer: csv.DictWriter[str] | None = None
+    for row in rows:
+        if writer is None:
+            writer = csv.DictWriter(text, list(row), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow({name: _cell(value) for name, value in row.items()})
+    return gzip.compress(text.getvalue().encode(), 9, mtime=0)
+
+
+def _cell(value: Any) -> Any:
+    return f"{value:.5g}" if isinstance(value, float) else value
+
+
+def read_all(data: Path, cache: Path, *, offline: bool) -> Iterator[dict[str, Any]]:
+    with Pool(2) as pool:
+        for rows in pool.imap(rows_of, jobs_for(data, cache, offline=offline), chunksize=4):
+            yield from rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--cache", type=Path, default=CACHE, help="folder for the sources (default %(default)s)")
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--out", type=Path, default=_OUT)
+    parser.add_argument("--offline", action="store_true", help="read only what the cache holds")
+    asked = parser.parse_args()
+    rows = list(read_all(asked.data, asked.cache, offline=asked.offline))
+    packed = written(rows)
+    asked.out.write_bytes(packed)
+    counts = ", ".join(f"{sum(row[label] for row in rows)} {label}" for label in _LABELS.values())
+    projects = len({row["project"] for row in rows})
+    print(f"{len(rows)} tests of {projects} projects ({counts}), {len(packed):,} bytes: {asked.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Fit the model of what lint measures.
+
+One project with hundreds of flaky tests must not decide: within a project, tests of a kind count as the square
+root of their number. Both classes weigh the same; afterwards the constant is set so that the chances add up to the
+number of tests of that kind. Decision 0023 says how signals and penalty were chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from flakehound.learn.dataset import UnusableData
+from flakehound.learn.logistic import constant_for, fit, log_odds
+from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT, Head, StaticModel, TrainedOn, signals_of
+
+_DIGITS = 6  # of weights: what lies behind may differ between machines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One test whose kind is known."""
+
+    project: str
+    file: str
+    values: Mapping[str, float]  # columns that lint measures
+    nod: bool
+    order_dependent: bool
+    own: bool = False  # of the team that trains
+    learned: bool = True  # False: of unknown kind; it only counts in the means over its file
+
+    def is_of(self, kind: str) -> bool:
+        """Whether it is flaky in this way."""
+        return self.nod if kind == NOD else self.order_dependent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What a head looks at, and how strongly it is held back."""
+
+    signals: tuple[str, ...]
+    penalty: float  # on squared weights of signals with a deviation of 1, per 10,000 tests
+
+
+_RULES = ("rules", "causes", "file rules", "file causes")
+_STATE = ("file patches", "file state_in_tests", "file state_in_production", "file rules_test_order")
+FORMS: Mapping[str, Form] = {
+    NOD: Form(signals=_RULES, penalty=1300.0),
+    ORDER_DEPENDENT: Form(signals=(*_RULES, *_STATE), penalty=130.0),
+}
+COLUMNS = tuple(dict.fromkeys(name.removeprefix("file ") for form in FORMS.values() for name in form.signals))
+"""The columns that a table needs to be learned from."""
+
+
+def fitted(samples: Sequence[Sample], digest: str, own_weight: float = 1.0) -> StaticModel:
+    """The model for these tests; a project of the team's own counts as `own_weight` others."""
+    heads = {kind: head(samples, kind, FORMS[kind], own_weight) for kind in KINDS}
+    learned = [sample for sample in samples if sample.learned]
+    own = [sample for sample in learned if sample.own]
+    return StaticModel(
+        nod=heads[NOD],
+        order_dependent=heads[ORDER_DEPENDENT],
+        trained_on=TrainedOn(
+            digest=digest,
+            projects=len({sample.project for sample in learned}),
+            tests=len(learned),
+            nod=sum(sample.nod for sample in learned),
+            order_dependent=sum(sample.order_dependent for sample in learned),
+            own_projects=len({sample.project for sample in own}),
+            own_tests=len(own),
+        ),
+    )
+
+
+def head(samples: Sequence[Sample], kind: str, form: Form, own_weight: float = 1.0) -> Head:
+    """The logistic function for one kind."""
+    _check_both_classes([sample for sample in samples if sample.learned], kind)
+    files = [f"{sample.project} {sample.file}" for sample in samples]
+    signals = signals_of([sample.values for sample in samples], files, form.signals)
+    # Tests of one file are often alike to the model; alike ones are one row that counts for several.
+    alike = Counter(
+        (sample.project, sample.own, sample.is_of(kind), tuple(found.values()))
+        for sample, found in zip(samples, signals, strict=True)
+        if sample.learned
+    )
+    rows, numbers = list(alike), [float(number) for number in alike.values()]
+    wanted = [int(yes) for _project, _own, yes, _values in rows]
+    columns, spreads = _scaled([values for *_, values in rows], numbers)
+    shares = _shares([(project, own, yes) for project, own, yes, _values in rows], numbers, own_weight)
+    found = fit(columns, wanted, shares, form.penalty * math.fsum(numbers) / 10_000)
+    weights = [round(one / spread, _DIGITS) for one, spread in zip(found.of_columns, spreads, strict=True)]
+    plain = [list(column) for column in zip(*(values for *_, values in rows), strict=True)]
+    positive = math.fsum(number for number, yes in zip(numbers, wanted, strict=True) if yes)
+    constant = constant_for(log_odds(plain, weights), numbers, positive)
+    return Head(constant=round(constant, _DIGITS), weights=dict(zip(form.signals, weights, strict=True)))
+
+
+def _check_both_classes(samples: Sequence[Sample], kind: str) -> None:
+    number = sum(sample.is_of(kind) for sample in samples)
+    if number in (0, len(samples)):
+        told = "none" if number == 0 else "every one"
+        raise UnusableData(f"of {len(samples)} tests {told} is {kind.replace('_', '-')}: a model needs both sorts")
+
+
+def _scaled(rows: Sequence[tuple[float, ...]], numbers: Sequence[float]) -> tuple[list[list[float]], list[float]]:
+    """The columns with mean 0 and deviation 1, and the deviations they had; a column that never varies has 1."""
+    total = math.fsum(numbers)
+    columns, spreads = [], []
+    for column in zip(*rows, strict=True):
+        mean = math.fsum(n * value for n, value in zip(numbers, column, strict=True)) / total
+        square = math.fsum(n * (value - mean) ** 2 for n, value in zip(numbers, column, strict=True)) / total
+        spread = math.sqrt(square) if square > 1e-12 else 1.0
+        columns.append([(value - mean) / spread for value in column])
+        spreads.append(spread)
+    return columns, spreads
+
+
+def _shares(groups: Sequence[tuple[str, bool, bool]], numbers: Sequence[float], own_weight: float) -> list[float]:
+    """How much each row counts; 1 per test in the mean, both classes together the same."""
+    many: dict[tuple[str, bool, bool], float] = {}
+    for group, number in zip(groups, numbers, strict=True):
+        many[group] = many.get(group, 0.0) + number
+    found = [
+        number / math.sqrt(many[group]) * (own_weight if group[1] else 1.0)
+        for group, number in zip(groups, numbers, strict=True)
+    ]
+    sums = {
+        yes: math.fsum(one for one, group in zip(found, groups, strict=True) if group[2] is yes)
+        for yes in (True, False)
+    }
+    half = math.fsum(numbers) / 2
+    return [one * half / sums[group[2]] for one, group in zip(found, groups, strict=True)]

@@ -1,0 +1,58 @@
+"""Logistic regression in the standard library: the weights are those of scikit-learn."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from flakehound.core.rates import probability
+from flakehound.learn.logistic import constant_for, fit, solved
+
+
+@pytest.fixture
+def table():
+    """Two columns that matter, one that does not; rows count differently."""
+    draw = random.Random(5)
+    columns = [[draw.gauss(0, 1) for _ in range(300)] for _ in range(3)]
+    wanted = [int(draw.random() < probability(2 * a - b - 1)) for a, b, _ in zip(*columns, strict=True)]
+    return columns, wanted, [draw.choice((0.5, 1.0, 3.0)) for _ in wanted]
+
+
+def test_equations_are_solved():
+    assert solved([[0.0, 2.0], [3.0, 1.0]], [4.0, 5.0]) == pytest.approx([1.0, 2.0])
+
+
+def test_what_matters_gets_its_sign_and_what_does_not_little_weight(table):
+    first, second, third = fit(*table, penalty=1.0).of_columns
+
+    assert first > 1
+    assert second < -0.5
+    assert abs(third) < 0.3
+
+
+def test_the_weights_are_those_of_scikit_learn(table):
+    linear = pytest.importorskip("sklearn.linear_model", reason="needs flakehound[learn]")
+    columns, wanted, shares = table
+    peer = linear.LogisticRegression(C=1 / 7.0, tol=1e-10, max_iter=1000)
+    peer.fit(list(zip(*columns, strict=True)), wanted, sample_weight=shares)
+
+    ours = fit(columns, wanted, shares, penalty=7.0)
+
+    assert ours.of_columns == pytest.approx(peer.coef_[0], abs=1e-5)
+    assert ours.constant == pytest.approx(peer.intercept_[0], abs=1e-5)
+
+
+def test_a_larger_penalty_holds_the_weights_back(table):
+    loose, tight = (fit(*table, penalty=held).of_columns for held in (1.0, 1000.0))
+
+    assert sum(map(abs, tight)) < sum(map(abs, loose)) / 2
+
+
+def test_the_constant_makes_the_chances_add_up():
+    scores, rows = [-1.0, 0.5, 2.0], [10.0, 20.0, 5.0]
+
+    constant = constant_for(scores, rows, wanted=7.0)
+
+    total = sum(number * probability(constant + one) for one, number in zip(scores, rows, strict=True))
+    assert total == pytest.approx(7.0)

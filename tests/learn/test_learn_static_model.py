@@ -1,0 +1,214 @@
+"""The model of what lint measures: its data, its fit, its file, and tables that are wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from flakehound.cli.model_file import default_model
+from flakehound.learn.dataset import UnusableData
+from flakehound.learn.static_fit import COLUMNS, Sample, fitted
+from flakehound.learn.static_model import UnusableModel, as_text, from_text
+from flakehound.learn.static_table import digest_of, shipped, shipped_bytes, training_table
+
+CALM = dict.fromkeys(COLUMNS, 0.0)
+RISKY = {**CALM, "rules": 4.0, "causes": 3.0}
+SHARING = {**CALM, "state_in_tests": 5.0, "state_in_production": 5.0, "patches": 4.0, "rules_test_order": 1.0}
+
+
+def sample(values, *, nod=False, order_dependent=False, project="shop", file="test_a.py", own=False):
+    return Sample(project=project, file=file, values=values, nod=nod, order_dependent=order_dependent, own=own)
+
+
+def some(project="shop"):
+    """Tests of three files: calm ones, NOD ones, victims."""
+    return [
+        *(sample(CALM, project=project, file="calm.py") for _ in range(40)),
+        *(sample(RISKY, project=project, file="risky.py", nod=number < 8) for number in range(10)),
+        *(sample(SHARING, project=project, file="state.py", order_dependent=number < 6) for number in range(10)),
+    ]
+
+
+@cache
+def default():
+    """Fitted once for all tests of this file."""
+    return fitted(shipped(shipped_bytes()), "digest")
+
+
+def test_the_shipped_data_has_the_projects_it_promises():
+    samples = shipped(shipped_bytes())
+
+    assert len({one.project for one in samples}) >= 150
+    assert sum(one.nod for one in samples) >= 250
+    assert sum(one.order_dependent for one in samples) >= 900
+
+
+def test_the_default_model_ranks_a_risky_test_above_a_calm_one_and_state_above_both_for_order():
+    calm, risky, sharing = default().chances([CALM, RISKY, SHARING], ["a.py", "b.py", "c.py"])
+
+    assert calm.flaky < risky.flaky
+    assert calm.nod < risky.nod
+    assert calm.order_dependent < sharing.order_dependent
+    assert risky.flaky == pytest.approx(1 - (1 - risky.nod) * (1 - risky.order_dependent))
+
+
+def test_the_chances_of_the_training_tests_add_up_to_the_flaky_ones():
+    tests = some()
+    model = fitted(tests, "digest")
+
+    chances = model.chances([one.values for one in tests], [one.file for one in tests])
+
+    assert sum(one.nod for one in chances) == pytest.approx(8, abs=0.01)
+    assert sum(one.order_dependent for one in chances) == pytest.approx(6, abs=0.01)
+
+
+def test_a_test_is_seen_with_its_file():
+    among_calm, among_risky = (
+        default().chances([RISKY, *[other] * 9], ["a.py"] * 10)[0] for other in (CALM, RISKY)
+    )
+
+    assert among_calm.flaky < among_risky.flaky
+
+
+def test_the_order_of_rows_does_not_matter():
+    tests = [*some(), *some("bank")]
+
+    assert fitted(tests, "digest") == fitted(tests[::-1], "digest")
+
+
+ELSEWHERE = """
+import sys
+from pathlib import Path
+from flakehound.cli.model_file import default_model
+from flakehound.learn.static_model import as_text
+model = default_model(Path(sys.argv[1]))
+model.chances([{}], ["a"])
+print([name for name in ("numpy", "sklearn", "scipy") if name in sys.modules])
+print(as_text(model), end="")
+"""
+
+
+def test_another_process_finds_the_same_model_to_the_last_digit_and_without_any_extra(tmp_path):
+    command = [sys.executable, "-c", ELSEWHERE, str(tmp_path)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+
+    extras, _, text = said.stdout.partition("\n")
+    assert extras == "[]"
+    assert from_text(text, "it").nod == default().nod
+    assert text == as_text(default_model(tmp_path))
+
+
+def test_a_damaged_cache_is_made_again(tmp_path):
+    file = tmp_path / f"model-{digest_of(shipped_bytes())}.json"
+    file.write_text('{"schema": "flakehound/model/1"')
+
+    model = default_model(tmp_path)
+
+    assert model.nod == default().nod
+    assert from_text(file.read_text(), "it") == model
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    assert default_model(tmp_path / "file" / "folder").nod == default().nod
+
+
+def test_a_model_survives_being_written():
+    assert from_text(as_text(default()), "it") == default()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("nothing", "JSONDecodeError"),
+        ("[1]", "TypeError"),
+        ('{"schema": "flakehound/model/2"}', "its schema is 'flakehound/model/2'"),
+        ('{"schema": "flakehound/model/1"}', "KeyError"),
+        (as_text(default()).replace('"constant": ', '"constant": NaN, "was": '), "no finite number"),
+    ],
+)
+def test_a_file_that_is_no_model_says_why(text, why):
+    with pytest.raises(UnusableModel, match=why) as told:
+        from_text(text, "model.json")
+
+    assert told.value.remedy == "flakehound train"
+
+
+def table(*rows, header=None):
+    """Rows of a table as its reader gives them."""
+    text = io.StringIO()
+    columns = header or ["id", "project", "nod", "order_dependent", *COLUMNS]
+    writer = csv.DictWriter(text, columns, extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    reader = csv.DictReader(io.StringIO(text.getvalue()))
+    return training_table("ours.csv", reader.fieldnames, reader, own=True)
+
+
+def row(number=0, **changed):
+    labels = {"id": f"test_a.py::test_{number}", "project": "shop", "nod": 0, "order_dependent": 0}
+    return {**labels, **dict.fromkeys(COLUMNS, 1), **changed}
+
+
+def test_the_rows_of_a_team_are_its_own():
+    found = table(row(1), row(2, nod=1))
+
+    assert [(one.file, one.nod, one.own) for one in found.samples] == [
+        ("test_a.py", False, True),
+        ("test_a.py", True, True),
+    ]
+
+
+@pytest.mark.parametrize("bad", ["", "nan", "inf", "many", "1e31"])
+def test_a_row_with_a_bad_feature_is_left_out_and_counted(bad):
+    found = table(row(1), row(2, rules=bad))
+
+    assert len(found.samples) == 1
+    (one,) = found.exclusions
+    assert (one.rows, one.why[:14]) == (1, "with a feature")
+
+
+def test_an_id_counts_once():
+    found = table(row(1), row(1, nod=1), row(1, project="bank"))
+
+    assert [one.nod for one in found.samples] == [False, False]
+    assert found.left_out == {"whose id an earlier row has": 1}
+
+
+@pytest.mark.parametrize("label", ["2", "", "yes", "-1"])
+def test_a_label_out_of_its_domain_is_an_error(label):
+    with pytest.raises(UnusableData, match=r"'nod' is .* for 'test_a.py::test_3'"):
+        table(row(3, nod=label))
+
+
+def test_a_test_of_unknown_kind_counts_in_its_file_only():
+    found = table(row(1, nod="", order_dependent=""), row(2))
+
+    assert [one.learned for one in found.samples] == [False, True]
+    calm = [sample(CALM, file="risky.py") for _ in range(9)]
+    unknown = [replace(one, learned=False) for one in calm]
+    plain, among_calm = fitted(some(), "digest"), fitted([*some(), *unknown], "digest")
+    assert plain.trained_on.tests == among_calm.trained_on.tests
+    assert plain.nod != among_calm.nod
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(UnusableData, match="no column 'nod', 'rules'"):
+        table(row(), header=["id", "project", "order_dependent", *[one for one in COLUMNS if one != "rules"]])
+
+
+def test_a_table_of_a_later_version_is_refused():
+    with pytest.raises(UnusableData, match="version '9'"):
+        table(row(version=9), header=["version", *row()])
+
+
+def test_one_class_alone_cannot_be_learned():
+    with pytest.raises(UnusableData, match="none is order-dependent"):
+        fitted([sample(CALM, nod=True), sample(RISKY)], "digest")
