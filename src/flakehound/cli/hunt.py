@@ -20,7 +20,7 @@ from flakehound.cli.target import (
     test_limit_from,
 )
 from flakehound.core.errors import ExitCode
-from flakehound.hunt.options import TECHNIQUES
+from flakehound.hunt.options import POLICIES, TECHNIQUES
 
 if TYPE_CHECKING:
     from flakehound.report.summary import Hunted
@@ -44,6 +44,14 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     metavar="N",
     help="Runs in other orders, counted like --runs. Default: as many as fit.",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(POLICIES),
+    default=POLICIES[0],
+    show_default=True,
+    help="What runs next. index: what is expected to find most per second; ends when nothing is to be expected. "
+    "rerun: fixed stages, all tests alike.",
 )
 @click.option(
     "--technique",
@@ -75,6 +83,7 @@ def command(
     budget: str | None,
     runs: int | None,
     shuffles: int | None,
+    policy: str,
     techniques: tuple[str, ...],
     pairs: str,
     states: bool,
@@ -110,6 +119,7 @@ def command(
         shuffles=shuffles,
         jobs=jobs_from(suite),
         seed=seed_from(suite),
+        policy=policy,
         techniques=techniques or TECHNIQUES,
         pairs=pairs,
         states=states,

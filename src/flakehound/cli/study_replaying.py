@@ -8,9 +8,9 @@ from typing import Any
 
 from flakehound.cli.data_tables import read_table, shared_table
 from flakehound.cli.study_published import rerun_and_timed
+from flakehound.core.index import BetaPrior
 from flakehound.learn.dataset import Dataset
 from flakehound.learn.extras import Array, check_installed, numpy
-from flakehound.learn.index import BetaPrior
 from flakehound.learn.prior import fitted_rates
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.simulation import Suite, all_policies, drawn_suite, suite_of, time_to_find

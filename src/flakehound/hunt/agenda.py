@@ -12,9 +12,10 @@ from flakehound.core.plans import Isolation, RunPlan
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.completion import Completion
 from flakehound.hunt.findings import Finding
+from flakehound.hunt.indexed import NOTHING, IndexedSweeps
 from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.neighbourhood import Neighbourhood
-from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.options import INDEX, HuntOptions
 from flakehound.hunt.pairs import Pairs
 from flakehound.hunt.shared_state import Sharing
 from flakehound.hunt.sweeps import FORK_S, PAIR_SHARE, Sweeps
@@ -34,7 +35,8 @@ class Agenda:
         self._options = options
         self._enders: frozenset[NodeId] = frozenset()
         self._hood = Neighbourhood(history)
-        self._sweeps = Sweeps(history, options, lambda: self._hood)
+        sweeps = IndexedSweeps if options.policy == INDEX else Sweeps
+        self._sweeps = sweeps(history, options, lambda: self._hood)
         self._time_left_s = time_left_s
         self._sweep: Iterator[RunPlan] = self._sweeps.plans(time_left_s)
         self._swept = False
@@ -63,6 +65,20 @@ class Agenda:
     def pairs_used(self) -> str:
         """Which form of PAIRWISE ran; empty when none did."""
         return self._sweeps.pairs_used
+
+    @property
+    def expected(self) -> float | None:
+        """Detections that the time left is expected to buy; None where nobody asked, or before the first sweep."""
+        return self._sweeps.expected
+
+    @property
+    def is_worthless(self) -> bool:
+        """Whether the sweeps ended because nothing was to be expected of them any more."""
+        return self._swept and self.expected is not None and self.expected < NOTHING
+
+    def outlook(self, seconds: float) -> float | None:
+        """Detections that so much time is expected to buy from now on; None where the policy has no idea."""
+        return self._sweeps.outlook(seconds)
 
     def urgent(self) -> list[RunPlan]:
         """What the suspects need, each plan as often as it is needed in all."""

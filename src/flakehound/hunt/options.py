@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation
+from flakehound.core.prevalence import Priors
 
 TECHNIQUES = ("rerun", "idflakies", "pairwise")
+POLICIES = INDEX, RERUN = "index", "rerun"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,8 @@ class HuntOptions:
     pairs: str = "auto"  # auto, exact, grouped, none
     states: bool = False  # look at what each test leaves in its process
     suspects: tuple[NodeId, ...] = ()  # failed in runs of the user's own: looked at first
+    policy: str = INDEX  # or RERUN: fixed stages, all tests alike
+    priors: Priors = field(default_factory=Priors)
 
     def counted_only(self) -> HuntOptions:
         """The same hunt with nothing in it but the runs whose number the user named."""

@@ -44,6 +44,10 @@ class Sweeps:
         self._sharing = Sharing(history)
         self.pairs_used = ""  # which form of PAIRWISE ran, for the report
         self.at_first_look = True  # nothing but the first few orders so far
+        self.expected: float | None = None  # detections in the time left, when last asked; stages do not ask
+
+    def outlook(self, seconds: float) -> float | None:
+        """Detections that so much time is expected to buy from now on; None: fixed stages have no idea."""
 
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All plans worth making, best first; may be endless."""
@@ -257,18 +261,20 @@ class Sweeps:
 
     def _pairs(self, time_left_s: float) -> Iterator[RunPlan]:
         """PAIRWISE: exact where the time allows it, else grouped."""
-        tests = self._hood().original_order
+        form = self._pair_form(time_left_s)
+        for plan in self._pair_rows(form):
+            self.pairs_used = form
+            yield plan
+
+    def _pair_form(self, time_left_s: float) -> str:
         form = self._options.pairs
-        if form == "auto":
-            form = self._affordable_form(tests, time_left_s)
-        if form == "exact":
-            self.pairs_used = "exact"
-            for polluter in tests:
-                yield from self._pair_plans((polluter,), tests)
-        elif form == "grouped":
-            self.pairs_used = "grouped"
-            for start in range(0, len(tests), GROUP_SIZE):
-                yield from self._pair_plans(tests[start : start + GROUP_SIZE], tests)
+        return self._affordable_form(self._hood().original_order, time_left_s) if form == "auto" else form
+
+    def _pair_rows(self, form: str) -> Iterator[RunPlan]:
+        tests = self._hood().original_order
+        size = {"exact": 1, "grouped": GROUP_SIZE}.get(form, 0)
+        for start in range(0, len(tests), size) if size else ():
+            yield from self._pair_plans(tests[start : start + size], tests)
 
     def _affordable_form(self, tests: Order, time_left_s: float) -> str:
         if self._options.isolation is Isolation.SPAWN:

@@ -1,0 +1,234 @@
+"""Sweeps by expected detections per second: the next run is the one that is worth most for what it costs.
+
+Every technique offers its next run. Its worth comes from what nobody has seen yet (`worth.py`), its cost from
+measured times. The rates behind the worth are those of other people's suites, so a part of the time follows the
+fixed stages: whatever they would find is found, only later.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from flakehound.core.history import History, chain
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.hunt.forecast import Forecast, RunSort
+from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.sweeps import BATCH_S, ENOUGH_ALONE, ENOUGH_SHUFFLES, MOST_BATCH, Sweeps
+from flakehound.hunt.worth import ALONE, ORIGINAL, OTHER_ORDER, Worth
+
+STAGED_SHARE = 0.25  # of the time that follows the stages, whatever the index says
+NOTHING = 0.001  # expected detections in all the time that is left: not worth it any more
+LOOKS = 20  # how often that is asked
+FIRST_ORDERS = 2  # other orders that make up the first look, as in the stages
+RANKED_PART = 0.25  # of a ranking that is used before the tests are ranked again
+FOREVER = 1_000_000
+
+
+@dataclass(slots=True)
+class Source:
+    """One technique's runs, the next of them in view."""
+
+    plans: Iterator[RunPlan]
+    _next: RunPlan | None = None
+
+    def view(self, is_fresh: Callable[[RunPlan], bool]) -> RunPlan | None:
+        """The next run that still makes sense; None where there is none."""
+        while self._next is None or not is_fresh(self._next):
+            self._next = next(self.plans, None)
+            if self._next is None:
+                return None
+        return self._next
+
+    def take(self) -> None:
+        """The run in view is made."""
+        self._next = None
+
+
+class IndexedSweeps(Sweeps):
+    """The sequence for one suite, by index."""
+
+    def __init__(self, history: History, options: HuntOptions, hood: Callable[[], Neighbourhood]) -> None:
+        super().__init__(history, options, hood)
+        self._spent_s = self._staged_s = 0.0  # as estimated beforehand
+        self._orders_made: set[int] = set()
+        self._hash_seeds_made: set[int | None] = set()
+        self._repeated_made: set[NodeId] = set()
+        self._again: Counter[NodeId] = Counter()
+        self._ranking: list[NodeId] = []
+        self._in_ranking = 0
+
+    def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
+        """All plans worth making, best first; may be endless."""
+        worth = self._worth
+        stages, sources = super().plans(time_left_s), self._sources(worth, time_left_s)
+        look_below_s = time_left_s()
+        pause_s = look_below_s / LOOKS
+        while True:
+            worth.notice()
+            if time_left_s() <= look_below_s:
+                look_below_s = time_left_s() - pause_s
+                self.expected = self._outlook(worth, time_left_s())
+                if self._may_stop and self.expected < NOTHING:
+                    return
+            plan = self._next(stages, sources, worth, time_left_s())
+            if plan is None:
+                return
+            worth.count(plan)
+            yield plan
+
+    @cached_property
+    def _worth(self) -> Worth:
+        return Worth(self._history, self._options.priors)
+
+    def outlook(self, seconds: float) -> float:
+        """Detections that so much time is expected to buy from now on."""
+        self._worth.notice()
+        return self._outlook(self._worth, seconds)
+
+    @property
+    def _may_stop(self) -> bool:
+        """Counted runs are made in any case."""
+        return self._options.runs is None and self._options.shuffles is None
+
+    def _next(
+        self, stages: Iterator[RunPlan], sources: list[Source], worth: Worth, time_left_s: float
+    ) -> RunPlan | None:
+        staged = self._staged_s <= STAGED_SHARE * self._spent_s
+        plan = self._next_staged(stages) if staged else None
+        plan = plan or self._best(sources, worth, time_left_s)
+        if plan is None:
+            staged, plan = True, self._next_staged(stages)
+        if plan is not None:
+            self._note(plan, staged=staged)
+        return plan
+
+    def _next_staged(self, stages: Iterator[RunPlan]) -> RunPlan | None:
+        return next((plan for plan in stages if self._is_fresh(plan)), None)
+
+    def _best(self, sources: list[Source], worth: Worth, time_left_s: float) -> RunPlan | None:
+        """The run with the most expected detections per second; of equal ones that of the first source."""
+        best, most = None, 0.0
+        for source in sources:
+            plan = source.view(self._is_fresh)
+            if plan is None or (cost_s := self._cost_s(plan)) > time_left_s:
+                continue
+            index = worth.of(plan) / cost_s
+            if index > most:
+                best, most = source, index
+        plan = None if best is None else best.view(self._is_fresh)
+        if best is not None:
+            best.take()
+        return plan
+
+    def _sources(self, worth: Worth, time_left_s: Callable[[], float]) -> list[Source]:
+        wants, forks = self._options.techniques, self._options.isolation is Isolation.FORK
+        found: list[Iterator[RunPlan]] = []
+        if "idflakies" in wants:
+            found.append(self._orders())
+        if "rerun" in wants and self._options.runs is None:
+            found.append(self._originals(self._most_originals()))
+        if "rerun" in wants or (forks and "pairwise" in wants):
+            found.append(self._alone(Setting.REPEATED))
+        if "rerun" in wants:
+            found.append(self._chosen(worth))
+        if forks and "rerun" in wants and self._options.hash_seeds:
+            found.append(self._hash_seeds())
+        if forks and "pairwise" in wants:
+            found.append(self._pairs_by_index(time_left_s))
+        return [Source(plans) for plans in found]
+
+    def _pairs_by_index(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
+        form = self._pair_form(time_left_s())
+        for plan in self._pair_rows(form):
+            yield plan
+            self.pairs_used = form
+
+    def _chosen(self, worth: Worth) -> Iterator[RunPlan]:
+        """Tests alone, those with the largest index."""
+        most = FOREVER if self._options.endless else ENOUGH_ALONE
+        while batch := self._largest(worth, most):
+            self._again.update(batch)
+            yield self._batch([(test,) for test in batch])
+
+    def _largest(self, worth: Worth, most: int) -> list[NodeId]:
+        if self._in_ranking >= RANKED_PART * len(self._ranking):
+            index = {
+                test: worth.of_one(test, ALONE) / (self._start_s() + self._history.mean_s(test))
+                for test in worth.tests
+                if self._again[test] < most
+            }
+            self._ranking = sorted(index, key=lambda test: -index[test])
+            self._in_ranking = 0
+        batch: list[NodeId] = []
+        seconds = 0.0
+        for test in islice(self._ranking, self._in_ranking, self._in_ranking + MOST_BATCH):
+            batch.append(test)
+            seconds += self._start_s() + self._history.mean_s(test)
+            if seconds > BATCH_S:
+                break
+        self._in_ranking += len(batch)
+        return batch
+
+    def _is_fresh(self, plan: RunPlan) -> bool:
+        """Whether nobody made this run meanwhile, and the tests are still the ones to run."""
+        if plan.branches:
+            twice = [branch[0] for branch in plan.branches if len(branch) > 1 and not plan.order]
+            return not twice or not self._repeated_made.issuperset(twice)
+        if plan.setting is Setting.SHUFFLED and chain(plan.order) in self._orders_made:
+            return False
+        if plan.hash_seed is not None and plan.hash_seed in self._hash_seeds_made:
+            return False
+        return len(plan.order) == len(self._hood().original_order)
+
+    def _note(self, plan: RunPlan, *, staged: bool) -> None:
+        cost_s = self._cost_s(plan)
+        self._spent_s += cost_s
+        self._staged_s += cost_s if staged else 0.0
+        if plan.setting is Setting.SHUFFLED:
+            self._orders_made.add(chain(plan.order))
+            self.at_first_look = self.at_first_look and len(self._orders_made) < FIRST_ORDERS
+        if plan.hash_seed is not None:
+            self._hash_seeds_made.add(plan.hash_seed)
+        if not plan.order:
+            self._repeated_made |= {branch[0] for branch in plan.branches if len(branch) > 1}
+
+    def _cost_s(self, plan: RunPlan) -> float:
+        tests: Order = plan.order + tuple(test for branch in plan.branches for test in branch)
+        starts = max(1, len(plan.branches) + bool(plan.order))
+        start_s = self._interpreter_s() if plan.isolation is Isolation.SPAWN else self._start_s()
+        return starts * start_s + sum(self._history.mean_s(test) for test in tests)
+
+    def _interpreter_s(self) -> float:
+        """What a new interpreter costs beside its tests, as the first one showed."""
+        spawned = (record for record in self._history.records if record.isolation is Isolation.SPAWN)
+        beyond_s = next((one.usage.wall_s - sum(one.durations_s) for one in spawned), 0.0)
+        return beyond_s if beyond_s > 0 else BATCH_S
+
+    def _outlook(self, worth: Worth, seconds: float) -> float:
+        """Detections that the time left is expected to buy, in this suite."""
+        tests = worth.tests
+        if not tests:
+            return 0.0  # every one has failed, and is followed up
+        tests_s = sum(self._history.mean_s(test) for test in tests)
+        endless, start_s = self._options.endless, self._start_s()
+        sorts = {
+            "rerun": RunSort(ways=ORIGINAL, cost_s=tests_s + start_s, most=self._most_originals()),
+            "idflakies": RunSort(
+                ways=OTHER_ORDER, cost_s=tests_s + start_s, most=FOREVER if endless else ENOUGH_SHUFFLES
+            ),
+            "alone": RunSort(
+                ways=ALONE,
+                cost_s=tests_s + start_s * len(tests),
+                most=FOREVER if endless else ENOUGH_ALONE,
+            ),
+        }
+        wanted = [sort for name, sort in sorts.items() if name in (*self._options.techniques, "alone")]
+        found = len(self._history.suite.tests) - len(tests)
+        bought = Forecast(tests=tests, known=worth.known, seed=self._options.seed)
+        return worth.lift(found) * bought.worth_of(seconds * self._options.jobs, wanted)
