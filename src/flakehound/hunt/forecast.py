@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,14 +12,15 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.prevalence import RATES, Way
 
 STEPS = 16  # the time is spent in so many parts, each where it buys most
-MOST_ASKED = 400  # tests; of a larger suite a part stands for all
+MOST_ASKED = 300  # tests; of more a part stands for all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSort:
-    """One sort of run of the whole suite."""
+    """One sort of run: each of these tests once."""
 
-    ways: tuple[Way, ...]
+    tests: Sequence[NodeId]
+    ways: tuple[Way, ...]  # that it can show
     cost_s: float
     most: int  # runs that may still be made
 
@@ -27,44 +29,44 @@ class RunSort:
 class Forecast:
     """Spends time on paper, always as if every run passed."""
 
-    tests: Sequence[NodeId]
     known: Callable[[NodeId, Way], Known]
     seed: int = 0
-    _more: dict[tuple[NodeId, Way], int] = field(default_factory=dict)  # runs planned on paper
+    _more: Counter[tuple[NodeId, Way]] = field(default_factory=Counter)  # runs made on paper
 
     def worth_of(self, seconds: float, sorts: Sequence[RunSort]) -> float:
         """Flaky tests that this time is expected to show."""
-        tests = self._asked()
-        left, bought = {sort: sort.most for sort in sorts}, 0.0
+        bought, left = 0.0, [sort.most for sort in sorts]
+        asked = [self._asked(sort) for sort in sorts]
         for _step in range(STEPS):
-            part_s = seconds / STEPS
-            runs = {
-                sort: min(left[sort], max(1, int(part_s / sort.cost_s)))
-                for sort in sorts
-                if left[sort] > 0 and sort.cost_s <= seconds
-            }
-            if not runs:
+            best, most_per_s = None, 0.0
+            for number, sort in enumerate(sorts):
+                runs = min(left[number], max(1, int(seconds / STEPS / sort.cost_s))) if sort.tests else 0
+                if runs < 1 or sort.cost_s > seconds:
+                    continue
+                gain = self._gain(asked[number], sort, runs)
+                if gain / (runs * sort.cost_s) > most_per_s:
+                    best, most_per_s = (number, runs), gain / (runs * sort.cost_s)
+            if best is None:
                 break
-            gains = {sort: self._gain(tests, sort, times) for sort, times in runs.items()}
-            best = max(gains, key=lambda sort: gains[sort] / (runs[sort] * sort.cost_s))
-            bought += gains[best] * min(1.0, part_s / (runs[best] * best.cost_s))
-            left[best] -= runs[best]
-            for test in tests:
-                for way in best.ways:
-                    self._more[test, way] = self._more.get((test, way), 0) + runs[best]
-        return bought * len(self.tests) / max(1, len(tests))
+            number, runs = best
+            bought += most_per_s * min(seconds / STEPS, runs * sorts[number].cost_s)
+            left[number] -= runs
+            for test in asked[number]:
+                self._more.update({(test, way): runs for way in sorts[number].ways})
+        return bought
 
-    def _asked(self) -> list[NodeId]:
-        if len(self.tests) <= MOST_ASKED:
-            return list(self.tests)
-        return random.Random(self.seed).sample(list(self.tests), MOST_ASKED)
+    def _asked(self, sort: RunSort) -> Sequence[NodeId]:
+        if len(sort.tests) <= MOST_ASKED:
+            return sort.tests
+        return random.Random(self.seed).sample(list(sort.tests), MOST_ASKED)
 
     def _gain(self, tests: Sequence[NodeId], sort: RunSort, times: int) -> float:
-        return sum(self._shown(test, way, times) for test in tests for way in sort.ways)
+        shown = sum(self._shown(test, way, times) for test in tests for way in sort.ways)
+        return shown * len(sort.tests) / len(tests)
 
     def _shown(self, test: NodeId, way: Way, times: int) -> float:
         known, rates = self.known(test, way), RATES[way]
-        more = self._more.get((test, way), 0)
+        more = self._more[test, way]
         return chance_of_flaky(known, rates) * (
             _passing(rates, known.passed, more) - _passing(rates, known.passed, more + times)
         )

@@ -7,11 +7,12 @@ fixed stages: whatever they would find is found, only later.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from math import ceil
 
 from flakehound.core.history import History, chain
 from flakehound.core.outcomes import NodeId
@@ -26,7 +27,8 @@ STAGED_SHARE = 0.25  # of the time that follows the stages, whatever the index s
 NOTHING = 0.001  # expected detections in all the time that is left: not worth it any more
 LOOKS = 20  # how often that is asked
 FIRST_ORDERS = 2  # other orders that make up the first look, as in the stages
-RANKED_PART = 0.25  # of a ranking that is used before the tests are ranked again
+FAR_LESS = 0.5  # of the largest index in a batch
+BEST_SHARES = (0.25, 0.05)  # of the tests, that a forecast may spend all time on
 FOREVER = 1_000_000
 
 
@@ -60,8 +62,6 @@ class IndexedSweeps(Sweeps):
         self._hash_seeds_made: set[int | None] = set()
         self._repeated_made: set[NodeId] = set()
         self._again: Counter[NodeId] = Counter()
-        self._ranking: list[NodeId] = []
-        self._in_ranking = 0
 
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All plans worth making, best first; may be endless."""
@@ -150,30 +150,36 @@ class IndexedSweeps(Sweeps):
             self.pairs_used = form
 
     def _chosen(self, worth: Worth) -> Iterator[RunPlan]:
-        """Tests alone, those with the largest index."""
+        """Tests alone, always the one with the largest index."""
         most = FOREVER if self._options.endless else ENOUGH_ALONE
         while batch := self._largest(worth, most):
-            self._again.update(batch)
             yield self._batch([(test,) for test in batch])
+            self._again.update(batch)
 
     def _largest(self, worth: Worth, most: int) -> list[NodeId]:
-        if self._in_ranking >= RANKED_PART * len(self._ranking):
-            index = {
-                test: worth.of_one(test, ALONE) / (self._start_s() + self._history.mean_s(test))
-                for test in worth.tests
-                if self._again[test] < most
-            }
-            self._ranking = sorted(index, key=lambda test: -index[test])
-            self._in_ranking = 0
+        """One batch; a test may come several times, and nothing of far less worth than the first comes with it."""
+        queue = [
+            (-self._index_alone(worth, test), place, test)
+            for place, test in enumerate(worth.tests)
+            if self._again[test] < most
+        ]
+        heapq.heapify(queue)
         batch: list[NodeId] = []
-        seconds = 0.0
-        for test in islice(self._ranking, self._in_ranking, self._in_ranking + MOST_BATCH):
+        seconds, least = 0.0, -queue[0][0] * FAR_LESS if queue else 0.0
+        while queue and -queue[0][0] > least and seconds < BATCH_S and len(batch) < MOST_BATCH:
+            _index, place, test = queue[0]
             batch.append(test)
-            seconds += self._start_s() + self._history.mean_s(test)
-            if seconds > BATCH_S:
-                break
-        self._in_ranking += len(batch)
+            seconds += self._alone_s(test)
+            again = batch.count(test)
+            index = self._index_alone(worth, test, again) if self._again[test] + again < most else 0.0
+            heapq.heapreplace(queue, (-index, place, test))
         return batch
+
+    def _index_alone(self, worth: Worth, test: NodeId, more: int = 0) -> float:
+        return worth.of_one(test, ALONE, more) / self._alone_s(test)
+
+    def _alone_s(self, test: NodeId) -> float:
+        return self._start_s() + self._history.mean_s(test)
 
     def _is_fresh(self, plan: RunPlan) -> bool:
         """Whether nobody made this run meanwhile, and the tests are still the ones to run."""
@@ -213,22 +219,22 @@ class IndexedSweeps(Sweeps):
     def _outlook(self, worth: Worth, seconds: float) -> float:
         """Detections that the time left is expected to buy, in this suite."""
         tests = worth.tests
-        if not tests:
-            return 0.0  # every one has failed, and is followed up
-        tests_s = sum(self._history.mean_s(test) for test in tests)
-        endless, start_s = self._options.endless, self._start_s()
-        sorts = {
-            "rerun": RunSort(ways=ORIGINAL, cost_s=tests_s + start_s, most=self._most_originals()),
-            "idflakies": RunSort(
-                ways=OTHER_ORDER, cost_s=tests_s + start_s, most=FOREVER if endless else ENOUGH_SHUFFLES
-            ),
-            "alone": RunSort(
-                ways=ALONE,
-                cost_s=tests_s + start_s * len(tests),
-                most=FOREVER if endless else ENOUGH_ALONE,
-            ),
-        }
-        wanted = [sort for name, sort in sorts.items() if name in (*self._options.techniques, "alone")]
         found = len(self._history.suite.tests) - len(tests)
-        bought = Forecast(tests=tests, known=worth.known, seed=self._options.seed)
-        return worth.lift(found) * bought.worth_of(seconds * self._options.jobs, wanted)
+        forecast = Forecast(known=worth.known, seed=self._options.seed)
+        sorts = list(self._sorts(worth, seconds))
+        return worth.lift(found) * forecast.worth_of(seconds * self._options.jobs, sorts)
+
+    def _sorts(self, worth: Worth, seconds: float) -> Iterator[RunSort]:
+        """What the time can be spent on: the whole suite in two ways, or tests alone, all or the best of them."""
+        tests, wants = worth.tests, self._options.techniques
+        most = FOREVER if self._options.endless else ENOUGH_SHUFFLES
+        suite_s = self._start_s() + sum(self._history.mean_s(test) for test in tests)
+        if "rerun" in wants:
+            yield RunSort(tests=tests, ways=ORIGINAL, cost_s=suite_s, most=self._most_originals())
+        if "idflakies" in wants:
+            yield RunSort(tests=tests, ways=OTHER_ORDER, cost_s=suite_s, most=most)
+        by_index = sorted(tests, key=lambda test: -self._index_alone(worth, test))
+        for share in (1.0, *BEST_SHARES):
+            chosen = [test for test in by_index[: ceil(share * len(tests))] if self._alone_s(test) < seconds]
+            cost_s = sum(self._alone_s(test) for test in chosen)
+            yield RunSort(tests=chosen, ways=ALONE, cost_s=cost_s, most=FOREVER)

@@ -6,12 +6,13 @@ that reruns, other orders, tests alone and pairs compete for the same seconds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from flakehound.core.history import History
 from flakehound.core.index import Known, chance_of_detection, chance_of_flaky
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.prevalence import POLLUTERS, RATES, Priors, Way
 
 ORIGINAL = (Way.ANYWHERE, Way.IN_ITS_ORDER)
@@ -42,30 +43,39 @@ class Worth:
         """The tests that have not failed yet, in the original order; those that have are followed up anyway."""
         return [test for test in self._priors if test not in self._failed]
 
-    def gain(self, test: NodeId, way: Way) -> float:
-        """How likely one more run shows the test to be flaky in this way."""
+    def gain(self, test: NodeId, way: Way, more: int = 0) -> float:
+        """How likely one more run shows the test to be flaky in this way, `more` runs from now."""
         if test in self._failed:
             return 0.0
-        return chance_of_detection(self.known(test, way), RATES[way])
+        return chance_of_detection(self.known(test, way, more), RATES[way])
 
-    def known(self, test: NodeId, way: Way) -> Known:
+    def known(self, test: NodeId, way: Way, more: int = 0) -> Known:
         """What runs without a failure say about one way."""
-        return Known(prior=self._priors[test][way], cost_s=0.0, passed=self._seen[test].get(way, 0))
+        return Known(prior=self._priors[test][way], cost_s=0.0, passed=self._seen[test].get(way, 0) + more)
 
     def of(self, plan: RunPlan) -> float:
         """Expected detections of one plan."""
         if plan.branches and plan.order:
             return self._of_pairs(plan)
         if plan.branches:
-            return sum(self.of_one(branch[-1], TWICE if len(branch) > 1 else ALONE) for branch in plan.branches)
+            return self._of_single(plan.branches)
         ways = ways_of(plan)
         if len(plan.order) == len(self._priors):
             return sum(self._sums[way] for way in ways)
         return sum(self.of_one(test, ways) for test in plan.order)
 
-    def of_one(self, test: NodeId, ways: Iterable[Way]) -> float:
+    def of_one(self, test: NodeId, ways: Iterable[Way], more: int = 0) -> float:
         """Expected detections of one execution that can show these ways."""
-        return sum(self.gain(test, way) for way in ways)
+        return sum(self.gain(test, way, more) for way in ways)
+
+    def _of_single(self, branches: Sequence[Order]) -> float:
+        """Tests alone, some of them perhaps several times."""
+        times: Counter[NodeId] = Counter()
+        total = 0.0
+        for branch in branches:
+            total += self.of_one(branch[-1], TWICE if len(branch) > 1 else ALONE, times[branch[-1]])
+            times[branch[-1]] += 1
+        return total
 
     def _of_pairs(self, plan: RunPlan) -> float:
         """Each victim that no order has shown may have its polluter in front of it now."""
