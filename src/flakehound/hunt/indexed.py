@@ -27,6 +27,7 @@ STAGED_SHARE = 0.25  # of the time that follows the stages, whatever the index s
 NOTHING = 0.001  # expected detections in all the time that is left: not worth it any more
 LOOKS = 20  # how often that is asked
 FIRST_ORDERS = 2  # other orders that make up the first look, as in the stages
+FIRST_LOOK_SHARE = 0.34  # of the time: a dearer first look is left to the index
 FAR_LESS = 0.5  # of the largest index in a batch
 BEST_SHARES = (0.25, 0.05)  # of the tests, that a forecast may spend all time on
 FOREVER = 1_000_000
@@ -65,8 +66,14 @@ class IndexedSweeps(Sweeps):
 
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All plans worth making, best first; may be endless."""
-        worth = self._worth
-        stages, sources = super().plans(time_left_s), self._sources(worth, time_left_s)
+        worth, stages = self._worth, super().plans(time_left_s)
+        for first in stages if self._affords_first_look(time_left_s()) else ():
+            worth.count(first)
+            self._mark(first)
+            yield first
+            if not self.at_first_look:
+                break
+        sources = self._sources(worth, time_left_s)
         look_below_s = time_left_s()
         pause_s = look_below_s / LOOKS
         while True:
@@ -192,10 +199,23 @@ class IndexedSweeps(Sweeps):
             return False
         return len(plan.order) == len(self._hood().original_order)
 
+    def _affords_first_look(self, time_left_s: float) -> bool:
+        """Whether a few original runs, each test alone and a few orders leave most of the time.
+
+        They show no more per second than other runs, but what they show tells the kinds of flaky tests apart.
+        """
+        tests = self._history.suite.order
+        orders_s = 2 * FIRST_ORDERS * sum(self._history.mean_s(test) for test in tests)
+        alone_s = sum(self._start_s() + 2 * self._history.mean_s(test) for test in tests)
+        return orders_s + alone_s <= FIRST_LOOK_SHARE * time_left_s * self._options.jobs
+
     def _note(self, plan: RunPlan, *, staged: bool) -> None:
         cost_s = self._cost_s(plan)
         self._spent_s += cost_s
         self._staged_s += cost_s if staged else 0.0
+        self._mark(plan)
+
+    def _mark(self, plan: RunPlan) -> None:
         if plan.setting is Setting.SHUFFLED:
             self._orders_made.add(chain(plan.order))
             self.at_first_look = self.at_first_look and len(self._orders_made) < FIRST_ORDERS
