@@ -19,11 +19,15 @@ from flakehound.cli.target import (
     target_of,
     test_limit_from,
 )
-from flakehound.core.errors import ExitCode
-from flakehound.hunt.options import POLICIES, TECHNIQUES
+from flakehound.core.errors import ExitCode, UsageError
+from flakehound.hunt.options import CALLS, CANNIER, POLICIES, TECHNIQUES
 
 if TYPE_CHECKING:
+    from flakehound.cli.hunting import Select
     from flakehound.report.summary import Hunted
+
+
+_TABLE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("hunt", context_settings={"help_option_names": ["-h", "--help"]})
@@ -51,7 +55,22 @@ if TYPE_CHECKING:
     default=POLICIES[0],
     show_default=True,
     help="What runs next. index: what is expected to find most per second; ends when nothing is to be expected. "
-    "rerun: fixed stages, all tests alike.",
+    "rerun: fixed stages, all tests alike. cannier: a model says which tests are worth it. "
+    "calls: only tests that call a characteristic function.",
+)
+@click.option("--training", type=_TABLE, help="cannier: the table to learn from, see `flakehound data export`.")
+@click.option("--features", type=_TABLE, help="cannier: the same features of this suite's tests, by `id`.")
+@click.option(
+    "--detection",
+    type=click.FloatRange(0, 1),
+    metavar="MCC",
+    help="cannier: the quality wanted, as cheaply as possible. Default: the knee of quality and cost.",
+)
+@click.option(
+    "--cost",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="SHARE",
+    help="cannier: the share of all reruns' time that may be spent, as well as possible.",
 )
 @click.option(
     "--technique",
@@ -84,6 +103,10 @@ def command(
     runs: int | None,
     shuffles: int | None,
     policy: str,
+    training: Path | None,
+    features: Path | None,
+    detection: float | None,
+    cost: float | None,
     techniques: tuple[str, ...],
     pairs: str,
     states: bool,
@@ -120,6 +143,7 @@ def command(
         jobs=jobs_from(suite),
         seed=seed_from(suite),
         policy=policy,
+        select=_selector(policy, training, features, detection, cost, seed_from(suite)),
         techniques=techniques or TECHNIQUES,
         pairs=pairs,
         states=states,
@@ -134,6 +158,40 @@ def command(
     if hunted.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FLAKY_FOUND if hunted.flaky else ExitCode.NOTHING_FLAKY
+
+
+def _selector(
+    policy: str,
+    training: Path | None,
+    features: Path | None,
+    detection: float | None,
+    cost: float | None,
+    seed: int,
+) -> Select | None:
+    """What chooses the tests for the policies that leave some out."""
+    given = {"training": training, "features": features, "detection": detection, "cost": cost}
+    named = [name for name, value in given.items() if value is not None]
+    if policy != CANNIER:
+        if named:
+            nothing = dict.fromkeys(named)
+            raise UsageError(f"--{named[0]} is for --policy cannier", remedy=again(**nothing))
+        if policy != CALLS:
+            return None
+        from flakehound.cli.selecting import select_by_calls
+
+        return select_by_calls
+    if training is None or features is None:
+        missing = "training" if training is None else "features"
+        raise UsageError(
+            f"--policy cannier needs --{missing}: a table of tests with known outcomes, and their features here",
+            remedy="flakehound data export --help",
+        )
+    if detection is not None and cost is not None:
+        raise UsageError("either --detection or --cost, not both", remedy=again(cost=None))
+    from flakehound.cli.selecting import TrainedSelector
+    from flakehound.learn.assisted import Aim
+
+    return TrainedSelector.trained(training, features, Aim(detection=detection, cost=cost), seed)
 
 
 def _tell(hunted: Hunted, json_file: Path | None) -> None:

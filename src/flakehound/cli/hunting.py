@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from flakehound.calls.characteristic import Characteristic
 from flakehound.cli.calls_causes import MOST_S, CauseFinder, reserve_s
 from flakehound.cli.calls_settings import characteristic_in
 from flakehound.cli.plain_runs import drained, failed_lately
@@ -33,12 +35,16 @@ from flakehound.engine.opening import OpenSuite, open_suite
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.counted import CountedAgenda
 from flakehound.hunt.judgement import judge
-from flakehound.hunt.options import INDEX, TECHNIQUES, HuntOptions
+from flakehound.hunt.options import INDEX, TECHNIQUES, Candidates, HuntOptions
 from flakehound.report.durations import spoken
 from flakehound.report.summary import Hunted, SpentFacts, SuiteFacts
 from flakehound.store import SessionInfo, Store
 
+if TYPE_CHECKING:
+    from flakehound.cli.selecting import Selection  # imports what learns, which most hunts do not need
+
 Tell = Callable[[Hunted], None]
+Select = Callable[[OpenSuite, Callable[[Sequence[RunRecord]], object], Characteristic], "Selection"]
 MOST_SUSPECTS = 50  # that are looked at first
 MOST_TOLD = 5
 LEAST_TOLD = 0.01
@@ -56,6 +62,7 @@ class Wishes:
     runs: int | None = None
     shuffles: int | None = None
     policy: str = INDEX
+    select: Select | None = None  # which tests the policy reruns and pairs; None: all
     scores: Mapping[NodeId, float] = field(default_factory=dict)  # a model's probabilities of being NOD
     techniques: tuple[str, ...] = TECHNIQUES
     pairs: str = "auto"
@@ -119,9 +126,16 @@ class _Hunt:
         self._history = History(opened.suite, self._earlier_records() if wishes.earlier else ())
         self._keep_reference()
         self._priors = priors_of(opened.suite, earlier_in(store, self._session, self._known), wishes.scores)
+        self._selection = self._selected()
         self._suspects = failed_lately(store, opened.handshake.rootdir)
         self._agenda = self._planner()
         self._interrupted = False
+
+    def _selected(self) -> Selection | None:
+        select, session_id = self._wishes.select, self._session_id
+        if select is None:
+            return None
+        return select(self._opened, lambda records: self._store.append(session_id, records), self._known)
 
     def _planner(self) -> Agenda:
         options, pool = self._options(), self._opened.pool
@@ -184,6 +198,7 @@ class _Hunt:
             states=wishes.states,
             suspects=tuple(self._suspects)[:MOST_SUSPECTS],
             policy=wishes.policy,
+            candidates=Candidates() if self._selection is None else self._selection.candidates,
             priors=self._priors,
         )
 
@@ -302,7 +317,12 @@ class _Hunt:
             ),
             seed=self._session.base_seed,
             runs=self._whole_runs(),
-            notes=(*self._opened.notes, *self._notes_on_suspects(), *self._notes_on_the_rest()),
+            notes=(
+                *self._opened.notes,
+                *self._notes_on_suspects(),
+                *self._notes_on_selection(),
+                *self._notes_on_the_rest(),
+            ),
             priors={
                 test: round(p + self._priors.order_dependent[test], 6) for test, p in self._priors.nod.items()
             },
@@ -314,6 +334,17 @@ class _Hunt:
             pytest_args=plain_arguments(target.pytest_args, told.switched_off),
             store=self._wishes.shown_store,
         )
+
+    def _notes_on_selection(self) -> list[str]:
+        """What was chosen, and what that saved."""
+        if self._selection is None:
+            return []
+        chosen, order = self._selection.candidates.reruns, self._history.suite.order
+        if chosen is None or not 0 < len(chosen) < len(order):
+            return list(self._selection.notes)
+        made = sum(self._history.tally(test, Setting.ALONE).n for test in chosen)
+        saved = round(made / len(chosen) * (len(order) - len(chosen)))
+        return [*self._selection.notes, f"about {saved} reruns of single tests were saved, {made} were made"]
 
     def _notes_on_the_rest(self) -> list[str]:
         """What as much time again is expected to bring."""

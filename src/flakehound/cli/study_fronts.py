@@ -11,19 +11,17 @@ from flakehound.cli.data_tables import read_table
 from flakehound.cli.study_published import rerun_and_timed
 from flakehound.cli.study_remedies import again
 from flakehound.core.errors import UsageError
+from flakehound.learn.assisted import PIPELINE
 from flakehound.learn.costs import classification_costs, rerun_costs
 from flakehound.learn.dataset import Dataset, Labels, UnusableData
 from flakehound.learn.extras import Array, check_installed, numpy
 from flakehound.learn.pareto import Points, SingleTask, front, knee, original, pure_model, single_points
-from flakehound.learn.pipelines import Pipeline
 from flakehound.learn.problems import Problem
 from flakehound.learn.samples import check_same_tests, mean_features
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.validation import BY_CHANCE, cross_validated, learnable
 
 SCHEMA = "flakehound/study-pareto/1"
-# CANNIER's best for NOD-vs-Rest.
-_PIPELINE = Pipeline(classifier="extra-trees", trees=100, balancing="smote")
 _PROBLEMS = {"rerun": Problem.NOD_VS_REST, "classification": Problem.NOD_VS_VICTIM}
 
 
@@ -98,7 +96,7 @@ def _predicted(
         for repeat in range(wishes.repeats):
             data = mean_features(tables, samples, seed_for(wishes.seed, "samples", samples, repeat))
             found = cross_validated(
-                data, _PROBLEMS[wishes.technique], _PIPELINE, split=BY_CHANCE, seed=wishes.seed, repeat=repeat
+                data, _PROBLEMS[wishes.technique], PIPELINE, split=BY_CHANCE, seed=wishes.seed, repeat=repeat
             )
             tell(f"{samples} of {len(tables)} measurements, repeat {repeat + 1} of {wishes.repeats}")
             yield samples, found.probability

@@ -15,8 +15,9 @@ from flakehound.hunt.findings import Finding
 from flakehound.hunt.indexed import NOTHING, IndexedSweeps
 from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.neighbourhood import Neighbourhood
-from flakehound.hunt.options import INDEX, HuntOptions
+from flakehound.hunt.options import INDEX, RERUN, HuntOptions
 from flakehound.hunt.pairs import Pairs
+from flakehound.hunt.selected import SelectedSweeps
 from flakehound.hunt.shared_state import Sharing
 from flakehound.hunt.sweeps import FORK_S, PAIR_SHARE, Sweeps
 
@@ -35,7 +36,8 @@ class Agenda:
         self._options = options
         self._enders: frozenset[NodeId] = frozenset()
         self._hood = Neighbourhood(history)
-        sweeps = IndexedSweeps if options.policy == INDEX else Sweeps
+        by_policy = {INDEX: IndexedSweeps, RERUN: Sweeps}
+        sweeps = by_policy.get(options.policy, SelectedSweeps)
         self._sweeps = sweeps(history, options, lambda: self._hood)
         self._time_left_s = time_left_s
         self._sweep: Iterator[RunPlan] = self._sweeps.plans(time_left_s)

@@ -38,6 +38,7 @@ class Source:
     """One technique's runs, the next of them in view."""
 
     plans: Iterator[RunPlan]
+    is_empty: bool = False  # it has nothing more
     _next: RunPlan | None = None
 
     def view(self, is_fresh: Callable[[RunPlan], bool]) -> RunPlan | None:
@@ -45,6 +46,7 @@ class Source:
         while self._next is None or not is_fresh(self._next):
             self._next = next(self.plans, None)
             if self._next is None:
+                self.is_empty = True
                 return None
         return self._next
 
@@ -61,6 +63,7 @@ class IndexedSweeps(Sweeps):
         self._spent_s = self._staged_s = 0.0  # as estimated beforehand
         self._orders_made: set[int] = set()
         self._hash_seeds_made: set[int | None] = set()
+        self._other_orders: Source | None = None
         self._repeated_made: set[NodeId] = set()
         self._again: Counter[NodeId] = Counter()
 
@@ -135,9 +138,7 @@ class IndexedSweeps(Sweeps):
 
     def _sources(self, worth: Worth, time_left_s: Callable[[], float]) -> list[Source]:
         wants, forks = self._options.techniques, self._options.isolation is Isolation.FORK
-        found: list[Iterator[RunPlan]] = []
-        if "idflakies" in wants:
-            found.append(self._orders())
+        found: list[Iterator[RunPlan]] = [self._orders()] if "idflakies" in wants else []
         if "rerun" in wants and self._options.runs is None:
             found.append(self._originals(self._most_originals()))
         if "rerun" in wants or (forks and "pairwise" in wants):
@@ -148,7 +149,9 @@ class IndexedSweeps(Sweeps):
             found.append(self._hash_seeds())
         if forks and "pairwise" in wants:
             found.append(self._pairs_by_index(time_left_s))
-        return [Source(plans) for plans in found]
+        sources = [Source(plans) for plans in found]
+        self._other_orders = sources[0] if "idflakies" in wants else None
+        return sources
 
     def _pairs_by_index(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         form = self._pair_form(time_left_s())
@@ -251,7 +254,7 @@ class IndexedSweeps(Sweeps):
         suite_s = self._start_s() + sum(self._history.mean_s(test) for test in tests)
         if "rerun" in wants:
             yield RunSort(tests=tests, ways=ORIGINAL, cost_s=suite_s, most=self._most_originals())
-        if "idflakies" in wants:
+        if "idflakies" in wants and not (self._other_orders and self._other_orders.is_empty):
             yield RunSort(tests=tests, ways=OTHER_ORDER, cost_s=suite_s, most=most)
         by_index = sorted(tests, key=lambda test: -self._index_alone(worth, test))
         for share in (1.0, *BEST_SHARES):

@@ -9,7 +9,17 @@ from flakehound.core.plans import Isolation
 from flakehound.core.prevalence import Priors
 
 TECHNIQUES = ("rerun", "idflakies", "pairwise")
-POLICIES = INDEX, RERUN = "index", "rerun"
+POLICIES = INDEX, RERUN, CANNIER, CALLS = "index", "rerun", "cannier", "calls"
+SELECTING = (CANNIER, CALLS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """The tests that are worth their runs; None: all."""
+
+    reruns: frozenset[NodeId] | None = None
+    victims: frozenset[NodeId] | None = None  # of pairs
+    polluters: frozenset[NodeId] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +38,8 @@ class HuntOptions:
     pairs: str = "auto"  # auto, exact, grouped, none
     states: bool = False  # look at what each test leaves in its process
     suspects: tuple[NodeId, ...] = ()  # failed in runs of the user's own: looked at first
-    policy: str = INDEX  # or RERUN: fixed stages, all tests alike
+    policy: str = INDEX  # RERUN: fixed stages, all tests alike; else the stages for the candidates
+    candidates: Candidates = field(default_factory=Candidates)
     priors: Priors = field(default_factory=Priors)
 
     def counted_only(self) -> HuntOptions:
