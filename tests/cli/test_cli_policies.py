@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sqlite3
-from contextlib import closing
 
 import pytest
 from cli_projects import SHOP, flakehound_in, parsed, write_project
@@ -16,13 +14,12 @@ HEAD = (
 SEVERAL = {
     "test_several.py": """
         import random
-        import time
 
         def test_luck():
             assert random.random() > 0.3
 
         def test_slow_and_sure():
-            time.sleep(0.02)
+            assert sum(number * number for number in range(300_000))
 
         def test_small():
             pass
@@ -98,7 +95,7 @@ def test_a_second_hunt_starts_from_what_the_first_one_saw(tmp_path):
 
 
 def test_a_model_decides_which_tests_are_rerun_and_which_are_paired(modelled):
-    said = flakehound_in(modelled, "hunt", "--budget", "12s", "--seed", "3", *CANNIER, "--json", "report.json")
+    said = flakehound_in(modelled, "hunt", "--budget", "9s", "--seed", "3", *CANNIER, "--json", "report.json")
 
     report = report_in(modelled)
     kinds = {test["id"].rpartition("::")[2]: test["kind"] for test in report["tests"]}
@@ -139,13 +136,11 @@ def test_what_a_model_lacks_is_told_before_the_suite_is_started(modelled, words,
 
 def test_only_tests_that_call_a_characteristic_function_or_are_small_are_rerun(tmp_path):
     folder = write_project(tmp_path / "several", SEVERAL)
-    words = ("hunt", "--policy", "calls", "--budget", "8s", "--seed", "3", "--json", "report.json")
+    words = ("hunt", "--policy", "calls", "--budget", "5s", "--seed", "3", "--json", "report.json")
 
     said = flakehound_in(folder, *words)
 
     report = report_in(folder)
     assert said.code == 1, said.err
-    assert "2 of 3 tests are rerun" in said.out or "3 of 3 tests are rerun" in said.out
-    with closing(sqlite3.connect(folder / ".flakehound" / "flakehound.db")) as store:
-        assert store.execute("SELECT count(*) FROM run").fetchone()[0] > 3
-    assert alone_runs(report, "test_luck") >= 1
+    assert "2 of 3 tests are rerun" in said.out
+    assert alone_runs(report, "test_small") > alone_runs(report, "test_slow_and_sure")

@@ -10,6 +10,7 @@ import click
 
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.options import SuiteWishes, store_option, suite_options
+from flakehound.cli.policy_options import PolicyWishes, policy_options, selector_for
 from flakehound.cli.remedies import again, store_words
 from flakehound.cli.target import (
     isolation_from,
@@ -19,15 +20,11 @@ from flakehound.cli.target import (
     target_of,
     test_limit_from,
 )
-from flakehound.core.errors import ExitCode, UsageError
-from flakehound.hunt.options import CALLS, CANNIER, POLICIES, TECHNIQUES
+from flakehound.core.errors import ExitCode
+from flakehound.hunt.options import TECHNIQUES
 
 if TYPE_CHECKING:
-    from flakehound.cli.hunting import Select
     from flakehound.report.summary import Hunted
-
-
-_TABLE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("hunt", context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,29 +46,7 @@ _TABLE = click.Path(path_type=Path, dir_okay=False)
     metavar="N",
     help="Runs in other orders, counted like --runs. Default: as many as fit.",
 )
-@click.option(
-    "--policy",
-    type=click.Choice(POLICIES),
-    default=POLICIES[0],
-    show_default=True,
-    help="What runs next. index: what is expected to find most per second; ends when nothing is to be expected. "
-    "rerun: fixed stages, all tests alike. cannier: a model says which tests are worth it. "
-    "calls: only tests that call a characteristic function.",
-)
-@click.option("--training", type=_TABLE, help="cannier: the table to learn from, see `flakehound data export`.")
-@click.option("--features", type=_TABLE, help="cannier: the same features of this suite's tests, by `id`.")
-@click.option(
-    "--detection",
-    type=click.FloatRange(0, 1),
-    metavar="MCC",
-    help="cannier: the quality wanted, as cheaply as possible. Default: the knee of quality and cost.",
-)
-@click.option(
-    "--cost",
-    type=click.FloatRange(0, 1, min_open=True),
-    metavar="SHARE",
-    help="cannier: the share of all reruns' time that may be spent, as well as possible.",
-)
+@policy_options
 @click.option(
     "--technique",
     "techniques",
@@ -102,11 +77,7 @@ def command(
     budget: str | None,
     runs: int | None,
     shuffles: int | None,
-    policy: str,
-    training: Path | None,
-    features: Path | None,
-    detection: float | None,
-    cost: float | None,
+    policy: PolicyWishes,
     techniques: tuple[str, ...],
     pairs: str,
     states: bool,
@@ -142,8 +113,8 @@ def command(
         shuffles=shuffles,
         jobs=jobs_from(suite),
         seed=seed_from(suite),
-        policy=policy,
-        select=_selector(policy, training, features, detection, cost, seed_from(suite)),
+        policy=policy.policy,
+        select=selector_for(policy, seed_from(suite)),
         techniques=techniques or TECHNIQUES,
         pairs=pairs,
         states=states,
@@ -158,40 +129,6 @@ def command(
     if hunted.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FLAKY_FOUND if hunted.flaky else ExitCode.NOTHING_FLAKY
-
-
-def _selector(
-    policy: str,
-    training: Path | None,
-    features: Path | None,
-    detection: float | None,
-    cost: float | None,
-    seed: int,
-) -> Select | None:
-    """What chooses the tests for the policies that leave some out."""
-    given = {"training": training, "features": features, "detection": detection, "cost": cost}
-    named = [name for name, value in given.items() if value is not None]
-    if policy != CANNIER:
-        if named:
-            nothing = dict.fromkeys(named)
-            raise UsageError(f"--{named[0]} is for --policy cannier", remedy=again(**nothing))
-        if policy != CALLS:
-            return None
-        from flakehound.cli.selecting import select_by_calls
-
-        return select_by_calls
-    if training is None or features is None:
-        missing = "training" if training is None else "features"
-        raise UsageError(
-            f"--policy cannier needs --{missing}: a table of tests with known outcomes, and their features here",
-            remedy="flakehound data export --help",
-        )
-    if detection is not None and cost is not None:
-        raise UsageError("either --detection or --cost, not both", remedy=again(cost=None))
-    from flakehound.cli.selecting import TrainedSelector
-    from flakehound.learn.assisted import Aim
-
-    return TrainedSelector.trained(training, features, Aim(detection=detection, cost=cost), seed)
 
 
 def _tell(hunted: Hunted, json_file: Path | None) -> None:
