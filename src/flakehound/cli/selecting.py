@@ -137,11 +137,18 @@ def select_by_calls(opened: OpenSuite, keep: Keep, known: Characteristic) -> Sel
     )
     records = run_traced(opened, plan, Limits(), lambda _words: None)
     keep([record for record in records if record.calls])
+    # Times of the reference run: a traced one is slower.
+    small = {
+        test
+        for record in opened.reference
+        for test, seconds in zip(record.order, record.durations_s, strict=True)
+        if seconds < SMALL_TEST_S
+    }
     silent = {
         record.order[place]
         for record in records
         for place, trace in record.calls.items()
-        if not likely_causes([trace], known) and record.durations_s[place] >= SMALL_TEST_S
+        if not likely_causes([trace], known) and record.order[place] not in small
     }
     chosen = frozenset(opened.suite.order) - silent
     share = f"{len(chosen)} of {len(opened.suite.order)} tests"
