@@ -85,6 +85,11 @@ def chance_of_detection(known: Known, rates: BetaPrior = PYTHON_NOD) -> float:
     return chance_of_flaky(known, rates) * missing / (rates.a + rates.b + runs)
 
 
+def chances_after(passed: int, rates: BetaPrior) -> tuple[float, float]:
+    """How likely a flaky test passes so many times in a row, and how likely it fails the next time."""
+    return rates.chance_of_passes(passed), rates.a / (rates.a + rates.b + passed)
+
+
 def index_of(known: Known, rates: BetaPrior = PYTHON_NOD) -> float:
     """Expected detections per second of the next run."""
     return chance_of_detection(known, rates) / max(known.cost_s, 1e-9)

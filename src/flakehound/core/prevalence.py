@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import IntEnum
 
 from flakehound.core.index import PYTHON_NOD, BetaPrior, Known, chance_of_flaky
 from flakehound.core.outcomes import NodeId
@@ -33,15 +33,15 @@ EARLIER_RUN = 0.5
 SEEN_FLAKY = 0.5  # before this hunt: as likely fixed as not
 
 
-class Way(Enum):
-    """One way in which a test can be flaky."""
+class Way(IntEnum):
+    """One way in which a test can be flaky; numbers, as they are looked up for every test of every run."""
 
-    ANYWHERE = "anywhere"  # NOD, in whatever run
-    IN_ITS_ORDER = "in its order"  # NOD, but only among the tests that usually run before it
-    ORDER = "order"  # victim or brittle, in another order
-    ALONE = "alone"  # brittle, without the tests before it
-    REPEATED = "repeated"  # non-idempotent
-    HASH_SEED = "hash seed"
+    ANYWHERE = 0  # NOD, in whatever run
+    IN_ITS_ORDER = 1  # NOD, but only among the tests that usually run before it
+    ORDER = 2  # victim, in another order
+    ALONE = 3  # brittle, without the tests before it
+    REPEATED = 4  # non-idempotent
+    HASH_SEED = 5
 
 
 _AT_ONCE = BetaPrior(a=99.0, b=1.0)

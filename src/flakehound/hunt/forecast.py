@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,6 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.prevalence import RATES, Way
 
 STEPS = 16  # the time is spent in so many parts, each where it buys most
-MOST_ASKED = 300  # tests; of more a part stands for all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,20 +28,18 @@ class Forecast:
     """Spends time on paper, always as if every run passed."""
 
     known: Callable[[NodeId, Way], Known]
-    seed: int = 0
     _more: Counter[tuple[NodeId, Way]] = field(default_factory=Counter)  # runs made on paper
 
     def worth_of(self, seconds: float, sorts: Sequence[RunSort]) -> float:
         """Flaky tests that this time is expected to show."""
         bought, left = 0.0, [sort.most for sort in sorts]
-        asked = [self._asked(sort) for sort in sorts]
         for _step in range(STEPS):
             best, most_per_s = None, 0.0
             for number, sort in enumerate(sorts):
                 runs = min(left[number], max(1, int(seconds / STEPS / sort.cost_s))) if sort.tests else 0
                 if runs < 1 or sort.cost_s > seconds:
                     continue
-                gain = self._gain(asked[number], sort, runs)
+                gain = self._gain(sort, runs)
                 if gain / (runs * sort.cost_s) > most_per_s:
                     best, most_per_s = (number, runs), gain / (runs * sort.cost_s)
             if best is None:
@@ -51,18 +47,12 @@ class Forecast:
             number, runs = best
             bought += most_per_s * min(seconds / STEPS, runs * sorts[number].cost_s)
             left[number] -= runs
-            for test in asked[number]:
+            for test in sorts[number].tests:
                 self._more.update({(test, way): runs for way in sorts[number].ways})
         return bought
 
-    def _asked(self, sort: RunSort) -> Sequence[NodeId]:
-        if len(sort.tests) <= MOST_ASKED:
-            return sort.tests
-        return random.Random(self.seed).sample(list(sort.tests), MOST_ASKED)
-
-    def _gain(self, tests: Sequence[NodeId], sort: RunSort, times: int) -> float:
-        shown = sum(self._shown(test, way, times) for test in tests for way in sort.ways)
-        return shown * len(sort.tests) / len(tests)
+    def _gain(self, sort: RunSort, times: int) -> float:
+        return sum(self._shown(test, way, times) for test in sort.tests for way in sort.ways)
 
     def _shown(self, test: NodeId, way: Way, times: int) -> float:
         known, rates = self.known(test, way), RATES[way]

@@ -8,13 +8,14 @@ fixed stages: whatever they would find is found, only later.
 from __future__ import annotations
 
 import heapq
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
-from flakehound.core.history import History, chain
+from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.hunt.forecast import Forecast, RunSort
@@ -25,12 +26,14 @@ from flakehound.hunt.worth import ALONE, ORIGINAL, OTHER_ORDER, Worth
 
 STAGED_SHARE = 0.25  # of the time that follows the stages, whatever the index says
 NOTHING = 0.001  # expected detections in all the time that is left: not worth it any more
-LOOKS = 20  # how often that is asked
+LOOKS = 12  # how often that is asked
 FIRST_ORDERS = 2  # other orders that make up the first look, as in the stages
 FIRST_LOOK_SHARE = 0.34  # of the time: a dearer first look is left to the index
 FAR_LESS = 0.5  # of the largest index in a batch
 BEST_SHARES = (0.25, 0.05)  # of the tests, that a forecast may spend all time on
 FOREVER = 1_000_000
+TIMED_AGAIN = 1.1  # times as many runs as when the suite was timed last
+MOST_ASKED = 300  # tests that a forecast looks at
 
 
 @dataclass(slots=True)
@@ -61,7 +64,8 @@ class IndexedSweeps(Sweeps):
     def __init__(self, history: History, options: HuntOptions, hood: Callable[[], Neighbourhood]) -> None:
         super().__init__(history, options, hood)
         self._spent_s = self._staged_s = 0.0  # as estimated beforehand
-        self._orders_made: set[int] = set()
+        self._orders_made: set[Order] = set()
+        self._suite_s, self._timed_at = 0.0, -1  # all tests, and how many runs were known when it was summed up
         self._hash_seeds_made: set[int | None] = set()
         self._other_orders: Source | None = None
         self._repeated_made: set[NodeId] = set()
@@ -161,28 +165,33 @@ class IndexedSweeps(Sweeps):
 
     def _chosen(self, worth: Worth) -> Iterator[RunPlan]:
         """Tests alone, always the one with the largest index."""
-        most = FOREVER if self._options.endless else ENOUGH_ALONE
-        while batch := self._largest(worth, most):
+        queue = [
+            (-self._index_alone(worth, test), place, test) for place, test in enumerate(self._history.suite.order)
+        ]
+        heapq.heapify(queue)
+        while batch := self._largest(worth, queue):
             yield self._batch([(test,) for test in batch])
             self._again.update(batch)
 
-    def _largest(self, worth: Worth, most: int) -> list[NodeId]:
-        """One batch; a test may come several times, and nothing of far less worth than the first comes with it."""
-        queue = [
-            (-self._index_alone(worth, test), place, test)
-            for place, test in enumerate(worth.tests)
-            if self._again[test] < most
-        ]
-        heapq.heapify(queue)
+    def _largest(self, worth: Worth, queue: list[tuple[float, int, NodeId]]) -> list[NodeId]:
+        """One batch; a test may come several times, and nothing of far less worth than the first comes with it.
+
+        An index only falls, so a place in the queue is an upper bound: only the first few are looked at again.
+        """
+        most = FOREVER if self._options.endless else ENOUGH_ALONE
         batch: list[NodeId] = []
-        seconds, least = 0.0, -queue[0][0] * FAR_LESS if queue else 0.0
+        seconds = least = 0.0
         while queue and -queue[0][0] > least and seconds < BATCH_S and len(batch) < MOST_BATCH:
-            _index, place, test = queue[0]
+            bound, place, test = queue[0]
+            more = batch.count(test)
+            index = self._index_alone(worth, test, more) if self._again[test] + more < most else 0.0
+            if index < -bound:
+                heapq.heapreplace(queue, (-index, place, test))
+                continue
             batch.append(test)
             seconds += self._alone_s(test)
-            again = batch.count(test)
-            index = self._index_alone(worth, test, again) if self._again[test] + again < most else 0.0
-            heapq.heapreplace(queue, (-index, place, test))
+            least = least or index * FAR_LESS
+            heapq.heapreplace(queue, (-self._index_alone(worth, test, more + 1), place, test))
         return batch
 
     def _index_alone(self, worth: Worth, test: NodeId, more: int = 0) -> float:
@@ -196,7 +205,7 @@ class IndexedSweeps(Sweeps):
         if plan.branches:
             twice = [branch[0] for branch in plan.branches if len(branch) > 1 and not plan.order]
             return not twice or not self._repeated_made.issuperset(twice)
-        if plan.setting is Setting.SHUFFLED and chain(plan.order) in self._orders_made:
+        if plan.setting is Setting.SHUFFLED and plan.order in self._orders_made:
             return False
         if plan.hash_seed is not None and plan.hash_seed in self._hash_seeds_made:
             return False
@@ -220,7 +229,7 @@ class IndexedSweeps(Sweeps):
 
     def _mark(self, plan: RunPlan) -> None:
         if plan.setting is Setting.SHUFFLED:
-            self._orders_made.add(chain(plan.order))
+            self._orders_made.add(plan.order)
             self.at_first_look = self.at_first_look and len(self._orders_made) < FIRST_ORDERS
         if plan.hash_seed is not None:
             self._hash_seeds_made.add(plan.hash_seed)
@@ -228,10 +237,20 @@ class IndexedSweeps(Sweeps):
             self._repeated_made |= {branch[0] for branch in plan.branches if len(branch) > 1}
 
     def _cost_s(self, plan: RunPlan) -> float:
-        tests: Order = plan.order + tuple(test for branch in plan.branches for test in branch)
         starts = max(1, len(plan.branches) + bool(plan.order))
         start_s = self._interpreter_s() if plan.isolation is Isolation.SPAWN else self._start_s()
-        return starts * start_s + sum(self._history.mean_s(test) for test in tests)
+        branched = (test for branch in plan.branches for test in branch)
+        order_s = self._order_s(plan.order)
+        return starts * start_s + order_s + sum(self._history.mean_s(test) for test in branched)
+
+    def _order_s(self, order: Order) -> float:
+        """What the tests take; of the whole suite summed up only now and then, as it is asked for very often."""
+        if len(order) < len(self._hood().original_order):
+            return sum(self._history.mean_s(test) for test in order)
+        if len(self._history.records) > TIMED_AGAIN * self._timed_at:
+            self._timed_at = len(self._history.records)
+            self._suite_s = sum(self._history.mean_s(test) for test in order)
+        return self._suite_s
 
     def _interpreter_s(self) -> float:
         """What a new interpreter costs beside its tests, as the first one showed."""
@@ -240,17 +259,19 @@ class IndexedSweeps(Sweeps):
         return beyond_s if beyond_s > 0 else BATCH_S
 
     def _outlook(self, worth: Worth, seconds: float) -> float:
-        """Detections that the time left is expected to buy, in this suite."""
+        """Detections that the time left is expected to buy in this suite; of a large one a part stands for all."""
         tests = worth.tests
-        found = len(self._history.suite.tests) - len(tests)
-        forecast = Forecast(known=worth.known, seed=self._options.seed)
-        sorts = list(self._sorts(worth, seconds))
-        return worth.lift(found) * forecast.worth_of(seconds * self._options.jobs, sorts)
+        asked = tests if len(tests) <= MOST_ASKED else random.Random(self._options.seed).sample(tests, MOST_ASKED)
+        if not asked:
+            return 0.0  # every one has failed, and is followed up
+        found, times = len(self._history.suite.tests) - len(tests), len(tests) / len(asked)
+        sorts = list(self._sorts(worth, asked, seconds / times))
+        bought = times * Forecast(known=worth.known).worth_of(seconds / times * self._options.jobs, sorts)
+        return worth.lift(found, times * worth.left(asked)) * bought
 
-    def _sorts(self, worth: Worth, seconds: float) -> Iterator[RunSort]:
+    def _sorts(self, worth: Worth, tests: list[NodeId], seconds: float) -> Iterator[RunSort]:
         """What the time can be spent on: the whole suite in two ways, or tests alone, all or the best of them."""
-        tests, wants = worth.tests, self._options.techniques
-        most = FOREVER if self._options.endless else ENOUGH_SHUFFLES
+        wants, most = self._options.techniques, FOREVER if self._options.endless else ENOUGH_SHUFFLES
         suite_s = self._start_s() + sum(self._history.mean_s(test) for test in tests)
         if "rerun" in wants:
             yield RunSort(tests=tests, ways=ORIGINAL, cost_s=suite_s, most=self._most_originals())

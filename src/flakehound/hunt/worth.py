@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from flakehound.core.history import History
-from flakehound.core.index import Known, chance_of_detection, chance_of_flaky
+from flakehound.core.index import Known, chance_of_flaky, chances_after
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.prevalence import POLLUTERS, RATES, Priors, Way
@@ -34,20 +34,32 @@ class Worth:
         self._priors = {test.id: priors.of(test.id) for test in history.suite.tests}
         self._seen: dict[NodeId, dict[Way, int]] = {test: {} for test in self._priors}
         self._failed: set[NodeId] = set()
-        self._at_first = self.left()
+        self._chances: dict[Way, list[tuple[float, float]]] = {way: [] for way in Way}  # by number of passes
+        self._read = -1  # records of the history, when we last looked who had failed
+        self._at_first = self.left(list(self._priors))
         self._seen = {test: self._runs_so_far(test) for test in self._priors}
-        self._sums = {way: sum(self.gain(test, way) for test in self._priors) for way in Way}
+        self._gains = {test: {way: self._gain(test, way) for way in Way} for test in self._priors}
+        self._sums = {way: sum(gains[way] for gains in self._gains.values()) for way in Way}
 
     @property
-    def tests(self) -> Sequence[NodeId]:
+    def tests(self) -> list[NodeId]:
         """The tests that have not failed yet, in the original order; those that have are followed up anyway."""
         return [test for test in self._priors if test not in self._failed]
 
     def gain(self, test: NodeId, way: Way, more: int = 0) -> float:
         """How likely one more run shows the test to be flaky in this way, `more` runs from now."""
+        return self._gain(test, way, more) if more else self._gains[test][way]
+
+    def _gain(self, test: NodeId, way: Way, more: int = 0) -> float:
+        # `core.index.chance_of_detection` of a test that only passed, without an object for each of many tests.
         if test in self._failed:
             return 0.0
-        return chance_of_detection(self.known(test, way, more), RATES[way])
+        prior = self._priors[test][way]
+        passed, known = self._seen[test][way] + more, self._chances[way]
+        while len(known) <= passed:
+            known.append(chances_after(len(known), RATES[way]))
+        passing, failing_next = known[passed]
+        return prior * passing * failing_next / (prior * passing + 1 - prior)
 
     def known(self, test: NodeId, way: Way, more: int = 0) -> Known:
         """What runs without a failure say about one way."""
@@ -97,23 +109,27 @@ class Worth:
 
     def notice(self) -> None:
         """Take in which tests have failed by now."""
+        if len(self._history.records) == self._read:
+            return
+        self._read = len(self._history.records)
         for test in self._history.ever_failed():
             if test not in self._failed:
-                for way in Way:
-                    self._sums[way] -= self.gain(test, way)
                 self._failed.add(test)
+                for way in Way:
+                    self._sums[way] -= self._gains[test][way]
+                    self._gains[test][way] = 0.0
 
-    def left(self) -> float:
-        """Flaky tests that are expected to be there still, as far as the rates of other suites tell."""
+    def left(self, tests: Sequence[NodeId]) -> float:
+        """Flaky tests that are expected to be among these still, as far as the rates of other suites tell."""
         return sum(
             chance_of_flaky(self.known(test, way), RATES[way])
-            for test in self.tests
+            for test in tests
             for way in (Way.ANYWHERE, Way.ORDER, Way.ALONE, Way.REPEATED)
         )
 
-    def lift(self, found: int) -> float:
-        """How many times more flaky tests this suite has than others; never less than once."""
-        expected = max(0.0, self._at_first - self.left())
+    def lift(self, found: int, left: float) -> float:
+        """How many times more flaky tests than others this suite has, if so many are left; at least once."""
+        expected = max(0.0, self._at_first - left)
         return min(MOST_LIFT, max(1.0, (found + CAUTION) / (expected + CAUTION)))
 
     def _runs_so_far(self, test: NodeId) -> dict[Way, int]:
@@ -128,11 +144,12 @@ class Worth:
         }
 
     def _count(self, test: NodeId, ways: Iterable[Way]) -> None:
-        seen = self._seen[test]
+        seen, gains = self._seen[test], self._gains[test]
         for way in ways:
-            before = self.gain(test, way)
             seen[way] += 1
-            self._sums[way] += self.gain(test, way) - before
+            now = self._gain(test, way)
+            self._sums[way] += now - gains[way]
+            gains[way] = now
 
 
 def ways_of(plan: RunPlan) -> tuple[Way, ...]:
