@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from flakehound.cli.data_export import features_in, looked_up
 from flakehound.cli.data_tables import read_table
 from flakehound.cli.remedies import again
 from flakehound.core.calls import TraceMode
+from flakehound.core.errors import Problem as Trouble
 from flakehound.core.errors import UsageError, attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, RunPlan, Setting
@@ -42,6 +43,19 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SingleModel:
+    """Decides what it is sure of; between its thresholds the technique does."""
+
+    model: Fitted
+    thresholds: Thresholds
+
+    @classmethod
+    def trained(cls, data: Dataset, problem: Problem, aim: Aim, seed: int) -> SingleModel:
+        """From one table."""
+        return cls(model=learned(data, problem, seed), thresholds=thresholds_of(data, problem, aim, seed))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairModel:
     """Tells the possible victims, or the possible polluters, of pairs."""
 
@@ -60,8 +74,8 @@ class TrainedSelector:
 
     names: tuple[str, ...]  # of the features
     features: Mapping[str, Mapping[str, float]]  # of the suite's tests
-    thresholds: Thresholds
-    model: Fitted  # of NOD tests
+    reruns: SingleModel
+    kinds: SingleModel | Trouble  # the latter where the table cannot teach it
     pairing: Mapping[Problem, PairModel]  # without those that the table cannot teach
 
     @classmethod
@@ -79,19 +93,20 @@ class TrainedSelector:
         return cls(
             names=data.features,
             features=known,
-            thresholds=thresholds_of(data, aim, seed),
-            model=learned(data, Problem.NOD_VS_REST, seed),
+            reruns=SingleModel.trained(data, Problem.NOD_VS_REST, aim, seed),
+            kinds=attempted(partial(SingleModel.trained, data, Problem.NOD_VS_VICTIM, aim, seed)),
             pairing={problem: model for problem, model in pairing.items() if isinstance(model, PairModel)},
         )
 
     def __call__(self, opened: OpenSuite, _keep: Keep, _known: Characteristic) -> Selection:
         tests = [test for test in opened.suite.order if len(looked_up(self.features, test)) >= len(self.names)]
         unknown = frozenset(opened.suite.order) - frozenset(tests)  # no features: left to the techniques
-        nod = self._probabilities(self.model, tests)
-        reruns = frozenset(t for t in tests if self.thresholds.lower <= nod[t] < self.thresholds.upper) | unknown
-        positive = [test for test in tests if nod[test] >= self.thresholds.upper]
+        nod, used = self._probabilities(self.reruns.model, tests), self.reruns.thresholds
+        reruns = frozenset(t for t in tests if used.lower <= nod[t] < used.upper) | unknown
+        positive = [test for test in tests if nod[test] >= used.upper]
         victims, polluters = (self._candidates(problem, tests, unknown) for problem in _PAIRED)
-        candidates = Candidates(reruns=reruns, victims=victims, polluters=polluters)
+        kinds = dict(self._kinds(tests))
+        candidates = Candidates(reruns=reruns, victims=victims, polluters=polluters, taken_for=kinds)
         return Selection(candidates=candidates, notes=tuple(self._notes(opened.suite.order, candidates, positive)))
 
     def _probabilities(self, model: Fitted, tests: Sequence[NodeId]) -> dict[NodeId, float]:
@@ -99,6 +114,14 @@ class TrainedSelector:
             return {}
         values = numpy().array([[looked_up(self.features, t)[name] for name in self.names] for t in tests])
         return dict(zip(tests, model.probability(values), strict=True))
+
+    def _kinds(self, tests: Sequence[NodeId]) -> Iterator[tuple[NodeId, str]]:
+        if isinstance(self.kinds, Trouble):
+            return
+        used = self.kinds.thresholds
+        for test, probability in self._probabilities(self.kinds.model, tests).items():
+            if not used.lower <= probability < used.upper:
+                yield test, "victim" if probability < used.lower else "NOD test"
 
     def _candidates(
         self, problem: Problem, tests: Sequence[NodeId], unknown: frozenset[NodeId]
@@ -111,7 +134,7 @@ class TrainedSelector:
         return frozenset(test for test in tests if found[test] >= known.least) | unknown
 
     def _notes(self, order: Order, candidates: Candidates, positive: Sequence[NodeId]) -> list[str]:
-        used, all_tests = self.thresholds, len(order)
+        used, all_tests = self.reruns.thresholds, len(order)
         assert candidates.reruns is not None
         notes = [
             f"model: {len(candidates.reruns)} of {all_tests} tests are rerun (thresholds {used.lower:.2f} and "
@@ -121,6 +144,12 @@ class TrainedSelector:
         if candidates.victims is not None and candidates.polluters is not None:
             pairs, every = len(candidates.victims) * len(candidates.polluters), all_tests * (all_tests - 1)
             notes.append(f"model: {pairs} of {every} pairs can be run")
+        if not isinstance(self.kinds, Trouble):
+            told, sure = self.kinds.thresholds, len(candidates.taken_for)
+            notes.append(
+                f"model: it tells victim from NOD by itself in {sure} tests, should they fail in another order "
+                f"(thresholds {told.lower:.2f} and {told.upper:.2f}; MCC {told.detection:.2f} in training)"
+            )
         return notes + [f"model: {test} is likely NOD, and was not rerun to prove it" for test in positive]
 
 

@@ -8,7 +8,7 @@ from itertools import chain
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.completion import Completion
 from flakehound.hunt.findings import Finding
@@ -167,8 +167,18 @@ class Agenda:
             snapshots=self._options.snapshots,
         )
         finding = inquiry.pursue()
+        self._leave_to_model(finding)
         self._cache[test] = (version, finding)
         return finding
+
+    def _leave_to_model(self, finding: Finding) -> None:
+        """CANNIER's Classification: a kind that a model is sure of is not worth the runs that would prove it."""
+        test, kind = finding.test, self._options.candidates.taken_for.get(finding.test)
+        original = self._history.tally(test, Setting.ORIGINAL)
+        in_its_domain = original.passed and self._history.tally(test, Setting.SHUFFLED).failed
+        if kind is not None and in_its_domain and finding.wanted:
+            finding.wanted.clear()
+            finding.evidence.append(f"the model takes it for a {kind}; no runs were made to prove it")
 
     def _known_polluters(self, test: NodeId) -> list[NodeId]:
         """Tests whose changes it can have seen, then polluters of others: one polluter often has many victims."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from flakehound.core.outcomes import NodeId
@@ -20,6 +21,7 @@ class Candidates:
     reruns: frozenset[NodeId] | None = None
     victims: frozenset[NodeId] | None = None  # of pairs
     polluters: frozenset[NodeId] | None = None
+    taken_for: Mapping[NodeId, str] = field(default_factory=dict)  # the kind, where no run is to prove it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

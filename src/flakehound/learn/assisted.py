@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flakehound.learn.costs import rerun_costs
-from flakehound.learn.dataset import Dataset, UnusableData
-from flakehound.learn.extras import numpy
+from flakehound.learn.costs import classification_costs, rerun_costs
+from flakehound.learn.dataset import Dataset, Labels, UnusableData
+from flakehound.learn.extras import Array, numpy
 from flakehound.learn.pareto import Points, SingleTask, front, knee, original, single_points
 from flakehound.learn.pipelines import Fitted, Pipeline, fitted
 from flakehound.learn.problems import Problem
@@ -35,23 +35,41 @@ class Aim:
 class Thresholds:
     """Two thresholds, and what they did to the table they were learned from."""
 
-    lower: float  # below it a test is taken for steady
+    lower: float  # below it a test is taken for negative: steady, or a victim
     upper: float  # from it on a test is taken for NOD without a run; above 1: none is
     detection: float  # MCC
     cost: float  # share of the technique's own cost, features included
     lost: float  # share of the NOD tests below the lower one
 
 
-def thresholds_of(data: Dataset, aim: Aim, seed: int) -> Thresholds:
-    """The thresholds for RERUN, from predictions of models that never saw the test they predict."""
+def single_task(data: Dataset, labels: Labels, most: int) -> SingleTask:
+    """What RERUN spends on each test, or Classification, where the problem is to tell NOD tests from victims."""
+    counts, cost_s = data.counts, data.cost_s
+    if counts is None or cost_s is None:
+        raise UnusableData(f"{data.name!r} has no outcome counts or no column of costs, which a sweep needs")
+    if labels.problem is Problem.NOD_VS_VICTIM:
+        delegated_s = classification_costs(_suites_s(data), counts.shuffled_failed)
+    else:
+        delegated_s = rerun_costs(cost_s, counts.original_failed, counts.original_runs, most)
+    return SingleTask(
+        positive=labels.positive, delegated_s=delegated_s[labels.domain], suite_s=float(cost_s.sum())
+    )
+
+
+def _suites_s(data: Dataset) -> Array:
+    """For each test what one run of its project costs."""
     np = numpy()
-    labels = learnable(data, Problem.NOD_VS_REST)
-    if data.counts is None or data.cost_s is None:
-        raise UnusableData(f"{data.name!r} has no outcome counts or no column of costs, which thresholds need")
-    found = cross_validated(data, Problem.NOD_VS_REST, PIPELINE, split=BY_CHANCE, seed=seed)
+    _names, place = np.unique(data.projects.astype(str), return_inverse=True)
+    return np.bincount(place, weights=data.cost_s)[place]
+
+
+def thresholds_of(data: Dataset, problem: Problem, aim: Aim, seed: int) -> Thresholds:
+    """The thresholds for RERUN or Classification, from models that never saw the test they predict."""
+    np = numpy()
+    labels = learnable(data, problem)
+    task = single_task(data, labels, MOST_RUNS)
+    found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=seed)
     probability = np.nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
-    spent_s = rerun_costs(data.cost_s, data.counts.original_failed, data.counts.original_runs, MOST_RUNS)
-    task = SingleTask(positive=labels.positive, delegated_s=spent_s, suite_s=float(data.cost_s.sum()))
     points = single_points(task, [(1, probability)])
     best = front(points)
     place = _aimed(best, aim, float(points.cost_s[original(points)]))
