@@ -76,6 +76,10 @@ class Priors:
     nod: Mapping[NodeId, float] = field(default_factory=dict)
     order_dependent: Mapping[NodeId, float] = field(default_factory=dict)
 
+    def flaky(self, test: NodeId) -> float:
+        """How likely it is one or the other."""
+        return 1 - (1 - self.nod.get(test, NOD)) * (1 - self.order_dependent.get(test, ORDER_DEPENDENT))
+
     def of(self, test: NodeId) -> dict[Way, float]:
         """The probability of each way."""
         nod = self.nod.get(test, NOD)
