@@ -38,13 +38,18 @@ BENCHMARKS = {
     "tracing": "Tracing calls",
     "call_selection": "Selecting characteristic functions",
     "subjects": "Real suites with known flaky tests",
+    "policies": "Policies of a search, replayed",
+    "policies_real": "Policies in real suites",
     "lint_ids": "Lint: the tests it reads and those that pytest collects",
     "lint_speed": "Lint: what reading costs",
     "lint_recall": "Lint: known flaky tests with a finding",
     "lint_robust": "Lint: any Python there is",
 }
 # Not told `--repeats`: most of them have no turns, and a few milliseconds show only in many.
-OWN_REPEATS = ("plugin_cost", "scale", "state_changes", "subjects", "lint_ids", "lint_recall", "lint_robust")
+OWN_REPEATS = (
+    *("plugin_cost", "scale", "state_changes", "subjects", "policies", "policies_real"),
+    *("lint_ids", "lint_recall", "lint_robust"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -323,9 +323,7 @@ class _Hunt:
                 *self._notes_on_selection(),
                 *self._notes_on_the_rest(),
             ),
-            priors={
-                test: round(p + self._priors.order_dependent[test], 6) for test, p in self._priors.nod.items()
-            },
+            priors={test: round(self._priors.flaky(test), 6) for test in self._history.suite.order},
             pairs=self._agenda.pairs_used,
             complete=self._agenda.is_done,
             interrupted=self._interrupted,

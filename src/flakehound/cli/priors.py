@@ -23,6 +23,7 @@ from flakehound.core.prevalence import (
 from flakehound.store import SessionInfo, Store
 
 _ORDER_DEPENDENT_KINDS = ("victim", "brittle")
+SUREST = 0.99  # no score is believed without any doubt
 _CLEAN = ("original", "shuffled", "alone")
 
 
@@ -59,7 +60,7 @@ def _calling(store: Store, sessions: list[SessionInfo], known: Characteristic) -
 
 def priors_of(suite: Suite, earlier: Earlier, scores: Mapping[NodeId, float]) -> Priors:
     """The probabilities of every test; `scores` are a model's of being NOD, in place of the literature's rate."""
-    nod = {test: _nod(test, scores.get(test, NOD), earlier) for test in suite.order}
+    nod = {test: _nod(test, min(SUREST, scores.get(test, NOD)), earlier) for test in suite.order}
     order_dependent = {test: _order_dependent(earlier.told.get(test)) for test in suite.order}
     return Priors(nod=nod, order_dependent=order_dependent)
 
