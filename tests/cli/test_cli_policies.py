@@ -102,9 +102,10 @@ def test_a_model_decides_which_tests_are_rerun_and_which_are_paired(modelled):
     assert said.code == 1, said.err
     assert "of 8 tests are rerun" in said.out
     assert "reruns of single tests were saved" in " ".join(said.out.split())
-    assert kinds["test_luck"] == "nod"
     assert "it tells victim from NOD by itself" in " ".join(said.out.split())
-    assert kinds["test_victim"] == "victim" or "takes it for a victim" in said.out
+    # Either the runs prove the kind, or the model is so sure that they are saved.
+    assert kinds["test_luck"] == "nod" or "takes it for a NOD test" in " ".join(said.out.split())
+    assert kinds["test_victim"] == "victim" or "takes it for a victim" in " ".join(said.out.split())
     assert alone_runs(report, "test_luck") > alone_runs(report, "test_steady")
 
 
