@@ -167,6 +167,12 @@ def test_a_hunt_ends_when_nothing_is_to_be_expected_of_the_time_left():
     assert found.agenda.is_worthless
 
 
+def test_a_hunt_whose_time_ran_out_did_not_end_early():
+    found = hunt(Simulator(suite_of(*(f"t{number}" for number in range(40)))), endless=True, time_left_s=1.0)
+
+    assert not found.agenda.is_worthless
+
+
 def test_counted_runs_are_made_even_if_nothing_is_to_be_expected():
     simulator = Simulator(SUITE)
 

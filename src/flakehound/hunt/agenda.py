@@ -12,7 +12,7 @@ from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.completion import Completion
 from flakehound.hunt.findings import Finding
-from flakehound.hunt.indexed import NOTHING, IndexedSweeps
+from flakehound.hunt.indexed import IndexedSweeps
 from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import INDEX, RERUN, HuntOptions
@@ -76,7 +76,7 @@ class Agenda:
     @property
     def is_worthless(self) -> bool:
         """Whether the sweeps ended because nothing was to be expected of them any more."""
-        return self._swept and self.expected is not None and self.expected < NOTHING
+        return self._sweeps.ended_early
 
     def outlook(self, seconds: float) -> float | None:
         """Detections that so much time is expected to buy from now on; None where the policy has no idea."""

@@ -89,6 +89,7 @@ class IndexedSweeps(Sweeps):
                 look_below_s = time_left_s() - pause_s
                 self.expected = self._outlook(worth, time_left_s())
                 if self._may_stop and self.expected < NOTHING:
+                    self.ended_early = time_left_s() > pause_s
                     return
             plan = self._next(stages, sources, worth, time_left_s())
             if plan is None:

@@ -44,6 +44,7 @@ class Sweeps:
         self._sharing = Sharing(history)
         self.pairs_used = ""  # which form of PAIRWISE ran, for the report
         self.at_first_look = True  # nothing but the first few orders so far
+        self.ended_early = False  # nothing was to be expected of the time left
         self.expected: float | None = None  # detections in the time left, when last asked; stages do not ask
 
     def outlook(self, seconds: float) -> float | None:
