@@ -48,12 +48,14 @@ BENCHMARKS = {
     "lint_robust": "Lint: any Python there is",
     "pareto": "Fronts of detection and cost",
     "policies": "Policies, replayed",
+    "policies_real": "Policies in real suites",
+    "static_model": "Lint's model on projects it has not seen",
 }
 _SCRIPT = re.compile(r"\(`(\w+)\.py")  # in a heading
 # Not told `--repeats`: most of them have no turns, and a few milliseconds show only in many.
 OWN_REPEATS = (
     *("plugin_cost", "scale", "triage_cost", "mutants", "revisions", "state_changes", "subjects"),
-    *("lint_ids", "lint_recall", "lint_robust", "pareto", "policies"),
+    *("lint_ids", "lint_recall", "lint_robust", "pareto", "policies", "policies_real", "static_model"),
 )
 
 

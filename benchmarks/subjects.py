@@ -56,10 +56,10 @@ class Comparison:
         )
 
 
-def compared(subject: Subject, seed: int | None) -> Comparison:
+def compared(subject: Subject, seed: int | None, policy: str = "index") -> Comparison:
     check = PlainCheck(subject)
     comparison = Comparison(key=subject.key, suite_s=check.suite_s())
-    report, comparison.hunt_s = hunted(subject, check, seed)
+    report, comparison.hunt_s = hunted(subject, check, seed, policy)
     claims = {test["id"]: test for test in report["tests"] if test["kind"] in FLAKY}
     wanted = {label["test"]: label for label in subject.labels if is_wanted(label)}
     settled = set()
@@ -77,11 +77,11 @@ def compared(subject: Subject, seed: int | None) -> Comparison:
     return comparison
 
 
-def hunted(subject: Subject, check: PlainCheck, seed: int | None) -> tuple[Mapping[str, Any], float]:
+def hunted(subject: Subject, check: PlainCheck, seed: int | None, policy: str) -> tuple[Mapping[str, Any], float]:
     """The report of a hunt with defaults in a fresh copy, and its wall time."""
     with temporary_folder() as folder:
         tree, report = check.copy_into(folder), folder / "report.json"
-        named = [] if seed is None else ["--seed", str(seed)]
+        named = ["--policy", policy, *([] if seed is None else ["--seed", str(seed)])]
         command = ["hunt", "--quiet", "--python", subject.python, "--json", str(report), *named]
         began = time.perf_counter()
         done = flakehound_command(tree, *command, "--", *subject.pytest_args, env=check.environment_of(tree))
@@ -151,10 +151,11 @@ def main() -> None:
     parser.add_argument("keys", nargs="*", metavar="KEY", help="subjects (default: all)")
     parser.add_argument("--subjects", type=Path, default=SUBJECTS, help="prepared ones (default %(default)s)")
     parser.add_argument("--seed", type=int, help="the hunts' seed (default: each its own)")
+    parser.add_argument("--policy", default="index", help="the hunts' policy (default %(default)s)")
     chosen = parser.parse_args()
     rows, notes = [], []
     for key in chosen_keys(chosen.keys) * chosen.repeats:
-        comparison = compared(prepared_subject(key, chosen.subjects), chosen.seed)
+        comparison = compared(prepared_subject(key, chosen.subjects), chosen.seed, chosen.policy)
         rows.append(comparison.row())
         notes += comparison.notes
         print(rows[-1].job, rows[-1].ours, rows[-1].measured, sep="  ", flush=True)

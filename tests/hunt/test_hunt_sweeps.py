@@ -125,7 +125,7 @@ def test_a_hunt_without_a_time_limit_comes_to_an_end():
 
 
 def test_an_endless_hunt_never_runs_out_of_plans():
-    found = hunt(a_simulator(), endless=True, time_left_s=60.0)
+    found = hunt(a_simulator(), endless=True, time_left_s=60.0, policy="rerun")
 
     assert not found.settled
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from flakehound.learn.index import (
+from flakehound.core.index import (
     PYTHON_NOD,
     BetaPrior,
     IndexQueue,
@@ -143,7 +143,7 @@ def test_small_tests_without_calls_are_found_only_where_small_ones_always_run():
 
 def test_the_index_imports_the_standard_library_only():
     code = (
-        "import sys, flakehound.learn.index; print([m for m in ('numpy', 'scipy', 'sklearn') if m in sys.modules])"
+        "import sys, flakehound.core.index; print([m for m in ('numpy', 'scipy', 'sklearn') if m in sys.modules])"
     )
 
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

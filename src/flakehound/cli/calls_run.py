@@ -72,7 +72,7 @@ def traced(wishes: CallWishes, tell: Callable[[str], None]) -> Traced:
         )
         tell(f"{len(plan.order)} tests, traced once (seed {wishes.seed}) ...")
         with Store.open(wishes.store_path) as store:
-            records = _run(opened, plan, limits, tell)
+            records = run_traced(opened, plan, limits, tell)
             session = store.begin(_session(wishes, opened), opened.suite)
             assert session.id is not None
             store.append(session.id, records)
@@ -82,7 +82,8 @@ def traced(wishes: CallWishes, tell: Callable[[str], None]) -> Traced:
     return _joined(records, known, tuple(opened.notes))
 
 
-def _run(opened: OpenSuite, plan: RunPlan, limits: Limits, tell: Callable[[str], None]) -> list[RunRecord]:
+def run_traced(opened: OpenSuite, plan: RunPlan, limits: Limits, tell: Callable[[str], None]) -> list[RunRecord]:
+    """The runs that the plan takes: after a test that ended its process, the rest in another one."""
     records: list[RunRecord] = []
     left: Order = plan.order
     while left:

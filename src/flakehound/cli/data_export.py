@@ -46,7 +46,7 @@ def exported(stores: Sequence[Path], feature_files: Sequence[Path], output: Path
     """Write the table; gives a sentence on what is in it."""
     check_writable(output)
     known, _rootdirs = known_tests(stores)
-    features = [_features(path) for path in feature_files]
+    features = [features_in(path) for path in feature_files]
     names = list(dict.fromkeys(name for table in features for row in table.values() for name in row))
     rows = list(_rows(known, features, names))
     write_json(output, table_text([*FACTS, *names], rows))
@@ -88,7 +88,7 @@ def _blamed(report: str | None) -> set[str]:
     return {name for test in tests for name in (*test["polluters"], *test["state_setters"])}
 
 
-def _features(path: Path) -> dict[str, dict[str, float]]:
+def features_in(path: Path) -> dict[str, dict[str, float]]:
     """Features by test: every column that holds numbers only."""
     with opened_table(path) as reader:
         rows = list(reader)
@@ -108,12 +108,12 @@ def _rows(
     known: Mapping[Key, Known], features: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str]
 ) -> Iterator[dict[str, object]]:
     for (project, test), facts in known.items():
-        found = {name: value for table in features for name, value in _looked_up(table, test).items()}
+        found = {name: value for table in features for name, value in looked_up(table, test).items()}
         if len(found) == len(names):
             yield {"id": test, "project": project, **facts.row(), **found}
 
 
-def _looked_up(table: Mapping[str, Mapping[str, float]], test: str) -> Mapping[str, float]:
+def looked_up(table: Mapping[str, Mapping[str, float]], test: str) -> Mapping[str, float]:
     """A test's features; those of its function where the table does not know its parameters."""
     return table.get(test) or table.get(test.partition("[")[0]) or {}
 

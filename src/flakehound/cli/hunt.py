@@ -10,6 +10,7 @@ import click
 
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.options import SuiteWishes, store_option, suite_options
+from flakehound.cli.policy_options import PolicyWishes, policy_options, selector_for
 from flakehound.cli.remedies import again, store_words
 from flakehound.cli.target import (
     isolation_from,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Runs in other orders, counted like --runs. Default: as many as fit.",
 )
+@policy_options
 @click.option(
     "--technique",
     "techniques",
@@ -75,6 +77,7 @@ def command(
     budget: str | None,
     runs: int | None,
     shuffles: int | None,
+    policy: PolicyWishes,
     techniques: tuple[str, ...],
     pairs: str,
     states: bool,
@@ -110,6 +113,8 @@ def command(
         shuffles=shuffles,
         jobs=jobs_from(suite),
         seed=seed_from(suite),
+        policy=policy.policy,
+        select=selector_for(policy, seed_from(suite)),
         techniques=techniques or TECHNIQUES,
         pairs=pairs,
         states=states,

@@ -7,19 +7,23 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from flakehound.calls.characteristic import Characteristic
 from flakehound.cli.calls_causes import MOST_S, CauseFinder, reserve_s
 from flakehound.cli.calls_settings import characteristic_in
 from flakehound.cli.plain_runs import drained, failed_lately
+from flakehound.cli.priors import earlier_in, priors_of
 from flakehound.cli.progress import Progress
 from flakehound.cli.remedies import again
 from flakehound.cli.stored import untraced
 from flakehound.cli.target import commit_of, plain_arguments
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
@@ -31,14 +35,19 @@ from flakehound.engine.opening import OpenSuite, open_suite
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.counted import CountedAgenda
 from flakehound.hunt.judgement import judge
-from flakehound.hunt.options import TECHNIQUES, HuntOptions
+from flakehound.hunt.options import INDEX, TECHNIQUES, Candidates, HuntOptions
 from flakehound.report.durations import spoken
 from flakehound.report.summary import Hunted, SpentFacts, SuiteFacts
 from flakehound.store import SessionInfo, Store
 
+if TYPE_CHECKING:
+    from flakehound.cli.selecting import Selection  # imports what learns, which most hunts do not need
+
 Tell = Callable[[Hunted], None]
+Select = Callable[[OpenSuite, Callable[[Sequence[RunRecord]], object], Characteristic], "Selection"]
 MOST_SUSPECTS = 50  # that are looked at first
 MOST_TOLD = 5
+LEAST_TOLD = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +61,9 @@ class Wishes:
     budget_s: float | None = None
     runs: int | None = None
     shuffles: int | None = None
+    policy: str = INDEX
+    select: Select | None = None  # which tests the policy reruns and pairs; None: all
+    scores: Mapping[NodeId, float] = field(default_factory=dict)  # a model's probabilities of being NOD
     techniques: tuple[str, ...] = TECHNIQUES
     pairs: str = "auto"
     states: bool = False
@@ -113,9 +125,17 @@ class _Hunt:
         self._session_id = self._session.id
         self._history = History(opened.suite, self._earlier_records() if wishes.earlier else ())
         self._keep_reference()
+        self._priors = priors_of(opened.suite, earlier_in(store, self._session, self._known), wishes.scores)
+        self._selection = self._selected()
         self._suspects = failed_lately(store, opened.handshake.rootdir)
         self._agenda = self._planner()
         self._interrupted = False
+
+    def _selected(self) -> Selection | None:
+        select, session_id = self._wishes.select, self._session_id
+        if select is None:
+            return None
+        return select(self._opened, lambda records: self._store.append(session_id, records), self._known)
 
     def _planner(self) -> Agenda:
         options, pool = self._options(), self._opened.pool
@@ -177,12 +197,15 @@ class _Hunt:
             pairs=wishes.pairs,
             states=wishes.states,
             suspects=tuple(self._suspects)[:MOST_SUSPECTS],
+            policy=wishes.policy,
+            candidates=Candidates() if self._selection is None else self._selection.candidates,
+            priors=self._priors,
         )
 
     def run(self) -> Hunted:
         """Loop, then tell."""
         patience = self._patience()
-        with Progress(patience, self._found, lambda: self._agenda.stage, quiet=self._wishes.quiet) as progress:
+        with Progress(patience, self._found, self._stage, quiet=self._wishes.quiet) as progress:
             self._greet(progress)
             loop = Loop(
                 self._opened,
@@ -213,6 +236,13 @@ class _Hunt:
     def _greet(self, progress: Progress) -> None:
         tests = len(self._opened.suite.tests)
         progress.say(f"{tests} tests, hunting {self._how_long()} (seed {self._session.base_seed}) ...")
+        bought = self._agenda.outlook(self._budget.left_s)
+        if bought is not None:
+            progress.say(f"the time is expected to show {flaky_tests(bought)}, as far as other suites tell")
+
+    def _stage(self) -> str:
+        expected = self._agenda.expected
+        return self._agenda.stage + ("" if expected is None else f" ({flaky_tests(expected)} to expect)")
 
     def _how_long(self) -> str:
         time_s = spoken(self._budget.limit_s or 0.0)
@@ -287,7 +317,13 @@ class _Hunt:
             ),
             seed=self._session.base_seed,
             runs=self._whole_runs(),
-            notes=(*self._opened.notes, *self._notes_on_suspects()),
+            notes=(
+                *self._opened.notes,
+                *self._notes_on_suspects(),
+                *self._notes_on_selection(),
+                *self._notes_on_the_rest(),
+            ),
+            priors={test: round(self._priors.flaky(test), 6) for test in self._history.suite.order},
             pairs=self._agenda.pairs_used,
             complete=self._agenda.is_done,
             interrupted=self._interrupted,
@@ -296,6 +332,26 @@ class _Hunt:
             pytest_args=plain_arguments(target.pytest_args, told.switched_off),
             store=self._wishes.shown_store,
         )
+
+    def _notes_on_selection(self) -> list[str]:
+        """What was chosen, and what that saved."""
+        if self._selection is None:
+            return []
+        chosen, order = self._selection.candidates.reruns, self._history.suite.order
+        if chosen is None or not 0 < len(chosen) < len(order):
+            return list(self._selection.notes)
+        made = sum(self._history.tally(test, Setting.ALONE).n for test in chosen)
+        saved = round(made / len(chosen) * (len(order) - len(chosen)))
+        return [*self._selection.notes, f"about {saved} reruns of single tests were saved, {made} were made"]
+
+    def _notes_on_the_rest(self) -> list[str]:
+        """What as much time again is expected to bring."""
+        again_s = self._budget.limit_s or 0.0
+        bought = self._agenda.outlook(again_s)
+        if bought is None or self._wishes.is_counted:
+            return []
+        early = ", so the hunt ended before its time" if self._agenda.is_worthless else ""
+        return [f"{spoken(again_s)} more are expected to show {flaky_tests(bought)}{early}"]
 
     def _notes_on_suspects(self) -> list[str]:
         known = set(self._opened.suite.order)
@@ -309,3 +365,8 @@ class _Hunt:
     def _whole_runs(self) -> dict[str, int]:
         whole = (Setting.ORIGINAL, Setting.SHUFFLED)
         return dict(Counter(record.setting.value for record in self._history.records if record.setting in whole))
+
+
+def flaky_tests(number: float) -> str:
+    """An expected number of tests in words."""
+    return f"{number:.2g} flaky tests" if number >= LEAST_TOLD else f"less than {LEAST_TOLD} flaky tests"

@@ -11,19 +11,16 @@ from flakehound.cli.data_tables import read_table
 from flakehound.cli.study_published import rerun_and_timed
 from flakehound.cli.study_remedies import again
 from flakehound.core.errors import UsageError
-from flakehound.learn.costs import classification_costs, rerun_costs
-from flakehound.learn.dataset import Dataset, Labels, UnusableData
-from flakehound.learn.extras import Array, check_installed, numpy
-from flakehound.learn.pareto import Points, SingleTask, front, knee, original, pure_model, single_points
-from flakehound.learn.pipelines import Pipeline
+from flakehound.learn.assisted import PIPELINE, single_task
+from flakehound.learn.dataset import Dataset
+from flakehound.learn.extras import Array, check_installed
+from flakehound.learn.pareto import Points, front, knee, original, pure_model, single_points
 from flakehound.learn.problems import Problem
 from flakehound.learn.samples import check_same_tests, mean_features
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.validation import BY_CHANCE, cross_validated, learnable
 
 SCHEMA = "flakehound/study-pareto/1"
-# CANNIER's best for NOD-vs-Rest.
-_PIPELINE = Pipeline(classifier="extra-trees", trees=100, balancing="smote")
 _PROBLEMS = {"rerun": Problem.NOD_VS_REST, "classification": Problem.NOD_VS_VICTIM}
 
 
@@ -50,7 +47,7 @@ def swept(wishes: FrontWishes, *, tell: Callable[[str], None]) -> dict[str, Any]
     )
     check_same_tests(tables)
     labels = learnable(tables[0], _PROBLEMS[wishes.technique])
-    points = single_points(_task(wishes, tables[0], labels), _predicted(wishes, tables, tell))
+    points = single_points(single_task(tables[0], labels, wishes.most), _predicted(wishes, tables, tell))
     best = front(points)
     return {
         "schema": SCHEMA,
@@ -71,26 +68,6 @@ def _told(points: Points, place: int) -> dict[str, float]:
     return {name: round(float(getattr(points, name)[place]), 6) for name in names}
 
 
-def _task(wishes: FrontWishes, data: Dataset, labels: Labels) -> SingleTask:
-    counts, cost_s = data.counts, data.cost_s
-    if counts is None or cost_s is None:
-        raise UnusableData(f"{data.name!r} has no outcome counts or no column of costs, which a sweep needs")
-    if wishes.technique == "rerun":
-        delegated_s = rerun_costs(cost_s, counts.original_failed, counts.original_runs, wishes.most)
-    else:
-        delegated_s = classification_costs(_suites_s(data), counts.shuffled_failed)
-    return SingleTask(
-        positive=labels.positive, delegated_s=delegated_s[labels.domain], suite_s=float(cost_s.sum())
-    )
-
-
-def _suites_s(data: Dataset) -> Array:
-    """For each test what one run of its project costs."""
-    np = numpy()
-    _names, place = np.unique(data.projects.astype(str), return_inverse=True)
-    return np.bincount(place, weights=data.cost_s)[place]
-
-
 def _predicted(
     wishes: FrontWishes, tables: Sequence[Dataset], tell: Callable[[str], None]
 ) -> Iterator[tuple[int, Array]]:
@@ -98,7 +75,7 @@ def _predicted(
         for repeat in range(wishes.repeats):
             data = mean_features(tables, samples, seed_for(wishes.seed, "samples", samples, repeat))
             found = cross_validated(
-                data, _PROBLEMS[wishes.technique], _PIPELINE, split=BY_CHANCE, seed=wishes.seed, repeat=repeat
+                data, _PROBLEMS[wishes.technique], PIPELINE, split=BY_CHANCE, seed=wishes.seed, repeat=repeat
             )
             tell(f"{samples} of {len(tables)} measurements, repeat {repeat + 1} of {wishes.repeats}")
             yield samples, found.probability

@@ -20,10 +20,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--costs",
-    type=click.Choice(["by-kind", "alike"]),
-    default="by-kind",
+    type=click.Choice(["python", "by-kind", "alike"]),
+    default="python",
     show_default=True,
-    help="by-kind: flaky tests cost what flaky tests were measured to cost; alike: what all tests do.",
+    help="python: drawn after published figures on Python tests; by-kind: Java's flaky tests and Java's others; "
+    "alike: all of Java's tests.",
 )
 @click.option(
     "--counts",

@@ -8,12 +8,13 @@ from typing import Any
 
 from flakehound.cli.data_tables import read_table, shared_table
 from flakehound.cli.study_published import rerun_and_timed
+from flakehound.core.index import BetaPrior
 from flakehound.learn.dataset import Dataset
 from flakehound.learn.extras import Array, check_installed, numpy
-from flakehound.learn.index import BetaPrior
 from flakehound.learn.prior import fitted_rates
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.simulation import Suite, all_policies, drawn_suite, suite_of, time_to_find
+from flakehound.learn.times import python_times
 
 SCHEMA = "flakehound/study-policies/1"
 FOUND = 0.8
@@ -52,18 +53,23 @@ def _finite(values: list[float]) -> list[float | None]:
 
 
 def _of_python() -> Callable[[PolicyWishes, Array], dict[str, float]]:
-    """Rates of Python's NOD tests; times of Java's tests, as Python's were not measured."""
+    """Rates of Python's NOD tests; times after figures on Python's tests, or of Java's tests."""
     nod = read_table(shared_table("python_flaky"), "python_nod")
     timed = read_table(shared_table("java_static_and_dynamic_flakeflagger"))
     assert nod.counts is not None
     failed, runs = nod.counts.original_failed, nod.counts.original_runs
 
     def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, float]:
+        np = numpy()
         learned = _half(nod.projects, rng)
         rates = rng.choice((failed / runs)[~learned], wishes.flaky)
         steady = round(wishes.flaky * (1 - wishes.share) / wishes.share)
-        flaky_s, steady_s = _costs(timed, wishes.costs)
-        suite = drawn_suite(rates, flaky_s, steady_s, steady=steady, auc=wishes.auc, fork_s=FORK_S, rng=rng)
+        if wishes.costs == "python":
+            own_s = np.concatenate(python_times(wishes.flaky, steady, rng))
+            suite = suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, wishes.auc, FORK_S, rng)
+        else:
+            flaky_s, steady_s = _costs(timed, wishes.costs)
+            suite = drawn_suite(rates, flaky_s, steady_s, steady=steady, auc=wishes.auc, fork_s=FORK_S, rng=rng)
         return _times(suite, fitted_rates(failed[learned], runs[learned]).prior, rng)
 
     return one_suite

@@ -8,14 +8,16 @@ from itertools import chain
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.completion import Completion
 from flakehound.hunt.findings import Finding
+from flakehound.hunt.indexed import IndexedSweeps
 from flakehound.hunt.inquiry import Inquiry
 from flakehound.hunt.neighbourhood import Neighbourhood
-from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.options import INDEX, RERUN, HuntOptions
 from flakehound.hunt.pairs import Pairs
+from flakehound.hunt.selected import SelectedSweeps
 from flakehound.hunt.shared_state import Sharing
 from flakehound.hunt.sweeps import FORK_S, PAIR_SHARE, Sweeps
 
@@ -34,7 +36,9 @@ class Agenda:
         self._options = options
         self._enders: frozenset[NodeId] = frozenset()
         self._hood = Neighbourhood(history)
-        self._sweeps = Sweeps(history, options, lambda: self._hood)
+        by_policy = {INDEX: IndexedSweeps, RERUN: Sweeps}
+        sweeps = by_policy.get(options.policy, SelectedSweeps)
+        self._sweeps = sweeps(history, options, lambda: self._hood)
         self._time_left_s = time_left_s
         self._sweep: Iterator[RunPlan] = self._sweeps.plans(time_left_s)
         self._swept = False
@@ -63,6 +67,20 @@ class Agenda:
     def pairs_used(self) -> str:
         """Which form of PAIRWISE ran; empty when none did."""
         return self._sweeps.pairs_used
+
+    @property
+    def expected(self) -> float | None:
+        """Detections that the time left is expected to buy; None where nobody asked, or before the first sweep."""
+        return self._sweeps.expected
+
+    @property
+    def is_worthless(self) -> bool:
+        """Whether the sweeps ended because nothing was to be expected of them any more."""
+        return self._sweeps.ended_early
+
+    def outlook(self, seconds: float) -> float | None:
+        """Detections that so much time is expected to buy from now on; None where the policy has no idea."""
+        return self._sweeps.outlook(seconds)
 
     def urgent(self) -> list[RunPlan]:
         """What the suspects need, each plan as often as it is needed in all."""
@@ -149,8 +167,18 @@ class Agenda:
             snapshots=self._options.snapshots,
         )
         finding = inquiry.pursue()
+        self._leave_to_model(finding)
         self._cache[test] = (version, finding)
         return finding
+
+    def _leave_to_model(self, finding: Finding) -> None:
+        """CANNIER's Classification: a kind that a model is sure of is not worth the runs that would prove it."""
+        test, kind = finding.test, self._options.candidates.taken_for.get(finding.test)
+        original = self._history.tally(test, Setting.ORIGINAL)
+        in_its_domain = original.passed and self._history.tally(test, Setting.SHUFFLED).failed
+        if kind is not None and in_its_domain and finding.wanted:
+            finding.wanted.clear()
+            finding.evidence.append(f"the model takes it for a {kind}; no runs were made to prove it")
 
     def _known_polluters(self, test: NodeId) -> list[NodeId]:
         """Tests whose changes it can have seen, then polluters of others: one polluter often has many victims."""

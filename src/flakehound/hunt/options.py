@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation
+from flakehound.core.prevalence import Priors
 
 TECHNIQUES = ("rerun", "idflakies", "pairwise")
+POLICIES = INDEX, RERUN, CANNIER, CALLS = "index", "rerun", "cannier", "calls"
+SELECTING = (CANNIER, CALLS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """The tests that are worth their runs; None: all."""
+
+    reruns: frozenset[NodeId] | None = None
+    victims: frozenset[NodeId] | None = None  # of pairs
+    polluters: frozenset[NodeId] | None = None
+    taken_for: Mapping[NodeId, str] = field(default_factory=dict)  # the kind, where no run is to prove it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +40,9 @@ class HuntOptions:
     pairs: str = "auto"  # auto, exact, grouped, none
     states: bool = False  # look at what each test leaves in its process
     suspects: tuple[NodeId, ...] = ()  # failed in runs of the user's own: looked at first
+    policy: str = INDEX  # RERUN: fixed stages, all tests alike; else the stages for the candidates
+    candidates: Candidates = field(default_factory=Candidates)
+    priors: Priors = field(default_factory=Priors)
 
     def counted_only(self) -> HuntOptions:
         """The same hunt with nothing in it but the runs whose number the user named."""

@@ -13,7 +13,7 @@ from math import inf
 
 from flakehound.core.history import History, chain
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import CollectedTest, Isolation, Order, RunPlan, Setting
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
 from flakehound.hunt.orders import each_first, full_rows, grouped_rows, reversed_order, shuffles
@@ -44,6 +44,11 @@ class Sweeps:
         self._sharing = Sharing(history)
         self.pairs_used = ""  # which form of PAIRWISE ran, for the report
         self.at_first_look = True  # nothing but the first few orders so far
+        self.ended_early = False  # nothing was to be expected of the time left
+        self.expected: float | None = None  # detections in the time left, when last asked; stages do not ask
+
+    def outlook(self, seconds: float) -> float | None:
+        """Detections that so much time is expected to buy from now on; None: fixed stages have no idea."""
 
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All plans worth making, best first; may be endless."""
@@ -156,7 +161,7 @@ class Sweeps:
         """
         batch: list[Order] = []
         seconds = 0.0
-        for test in self._history.suite.tests:
+        for test in self._tests_for(setting):
             cheap = self._history.mean_s(test.id) <= dear_s
             twice = setting is Setting.REPEATED and test.repeatable and cheap
             order: Order = (test.id, test.id) if twice else (test.id,)
@@ -169,6 +174,10 @@ class Sweeps:
                 batch, seconds = [], 0.0
         if batch:
             yield self._batch(batch, states=setting is Setting.REPEATED)
+
+    def _tests_for(self, setting: Setting) -> tuple[CollectedTest, ...]:
+        """The tests that are run alone, once and repeated or again and again."""
+        return self._history.suite.tests
 
     def _repeated(self) -> Iterator[RunPlan]:
         """Each test twice in one process that was not repeated yet."""
@@ -257,18 +266,26 @@ class Sweeps:
 
     def _pairs(self, time_left_s: float) -> Iterator[RunPlan]:
         """PAIRWISE: exact where the time allows it, else grouped."""
-        tests = self._hood().original_order
+        form = self._pair_form(time_left_s)
+        for plan in self._pair_rows(form):
+            self.pairs_used = form
+            yield plan
+
+    def _pair_form(self, time_left_s: float) -> str:
         form = self._options.pairs
-        if form == "auto":
-            form = self._affordable_form(tests, time_left_s)
-        if form == "exact":
-            self.pairs_used = "exact"
-            for polluter in tests:
-                yield from self._pair_plans((polluter,), tests)
-        elif form == "grouped":
-            self.pairs_used = "grouped"
-            for start in range(0, len(tests), GROUP_SIZE):
-                yield from self._pair_plans(tests[start : start + GROUP_SIZE], tests)
+        return self._affordable_form(self._hood().original_order, time_left_s) if form == "auto" else form
+
+    def _pair_rows(self, form: str) -> Iterator[RunPlan]:
+        polluters, victims = self._possible_polluters(), self._hood().original_order
+        size = {"exact": 1, "grouped": GROUP_SIZE}.get(form, 0)
+        for start in range(0, len(polluters), size) if size else ():
+            yield from self._pair_plans(polluters[start : start + size], victims)
+
+    def _possible_polluters(self) -> Order:
+        return self._hood().original_order
+
+    def _can_be_victim(self, test: NodeId) -> bool:
+        return True
 
     def _affordable_form(self, tests: Order, time_left_s: float) -> str:
         if self._options.isolation is Isolation.SPAWN:
@@ -291,6 +308,7 @@ class Sweeps:
             (test,)
             for test in tests
             if test not in among
+            and self._can_be_victim(test)
             and not self._is_nod(test)
             and not self._history.after(polluters, test)
             and any(self._sharing.can(polluter, test) for polluter in polluters)

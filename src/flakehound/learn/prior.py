@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flakehound.core.index import BetaPrior
 from flakehound.learn.extras import Array, library, numpy
-from flakehound.learn.index import BetaPrior
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from flakehound.core.index import BetaPrior
+from flakehound.core.prevalence import CALLS_IF_NOD, CALLS_OF_ALL
 from flakehound.learn.extras import Array, library, numpy
-from flakehound.learn.index import BetaPrior
 
 MOST_RUNS = 4096  # of one test; a test that needs more is not found
 TRACED = 1.361  # what a traced run costs (CALLS)
-CALLS_IF_NOD, CALLS_OF_ALL = 0.9227, 0.4382  # share of tests that call a characteristic function (CALLS)
 SMALL_S = 0.004  # CALLS' split: smaller tests are rerun in any case
 
 

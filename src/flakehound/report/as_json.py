@@ -75,7 +75,7 @@ def _told(hunted: Hunted, verdict: Verdict) -> dict[str, Any]:
         "pollution_rate": None if verdict.pollution_rate is None else _rate(verdict.pollution_rate),
         "under_load": verdict.under_load,
         "causes": [{"cause": likely.cause.value, "evidence": likely.evidence} for likely in verdict.causes],
-        "prior": None,
+        "prior": hunted.priors.get(verdict.id),
         "minimal_order": list(verdict.minimal_order),
         "signatures": dict(verdict.signatures),
         "replay": replay_command(hunted, verdict),

@@ -46,6 +46,7 @@ class Hunted:
     cwd: str = "."
     python_path: str = "python"  # the suite's interpreter, as the user named it
     pytest_args: tuple[str, ...] = ()  # the user's own
+    priors: Mapping[str, float] = field(default_factory=dict)  # test -> how likely flaky it was thought beforehand
     store: str | None = None  # path of the store when it is not the default one
 
     def of_kind(self, *kinds: Kind) -> list[Verdict]:

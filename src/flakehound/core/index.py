@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, lgamma
 from typing import Generic, TypeVar
 
@@ -25,7 +26,7 @@ class BetaPrior:
 
     def chance_of_passes(self, passed: int) -> float:
         """How likely a flaky test passes so many times in a row."""
-        return exp(_log_beta(self.a, self.b + passed) - _log_beta(self.a, self.b))
+        return _chance_of_passes(self.a, self.b, passed)
 
     def chance_of_failures(self, failed: int) -> float:
         """How likely a flaky test fails so many times in a row."""
@@ -34,6 +35,12 @@ class BetaPrior:
 
 def _log_beta(a: float, b: float) -> float:
     return lgamma(a) + lgamma(b) - lgamma(a + b)
+
+
+@lru_cache(maxsize=1 << 16)
+def _chance_of_passes(a: float, b: float, passed: int) -> float:
+    # Asked for every test of a suite after every run of it.
+    return exp(_log_beta(a, b + passed) - _log_beta(a, b))
 
 
 # Beta-binomial by maximum likelihood to the 720 NOD tests of `python_flaky` (original order, all projects alike);
@@ -76,6 +83,11 @@ def chance_of_detection(known: Known, rates: BetaPrior = PYTHON_NOD) -> float:
     runs = known.passed + known.failed
     missing = rates.b if known.failed else rates.a  # of a pass, or of a failure
     return chance_of_flaky(known, rates) * missing / (rates.a + rates.b + runs)
+
+
+def chances_after(passed: int, rates: BetaPrior) -> tuple[float, float]:
+    """How likely a flaky test passes so many times in a row, and how likely it fails the next time."""
+    return rates.chance_of_passes(passed), rates.a / (rates.a + rates.b + passed)
 
 
 def index_of(known: Known, rates: BetaPrior = PYTHON_NOD) -> float:

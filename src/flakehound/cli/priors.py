@@ -1,0 +1,86 @@
+"""How likely each test is flaky before a hunt: what earlier hunts, traces and a score say of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flakehound.calls.causes import likely_causes
+from flakehound.calls.characteristic import Characteristic
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Suite
+from flakehound.core.prevalence import (
+    NOD,
+    ORDER_DEPENDENT,
+    SEEN_FLAKY,
+    Priors,
+    Way,
+    knowing_calls,
+    knowing_passes,
+)
+from flakehound.store import SessionInfo, Store
+
+_ORDER_DEPENDENT_KINDS = ("victim", "brittle")
+SUREST = 0.99  # no score is believed without any doubt
+_CLEAN = ("original", "shuffled", "alone")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What the store knows of a suite from before this hunt."""
+
+    told: Mapping[NodeId, Mapping[str, Any]]  # the last report's words on each test
+    calls: Mapping[NodeId, bool]  # whether the last trace saw a characteristic function
+
+
+def earlier_in(store: Store, before: SessionInfo, known: Characteristic) -> Earlier:
+    """The last finished hunt and the last traces of the same folder."""
+    others = [
+        info for info in store.sessions() if info.rootdir == before.rootdir and (info.id or 0) < (before.id or 0)
+    ]
+    return Earlier(told=_last_report(store, others), calls=dict(_calling(store, others, known)))
+
+
+def _last_report(store: Store, sessions: list[SessionInfo]) -> dict[NodeId, Mapping[str, Any]]:
+    for info in reversed(sessions):
+        report = store.verdicts(info.id) if info.id is not None and info.is_hunt else None
+        if report:
+            return {NodeId(test["id"]): test for test in json.loads(report)["tests"]}
+    return {}
+
+
+def _calling(store: Store, sessions: list[SessionInfo], known: Characteristic) -> Iterator[tuple[NodeId, bool]]:
+    for info in sessions:
+        for record in store.traced_records(info.id) if info.id is not None else ():
+            for place, trace in record.calls.items():
+                yield record.order[place], bool(likely_causes([trace], known))
+
+
+def priors_of(suite: Suite, earlier: Earlier, scores: Mapping[NodeId, float]) -> Priors:
+    """The probabilities of every test; `scores` are a model's of being NOD, in place of the literature's rate."""
+    nod = {test: _nod(test, min(SUREST, scores.get(test, NOD)), earlier) for test in suite.order}
+    order_dependent = {test: _order_dependent(earlier.told.get(test)) for test in suite.order}
+    return Priors(nod=nod, order_dependent=order_dependent)
+
+
+def _nod(test: NodeId, prior: float, earlier: Earlier) -> float:
+    told = earlier.told.get(test)
+    if told is not None and told["kind"] == "nod":
+        return SEEN_FLAKY
+    if test in earlier.calls:
+        prior = knowing_calls(prior, calls=earlier.calls[test])
+    return prior if told is None else knowing_passes(prior, _passes(told, _CLEAN), Way.ANYWHERE)
+
+
+def _order_dependent(told: Mapping[str, Any] | None) -> float:
+    if told is None:
+        return ORDER_DEPENDENT
+    if told["kind"] in _ORDER_DEPENDENT_KINDS:
+        return SEEN_FLAKY
+    return knowing_passes(ORDER_DEPENDENT, _passes(told, ("shuffled",)), Way.ORDER)
+
+
+def _passes(told: Mapping[str, Any], settings: tuple[str, ...]) -> int:
+    return sum(told["runs"][name]["n"] - told["runs"][name]["failed"] for name in settings)

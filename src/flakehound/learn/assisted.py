@@ -1,0 +1,110 @@
+"""Thresholds of model-assisted rerunning, learned from a table, and what a model says of other tests.
+
+A single model leaves to the technique only the tests whose probability lies between two thresholds (CANNIER §3);
+two models name the possible victims and the possible polluters of pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flakehound.learn.costs import classification_costs, rerun_costs
+from flakehound.learn.dataset import Dataset, Labels, UnusableData
+from flakehound.learn.extras import Array, numpy
+from flakehound.learn.pareto import Points, SingleTask, front, knee, original, single_points
+from flakehound.learn.pipelines import Fitted, Pipeline, fitted
+from flakehound.learn.problems import Problem
+from flakehound.learn.seeds import seed_for
+from flakehound.learn.validation import BY_CHANCE, cross_validated, learnable
+
+# CANNIER's best for NOD-vs-Rest.
+PIPELINE = Pipeline(classifier="extra-trees", trees=100, balancing="smote")
+MOST_RUNS = 200  # of one test by RERUN, where costs are compared
+PAIRS_FOUND = 0.95  # of victims, and of polluters, that must stay among the candidates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """Which point of the front is wanted; the knee where nothing is named."""
+
+    detection: float | None = None  # MCC that must be reached, as cheaply as possible
+    cost: float | None = None  # share of the technique's own cost that may be spent, as well as possible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """Two thresholds, and what they did to the table they were learned from."""
+
+    lower: float  # below it a test is taken for negative: steady, or a victim
+    upper: float  # from it on a test is taken for NOD without a run; above 1: none is
+    detection: float  # MCC
+    cost: float  # share of the technique's own cost, features included
+    lost: float  # share of the NOD tests below the lower one
+
+
+def single_task(data: Dataset, labels: Labels, most: int) -> SingleTask:
+    """What RERUN spends on each test, or Classification, where the problem is to tell NOD tests from victims."""
+    counts, cost_s = data.counts, data.cost_s
+    if counts is None or cost_s is None:
+        raise UnusableData(f"{data.name!r} has no outcome counts or no column of costs, which a sweep needs")
+    if labels.problem is Problem.NOD_VS_VICTIM:
+        delegated_s = classification_costs(_suites_s(data), counts.shuffled_failed)
+    else:
+        delegated_s = rerun_costs(cost_s, counts.original_failed, counts.original_runs, most)
+    return SingleTask(
+        positive=labels.positive, delegated_s=delegated_s[labels.domain], suite_s=float(cost_s.sum())
+    )
+
+
+def _suites_s(data: Dataset) -> Array:
+    """For each test what one run of its project costs."""
+    np = numpy()
+    _names, place = np.unique(data.projects.astype(str), return_inverse=True)
+    return np.bincount(place, weights=data.cost_s)[place]
+
+
+def thresholds_of(data: Dataset, problem: Problem, aim: Aim, seed: int) -> Thresholds:
+    """The thresholds for RERUN or Classification, from models that never saw the test they predict."""
+    np = numpy()
+    labels = learnable(data, problem)
+    task = single_task(data, labels, MOST_RUNS)
+    found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=seed)
+    probability = np.nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
+    points = single_points(task, [(1, probability)])
+    best = front(points)
+    place = _aimed(best, aim, float(points.cost_s[original(points)]))
+    lower = float(best.first[place])
+    return Thresholds(
+        lower=lower,
+        upper=float(best.second[place]),
+        detection=float(best.detection[place]),
+        cost=float(best.cost_s[place] / points.cost_s[original(points)]),
+        lost=float((probability[labels.positive == 1] < lower).mean()),
+    )
+
+
+def _aimed(best: Points, aim: Aim, whole_s: float) -> int:
+    """The place on the front; where an aim cannot be reached, the nearest point."""
+    np = numpy()
+    if aim.detection is not None:
+        enough = np.flatnonzero(best.detection >= aim.detection)
+        return int(enough[0]) if len(enough) else len(best) - 1
+    if aim.cost is not None:
+        affordable = np.flatnonzero(best.cost_s <= aim.cost * whole_s)
+        return int(affordable[-1]) if len(affordable) else 0
+    return knee(best)
+
+
+def candidate_threshold(data: Dataset, problem: Problem, seed: int, kept: float = PAIRS_FOUND) -> float:
+    """The largest probability that this share of the positive tests reaches, each predicted by a model unseen."""
+    np = numpy()
+    found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=seed)
+    positive = np.nan_to_num(found.probability[found.labels.positive == 1], nan=1.0)
+    return float(np.quantile(positive, 1 - kept, method="lower"))
+
+
+def learned(data: Dataset, problem: Problem, seed: int) -> Fitted:
+    """A model of the whole table, for tests that are not in it."""
+    labels = learnable(data, problem)
+    own_seed = seed_for(seed, PIPELINE.name, problem.value, "all")
+    return fitted(PIPELINE, data.values[labels.domain], labels.positive, own_seed)

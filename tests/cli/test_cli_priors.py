@@ -1,0 +1,58 @@
+"""What is known of a suite before a hunt, put together."""
+
+from __future__ import annotations
+
+import pytest
+
+from flakehound.cli.priors import Earlier, priors_of
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import CollectedTest, Suite
+from flakehound.core.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY
+
+A, B, C = (NodeId(f"t.py::{name}") for name in "abc")
+SUITE = Suite(tests=tuple(CollectedTest(id=test, module="t.py", parent="t.py") for test in (A, B, C)))
+NOTHING = Earlier(told={}, calls={})
+
+
+def told(kind, passed=0):
+    counts = {name: {"n": passed, "failed": 0} for name in ("original", "shuffled", "alone")}
+    return {"kind": kind, "runs": counts}
+
+
+def test_without_any_knowledge_every_test_has_the_rates_of_the_literature():
+    priors = priors_of(SUITE, NOTHING, {})
+
+    assert set(priors.nod.values()) == {NOD}
+    assert set(priors.order_dependent.values()) == {ORDER_DEPENDENT}
+
+
+def test_a_score_stands_in_place_of_the_literature_and_is_never_believed_entirely():
+    priors = priors_of(SUITE, NOTHING, {A: 0.2, B: 1.0})
+
+    assert priors.nod[A] == 0.2
+    assert 0.9 < priors.nod[B] < 1
+    assert priors.nod[C] == NOD
+
+
+def test_calls_move_a_score_and_the_literature_alike():
+    priors = priors_of(SUITE, Earlier(told={}, calls={A: True, B: False}), {A: 0.2, B: 0.2})
+
+    assert priors.nod[B] < 0.2 < priors.nod[A]
+    assert priors.nod[C] == NOD
+
+
+@pytest.mark.parametrize(
+    ("kind", "where"), [("nod", "nod"), ("victim", "order_dependent"), ("brittle", "order_dependent")]
+)
+def test_what_was_flaky_in_the_last_hunt_is_looked_at_first(kind, where):
+    priors = priors_of(SUITE, Earlier(told={A: told(kind)}, calls={}), {})
+
+    assert getattr(priors, where)[A] == SEEN_FLAKY
+    assert priors.flaky(A) > 50 * priors.flaky(B)
+
+
+def test_what_passed_often_in_the_last_hunt_can_wait():
+    priors = priors_of(SUITE, Earlier(told={A: told("steady", passed=100)}, calls={}), {})
+
+    assert priors.nod[A] < 0.5 * NOD
+    assert priors.order_dependent[A] < 0.5 * ORDER_DEPENDENT

@@ -1,0 +1,244 @@
+"""Runs by expected detections per second: what is chosen, what is left out, when it ends."""
+
+from __future__ import annotations
+
+import pytest
+from simulator import Simulator, fails_after, fails_by_luck, hunt, id_of, reference_plan, suite_of
+
+from flakehound.core.history import History
+from flakehound.core.index import chance_of_detection
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.prevalence import NOD, RATES, Priors, Way
+from flakehound.core.verdicts import Kind
+from flakehound.hunt.forecast import Forecast, RunSort
+from flakehound.hunt.indexed import STAGED_SHARE, IndexedSweeps
+from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.worth import ORIGINAL, Worth
+
+NAMES = tuple("abcdefghij")
+SUITE = suite_of(*NAMES)
+
+
+def seen_once(test_s=None, **behaviours):
+    """A simulator, and a history with the reference run."""
+    planted = {id_of(name): acts for name, acts in behaviours.items()}
+    simulator = Simulator(SUITE, planted, test_s=test_s or {})
+    return simulator, History(SUITE, simulator.run(reference_plan(SUITE)))
+
+
+def first_plans(history, number, *, time_left_s=60.0, **options):
+    sweeps = IndexedSweeps(history, HuntOptions(seed=5, **options), lambda: Neighbourhood(history))
+    plans = sweeps.plans(lambda: time_left_s)
+    return [next(plans) for _ in range(number)]
+
+
+def order_plan(order=SUITE.order, setting=Setting.ORIGINAL):
+    return RunPlan(order=order, why="", setting=setting)
+
+
+def alone_plan(*tests: NodeId) -> RunPlan:
+    return RunPlan(order=(), branches=tuple((test,) for test in tests), why="", setting=Setting.ALONE)
+
+
+# What a run is worth
+
+
+def test_another_order_is_worth_more_than_the_original_one_at_first():
+    worth = Worth(History(SUITE), Priors())
+
+    assert worth.of(order_plan(SUITE.order[::-1], Setting.SHUFFLED)) > worth.of(order_plan())
+
+
+def test_each_planned_run_lowers_the_worth_of_the_next_one():
+    worth = Worth(History(SUITE), Priors())
+    values = []
+    for _run in range(5):
+        values.append(worth.of(order_plan()))
+        worth.count(order_plan())
+
+    assert values == sorted(values, reverse=True)
+    assert len(set(values)) == 5
+
+
+def test_the_running_sums_equal_the_sum_over_the_tests():
+    _simulator, history = seen_once(c=fails_by_luck(1.0))
+    worth = Worth(history, Priors(nod={id_of("a"): 0.3}))
+    worth.notice()
+    worth.count(order_plan())
+    worth.count(alone_plan(id_of("a"), id_of("b")))
+
+    by_hand = sum(worth.of_one(test, ORIGINAL) for test in SUITE.order)
+
+    assert worth.of(order_plan()) == pytest.approx(by_hand)
+
+
+def test_a_test_that_failed_is_worth_nothing_as_it_is_followed_up_anyway():
+    _simulator, history = seen_once(c=fails_by_luck(1.0))
+    worth = Worth(history, Priors())
+
+    worth.notice()
+
+    assert worth.of(alone_plan(id_of("c"))) == 0
+    assert id_of("c") not in worth.tests
+
+
+def test_what_was_found_beyond_expectation_is_expected_of_the_rest():
+    worth = Worth(History(SUITE), Priors())
+    left = worth.left(SUITE.order)
+
+    assert worth.lift(0, left) == worth.lift(0, 0.0) == 1
+    assert worth.lift(3, left) > worth.lift(1, left) > 1
+
+
+def test_a_gain_is_the_formula_of_the_index():
+    worth = Worth(History(SUITE), Priors())
+    for _run in range(3):
+        worth.count(order_plan())
+
+    for way in Way:
+        assert worth.gain(id_of("a"), way) == pytest.approx(
+            chance_of_detection(worth.known(id_of("a"), way), RATES[way])
+        )
+    assert worth.gain(id_of("a"), Way.ANYWHERE, more=2) < worth.gain(id_of("a"), Way.ANYWHERE)
+
+
+# What is chosen
+
+
+def test_the_first_look_is_that_of_the_stages_where_the_time_allows_it():
+    _simulator, history = seen_once()
+
+    plans = first_plans(history, 5)
+
+    settings = [plan.setting for plan in plans]
+    assert settings == [Setting.ORIGINAL] * 2 + [Setting.ALONE] + [Setting.SHUFFLED] * 2
+
+
+def test_a_test_with_a_high_prior_runs_alone_again_and_again():
+    _simulator, history = seen_once()
+    priors = Priors(nod={id_of("d"): 0.5})
+
+    plans = first_plans(history, 9, priors=priors, endless=True, hash_seeds=False)
+
+    alone = [branch for plan in plans for branch in plan.branches if len(branch) == 1]
+    assert alone.count((id_of("d"),)) > 5
+    assert alone.count((id_of("c"),)) == 0
+
+
+def test_a_suite_too_dear_for_a_first_look_is_searched_by_index_at_once():
+    _simulator, history = seen_once(test_s={id_of("a"): 30.0})
+
+    plans = first_plans(history, 6, techniques=("rerun",), time_left_s=20.0, hash_seeds=False, endless=True)
+
+    alone = [branch for plan in plans for branch in plan.branches if len(branch) == 1]
+    assert (id_of("b"),) in alone
+    assert (id_of("a"),) not in alone
+
+
+def test_a_part_of_the_time_follows_the_stages_whatever_the_rates_say():
+    simulator, history = seen_once()
+    sweeps = IndexedSweeps(history, HuntOptions(seed=5, endless=True), lambda: Neighbourhood(history))
+    plans = sweeps.plans(lambda: 60.0)
+    for _run in range(200):
+        for record in simulator.run(next(plans)):
+            history.add(record)
+
+    assert sweeps._staged_s >= 0.9 * STAGED_SHARE * sweeps._spent_s
+    assert any(record.isolation is Isolation.SPAWN for record in history.records[1:])
+
+
+def test_techniques_that_were_not_asked_for_offer_nothing():
+    _simulator, history = seen_once()
+
+    plans = first_plans(history, 30, techniques=("rerun",), endless=True)
+
+    assert not any(plan.setting in (Setting.SHUFFLED, Setting.PROBE) for plan in plans)
+
+
+# When it ends
+
+
+def test_a_hunt_ends_when_nothing_is_to_be_expected_of_the_time_left():
+    found = hunt(Simulator(SUITE), endless=True, time_left_s=20.0)
+
+    assert found.settled
+    assert found.agenda.is_worthless
+
+
+def test_a_hunt_whose_time_ran_out_did_not_end_early():
+    found = hunt(Simulator(suite_of(*(f"t{number}" for number in range(40)))), endless=True, time_left_s=1.0)
+
+    assert not found.agenda.is_worthless
+
+
+def test_counted_runs_are_made_even_if_nothing_is_to_be_expected():
+    simulator = Simulator(SUITE)
+
+    hunt(simulator, runs=400, time_left_s=60.0, hash_seeds=False)
+
+    assert sum(plan.setting is Setting.ORIGINAL for plan, _beside in simulator.started) == 400
+
+
+def test_more_time_buys_more_and_ever_less_per_second():
+    worth = Worth(History(SUITE), Priors())
+    sort = RunSort(tests=SUITE.order, ways=(Way.ANYWHERE,), cost_s=1.0, most=10**6)
+
+    bought = [Forecast(known=worth.known).worth_of(s, [sort]) for s in (16, 160, 1600)]
+
+    assert 0 < bought[0] < bought[1] < bought[2] < NOD * len(NAMES)
+    assert bought[0] / 16 > bought[1] / 160 > bought[2] / 1600
+
+
+def test_a_forecast_equals_what_the_same_runs_are_worth_one_by_one():
+    worth = Worth(History(SUITE), Priors())
+    sort = RunSort(tests=SUITE.order, ways=ORIGINAL, cost_s=1.0, most=10**6)
+    forecast = Forecast(known=worth.known).worth_of(16.0, [sort])
+    left_at_first = worth.left(SUITE.order)
+
+    for _run in range(16):
+        worth.count(order_plan())
+
+    # Nothing else than Way.ANYWHERE is in `left` of what these runs can show.
+    shown = (left_at_first - worth.left(SUITE.order)) * (1 + 0.15 / (1 - 0.15 - 0.026))
+    assert forecast == pytest.approx(shown, rel=0.01)
+
+
+# A whole hunt
+
+
+@pytest.mark.parametrize("policy", ["index", "rerun"])
+def test_both_policies_find_a_nod_test_and_a_victim(policy):
+    planted = {id_of("c"): fails_by_luck(0.1), id_of("g"): fails_after(id_of("i"))}
+
+    found = hunt(Simulator(SUITE, planted, seed=3), time_left_s=30.0, policy=policy)
+
+    assert found.verdict("c").kind is Kind.NOD
+    assert found.verdict("g").kind is Kind.VICTIM
+    assert found.verdict("g").polluters == (id_of("i"),)
+
+
+def test_the_index_finds_a_likely_test_in_less_time_than_the_stages():
+    names = tuple(f"t{number}" for number in range(20))
+    suite = suite_of(*names)
+    took = {}
+    for policy in ("index", "rerun"):
+        seconds = []
+        for seed in range(2):
+            simulator = Simulator(suite, {id_of("t7"): fails_by_luck(0.02)}, seed=seed)
+            began_s = simulator.clock_s
+            found = hunt(
+                simulator,
+                endless=True,
+                time_left_s=25.0,
+                policy=policy,
+                hunt_seed=seed,
+                hash_seeds=False,
+                priors=Priors(nod={id_of("t7"): 0.3}),
+            )
+            first = found.history.failures_of(id_of("t7"))[0]
+            seconds.append(first.record.started_s - began_s)
+        took[policy] = sum(seconds)
+
+    assert took["index"] < 0.5 * took["rerun"]

@@ -1,0 +1,63 @@
+"""Thresholds from a table: they keep what they promise on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from learn_samples import drawn
+
+from flakehound.learn.assisted import Aim, candidate_threshold, learned, thresholds_of
+from flakehound.learn.dataset import UnusableData
+from flakehound.learn.problems import Counts, Problem
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Tests whose first feature tells the NOD ones, with noise; a few of the others fail shuffled only."""
+    table = drawn(tests=240, noise=1.3)
+    runs, victim = np.full(240, 200), (np.arange(240) % 5 == 0) & (table.label == 0)
+    counts = Counts(
+        original_runs=runs,
+        original_failed=np.where(table.label == 1, 40, 0),
+        shuffled_runs=runs,
+        shuffled_failed=np.where(table.label == 1, 40, np.where(victim, 60, 0)),
+    )
+    return replace(table, counts=counts, cost_s=np.full(240, 0.02))
+
+
+def test_more_quality_costs_more_and_loses_less(data):
+    good, better = (thresholds_of(data, Problem.NOD_VS_REST, Aim(detection=d), seed=1) for d in (0.6, 0.95))
+
+    assert better.detection >= 0.95 > good.detection >= 0.6
+    assert better.cost > good.cost
+    assert better.lost <= good.lost
+
+
+def test_a_cost_is_kept_to_and_the_knee_lies_between_the_ends(data):
+    cheap = thresholds_of(data, Problem.NOD_VS_REST, Aim(cost=0.1), seed=1)
+    knee = thresholds_of(data, Problem.NOD_VS_REST, Aim(), seed=1)
+
+    assert cheap.cost <= 0.1
+    assert 0 < knee.cost < 1
+    assert knee.lower <= knee.upper
+
+
+def test_kinds_are_learned_from_the_tests_that_failed_shuffled(data):
+    found = thresholds_of(data, Problem.NOD_VS_VICTIM, Aim(), seed=1)
+
+    assert 0 < found.detection <= 1
+
+
+def test_candidates_are_most_of_the_positive_tests_and_few_of_the_others(data):
+    least = candidate_threshold(data, Problem.NOD_VS_REST, seed=1, kept=0.9)
+    said = learned(data, Problem.NOD_VS_REST, seed=1).probability(data.values) >= least
+
+    assert said[data.label == 1].mean() >= 0.9
+    assert said[data.label == 0].mean() < 0.8
+
+
+def test_a_table_without_costs_is_refused(data):
+    with pytest.raises(UnusableData, match="no column of costs"):
+        thresholds_of(replace(data, cost_s=None), Problem.NOD_VS_REST, Aim(), seed=1)
