@@ -1,9 +1,10 @@
 """What `--flakehound` adds to a green run, and what recording adds to a rerun in a new interpreter.
 
 Green runs: a git repository with a suite, in an environment with pytest. Plain pytest without flakehound on one
-side; on the other flakehound on the path, as if installed, and `--flakehound`; in turns. The median of the
-differences of neighbouring runs counts. Recording: the same test of a tiny and of a real project in new
-interpreters, with the lines of one changed file and with those of every file.
+side; on the other flakehound on the path, as if installed, and `--flakehound`; in turns. The fastest run of each
+side counts: whatever else the machine does only ever adds, and here more than the 2 % that are looked for. The
+median of the differences of neighbouring runs is told beside it. Recording: the same test of a tiny and of a real
+project in new interpreters, with the lines of one changed file and with those of every file.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from flakehound.engine.spawn import RecordWish, Spawner
 MOST_PERCENT = 2.0
 MOST_MS = 50.0
 MOST_TIMES = 1.5
+GREEN_TIMES = 4  # as many turns: runs of a second have to be told apart by hundredths
 REAL = SUBJECTS[0]
 REAL_TEST = NodeId("tests/test_iterutils.py::test_chunked_bytes")
 REAL_FILE = "boltons/iterutils.py"
@@ -94,22 +96,28 @@ def green_rows(job: str, write: Callable[[Path], None], repeats: int, python: Pa
         peer = Timed(lambda: _green(python, folder, nothing))
         took = in_turns(repeats, {"with": ours.run_s, "without": peer.run_s})
     return [
-        *_more(f"green run, {job}", took["with"], took["without"], goal=True),
-        *_more(f"green run, {job}, processor time", ours.cpu, peer.cpu, goal=False),
+        *_fastest(f"green run, {job}, fastest of {repeats}", took["with"], took["without"]),
+        _in_pairs(f"green run, {job}, pairs of runs", took["with"], took["without"]),
+        _in_pairs(f"green run, {job}, pairs of runs, processor time", ours.cpu, peer.cpu),
     ]
 
 
-def _more(job: str, ours: Series, peer: Series, *, goal: bool) -> list[Row]:
-    pairs = list(zip(ours.values, peer.values, strict=True))
-    texts = {"ours": ours.text("ms", 1e3), "peer": peer.text("ms", 1e3)}
-    percent = Series(values=tuple(100 * (a - b) / b for a, b in pairs))
-    more_ms = Series(values=tuple((a - b) * 1e3 for a, b in pairs))
-    if not goal:
-        return [Row(job=job, **texts, measured=f"{more_ms.text('ms more')}, {percent.text('%')}")]
+def _fastest(job: str, ours: Series, peer: Series) -> list[Row]:
+    best, other = min(ours.values), min(peer.values)
+    texts = {"ours": f"{best * 1e3:.0f} ms", "peer": f"{other * 1e3:.0f} ms"}
+    percent, more_ms = Series(values=(100 * (best - other) / other,)), Series(values=((best - other) * 1e3,))
     return [
         at_most(job, **texts, figure=percent, limit=MOST_PERCENT, unit="% more"),
         at_most(job, **texts, figure=more_ms, limit=MOST_MS, unit="ms more"),
     ]
+
+
+def _in_pairs(job: str, ours: Series, peer: Series) -> Row:
+    pairs = list(zip(ours.values, peer.values, strict=True))
+    percent = Series(values=tuple(100 * (a - b) / b for a, b in pairs))
+    more_ms = Series(values=tuple((a - b) * 1e3 for a, b in pairs))
+    measured = f"{more_ms.text('ms more')}, {percent.text('%')}"
+    return Row(job=job, ours=ours.text("ms", 1e3), peer=peer.text("ms", 1e3), measured=measured)
 
 
 def _green(python: Path, folder: Path, path: Path, *options: str) -> None:
@@ -187,12 +195,12 @@ def real_recording(cache: Path, repeats: int) -> list[Row]:
 
 
 def main() -> None:
-    parser = arguments(__doc__, repeats=15)
+    parser = arguments(__doc__, repeats=11)
     parser.add_argument("--cache", type=Path, default=CACHE, help="sdists and environments (default %(default)s)")
     chosen = parser.parse_args()
     python = environment(chosen.cache, "green", ())
-    rows = green_rows("1000 tiny tests", tiny_tests, chosen.repeats, python)
-    rows += green_rows("300 tests of 2 ms", waiting_tests, chosen.repeats, python)
+    rows = green_rows("1000 tiny tests", tiny_tests, GREEN_TIMES * chosen.repeats, python)
+    rows += green_rows("300 tests of 2 ms", waiting_tests, GREEN_TIMES * chosen.repeats, python)
     rows += real_green(chosen.cache, chosen.repeats)
     rows += tiny_recording(chosen.repeats)
     rows += real_recording(chosen.cache, chosen.repeats)
