@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from flakehound.cli.priors import Earlier, priors_of
+from flakehound.cli.static_priors import Scores, rebased, static_scores
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Suite
 from flakehound.core.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY
@@ -20,14 +23,14 @@ def told(kind, passed=0):
 
 
 def test_without_any_knowledge_every_test_has_the_rates_of_the_literature():
-    priors = priors_of(SUITE, NOTHING, {})
+    priors = priors_of(SUITE, NOTHING, Scores())
 
     assert set(priors.nod.values()) == {NOD}
     assert set(priors.order_dependent.values()) == {ORDER_DEPENDENT}
 
 
 def test_a_score_stands_in_place_of_the_literature_and_is_never_believed_entirely():
-    priors = priors_of(SUITE, NOTHING, {A: 0.2, B: 1.0})
+    priors = priors_of(SUITE, NOTHING, Scores(nod={A: 0.2, B: 1.0}))
 
     assert priors.nod[A] == 0.2
     assert 0.9 < priors.nod[B] < 1
@@ -35,7 +38,7 @@ def test_a_score_stands_in_place_of_the_literature_and_is_never_believed_entirel
 
 
 def test_calls_move_a_score_and_the_literature_alike():
-    priors = priors_of(SUITE, Earlier(told={}, calls={A: True, B: False}), {A: 0.2, B: 0.2})
+    priors = priors_of(SUITE, Earlier(told={}, calls={A: True, B: False}), Scores(nod={A: 0.2, B: 0.2}))
 
     assert priors.nod[B] < 0.2 < priors.nod[A]
     assert priors.nod[C] == NOD
@@ -45,14 +48,44 @@ def test_calls_move_a_score_and_the_literature_alike():
     ("kind", "where"), [("nod", "nod"), ("victim", "order_dependent"), ("brittle", "order_dependent")]
 )
 def test_what_was_flaky_in_the_last_hunt_is_looked_at_first(kind, where):
-    priors = priors_of(SUITE, Earlier(told={A: told(kind)}, calls={}), {})
+    priors = priors_of(SUITE, Earlier(told={A: told(kind)}, calls={}), Scores())
 
     assert getattr(priors, where)[A] == SEEN_FLAKY
     assert priors.flaky(A) > 50 * priors.flaky(B)
 
 
 def test_what_passed_often_in_the_last_hunt_can_wait():
-    priors = priors_of(SUITE, Earlier(told={A: told("steady", passed=100)}, calls={}), {})
+    priors = priors_of(SUITE, Earlier(told={A: told("steady", passed=100)}, calls={}), Scores())
 
     assert priors.nod[A] < 0.5 * NOD
     assert priors.order_dependent[A] < 0.5 * ORDER_DEPENDENT
+
+
+def test_a_chance_learned_among_many_flaky_tests_is_smaller_where_they_are_rare():
+    assert rebased(0.01, here=0.01, there=0.001) == pytest.approx(0.001)
+    assert 0.01 < rebased(0.2, here=0.01, there=0.001) < 0.2
+
+
+def test_the_models_scores_tell_a_risky_test_from_a_calm_one(tmp_path):
+    source = """
+        import random, time
+
+        def test_risky():
+            time.sleep(random.random())
+            assert random.random() > 0.1
+
+        def test_calm():
+            assert 1 + 1 == 2
+    """
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_risk.py").write_text(textwrap.dedent(source))
+    risky, calm = (NodeId(f"test_risk.py::test_{name}") for name in ("risky", "calm"))
+
+    scores = static_scores(tmp_path, [risky, calm], time_s=600.0)
+
+    assert scores.nod[risky] > scores.nod[calm]
+    assert set(scores.order_dependent) == {risky, calm}
+
+
+def test_a_short_hunt_reads_no_sources(tmp_path):
+    assert static_scores(tmp_path, [A], time_s=20.0) == Scores()

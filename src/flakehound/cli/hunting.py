@@ -7,8 +7,8 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,11 @@ from flakehound.cli.plain_runs import drained, failed_lately
 from flakehound.cli.priors import earlier_in, priors_of
 from flakehound.cli.progress import Progress
 from flakehound.cli.remedies import again
+from flakehound.cli.static_priors import Scores, static_scores
 from flakehound.cli.stored import untraced
 from flakehound.cli.target import commit_of, plain_arguments
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
-from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
@@ -63,7 +63,6 @@ class Wishes:
     shuffles: int | None = None
     policy: str = INDEX
     select: Select | None = None  # which tests the policy reruns and pairs; None: all
-    scores: Mapping[NodeId, float] = field(default_factory=dict)  # a model's probabilities of being NOD
     techniques: tuple[str, ...] = TECHNIQUES
     pairs: str = "auto"
     states: bool = False
@@ -125,11 +124,17 @@ class _Hunt:
         self._session_id = self._session.id
         self._history = History(opened.suite, self._earlier_records() if wishes.earlier else ())
         self._keep_reference()
-        self._priors = priors_of(opened.suite, earlier_in(store, self._session, self._known), wishes.scores)
+        self._priors = priors_of(opened.suite, earlier_in(store, self._session, self._known), self._scores())
         self._selection = self._selected()
         self._suspects = failed_lately(store, opened.handshake.rootdir)
         self._agenda = self._planner()
         self._interrupted = False
+
+    def _scores(self) -> Scores:
+        """A model's, where the policy asks for them."""
+        if self._wishes.policy != INDEX:
+            return Scores()
+        return static_scores(Path(self._opened.handshake.rootdir), self._opened.suite.order, self._budget.limit_s)
 
     def _selected(self) -> Selection | None:
         select, session_id = self._wishes.select, self._session_id

@@ -9,6 +9,7 @@ from typing import Any
 
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.characteristic import Characteristic
+from flakehound.cli.static_priors import Scores
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Suite
 from flakehound.core.prevalence import (
@@ -58,10 +59,15 @@ def _calling(store: Store, sessions: list[SessionInfo], known: Characteristic) -
                 yield record.order[place], bool(likely_causes([trace], known))
 
 
-def priors_of(suite: Suite, earlier: Earlier, scores: Mapping[NodeId, float]) -> Priors:
-    """The probabilities of every test; `scores` are a model's of being NOD, in place of the literature's rate."""
-    nod = {test: _nod(test, min(SUREST, scores.get(test, NOD)), earlier) for test in suite.order}
-    order_dependent = {test: _order_dependent(earlier.told.get(test)) for test in suite.order}
+def priors_of(suite: Suite, earlier: Earlier, scores: Scores) -> Priors:
+    """The probabilities of every test; the scores of a model stand in place of the literature's rates."""
+    nod = {test: _nod(test, min(SUREST, scores.nod.get(test, NOD)), earlier) for test in suite.order}
+    order_dependent = {
+        test: _order_dependent(
+            min(SUREST, scores.order_dependent.get(test, ORDER_DEPENDENT)), earlier.told.get(test)
+        )
+        for test in suite.order
+    }
     return Priors(nod=nod, order_dependent=order_dependent)
 
 
@@ -74,12 +80,12 @@ def _nod(test: NodeId, prior: float, earlier: Earlier) -> float:
     return prior if told is None else knowing_passes(prior, _passes(told, _CLEAN), Way.ANYWHERE)
 
 
-def _order_dependent(told: Mapping[str, Any] | None) -> float:
+def _order_dependent(prior: float, told: Mapping[str, Any] | None) -> float:
     if told is None:
-        return ORDER_DEPENDENT
+        return prior
     if told["kind"] in _ORDER_DEPENDENT_KINDS:
         return SEEN_FLAKY
-    return knowing_passes(ORDER_DEPENDENT, _passes(told, ("shuffled",)), Way.ORDER)
+    return knowing_passes(prior, _passes(told, ("shuffled",)), Way.ORDER)
 
 
 def _passes(told: Mapping[str, Any], settings: tuple[str, ...]) -> int:

@@ -153,6 +153,12 @@ class TrainedSelector:
         return notes + [f"model: {test} is likely NOD, and was not rerun to prove it" for test in positive]
 
 
+def _mode(python: str) -> TraceMode:
+    """What leaves no call unheard: before 3.12 the cheap mode hears only the first calls of a test."""
+    version = tuple(map(int, python.split(".")[:2]))
+    return TraceMode.CHARACTERISTIC if version >= (3, 12) else TraceMode.ALL
+
+
 def select_by_calls(opened: OpenSuite, keep: Keep, known: Characteristic) -> Selection:
     """Tests that call a characteristic function, and small ones, which cost less than they could save."""
     plan = RunPlan(
@@ -162,7 +168,7 @@ def select_by_calls(opened: OpenSuite, keep: Keep, known: Characteristic) -> Sel
         isolation=opened.isolation,
         seed=0,
         hash_seed=opened.hash_seed,
-        trace=wish_for(known, TraceMode.CHARACTERISTIC),
+        trace=wish_for(known, _mode(opened.handshake.python)),
     )
     records = run_traced(opened, plan, Limits(), lambda _words: None)
     keep([record for record in records if record.calls])
