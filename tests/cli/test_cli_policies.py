@@ -70,7 +70,9 @@ def report_in(folder):
 
 
 def test_the_index_says_what_the_time_is_expected_to_buy_and_ends_when_that_is_nothing(project):
-    said = flakehound_in(project, "hunt", "--budget", "40s", "--seed", "3", "--json", "report.json")
+    said = flakehound_in(
+        project, "hunt", "--policy", "index", "--budget", "40s", "--seed", "3", "--json", "report.json"
+    )
 
     assert said.code == 0, said.err
     assert "is expected to show" in said.err

@@ -161,14 +161,16 @@ def test_techniques_that_were_not_asked_for_offer_nothing():
 
 
 def test_a_hunt_ends_when_nothing_is_to_be_expected_of_the_time_left():
-    found = hunt(Simulator(SUITE), endless=True, time_left_s=20.0)
+    found = hunt(Simulator(SUITE), endless=True, time_left_s=20.0, policy="index")
 
     assert found.settled
     assert found.agenda.is_worthless
 
 
 def test_a_hunt_whose_time_ran_out_did_not_end_early():
-    found = hunt(Simulator(suite_of(*(f"t{number}" for number in range(40)))), endless=True, time_left_s=1.0)
+    many = Simulator(suite_of(*(f"t{number}" for number in range(40))))
+
+    found = hunt(many, endless=True, time_left_s=1.0, policy="index")
 
     assert not found.agenda.is_worthless
 
@@ -176,7 +178,7 @@ def test_a_hunt_whose_time_ran_out_did_not_end_early():
 def test_counted_runs_are_made_even_if_nothing_is_to_be_expected():
     simulator = Simulator(SUITE)
 
-    hunt(simulator, runs=400, time_left_s=60.0, hash_seeds=False)
+    hunt(simulator, runs=400, time_left_s=60.0, hash_seeds=False, policy="index")
 
     assert sum(plan.setting is Setting.ORIGINAL for plan, _beside in simulator.started) == 400
 

@@ -24,7 +24,7 @@ from flakehound.cli.stored import untraced
 from flakehound.cli.target import commit_of, plain_arguments
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
-from flakehound.core.plans import Isolation, Setting
+from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.budget import Budget
@@ -35,7 +35,7 @@ from flakehound.engine.opening import OpenSuite, open_suite
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.counted import CountedAgenda
 from flakehound.hunt.judgement import judge
-from flakehound.hunt.options import INDEX, TECHNIQUES, Candidates, HuntOptions
+from flakehound.hunt.options import INDEX, RERUN, TECHNIQUES, Candidates, HuntOptions
 from flakehound.report.durations import spoken
 from flakehound.report.summary import Hunted, SpentFacts, SuiteFacts
 from flakehound.store import SessionInfo, Store
@@ -61,7 +61,7 @@ class Wishes:
     budget_s: float | None = None
     runs: int | None = None
     shuffles: int | None = None
-    policy: str = INDEX
+    policy: str = RERUN
     select: Select | None = None  # which tests the policy reruns and pairs; None: all
     techniques: tuple[str, ...] = TECHNIQUES
     pairs: str = "auto"
@@ -107,6 +107,17 @@ def hunt(wishes: Wishes, tell: Tell) -> Hunted:
             return _Hunt(wishes, budget, store, opened, tell).run()
     finally:
         opened.close()
+
+
+class _OpenCases:
+    """A planner that looks for nothing new."""
+
+    def __init__(self, agenda: Agenda) -> None:
+        self.urgent = agenda.urgent
+
+    def next_sweep(self) -> RunPlan | None:
+        """None: there is no time for it."""
+        return None
 
 
 class _Hunt:
@@ -223,6 +234,9 @@ class _Hunt:
             )
             try:
                 loop.run(self._agenda)
+                # Proof comes before causes: open cases may have the time that was kept for these.
+                self._budget.reserved_s = 0.0
+                loop.run(_OpenCases(self._agenda))
             except KeyboardInterrupt:
                 self._interrupted = True
         return self._conclude(loop)

@@ -10,7 +10,7 @@ from flakehound.core.plans import Isolation
 from flakehound.core.prevalence import Priors
 
 TECHNIQUES = ("rerun", "idflakies", "pairwise")
-POLICIES = INDEX, RERUN, CANNIER, CALLS = "index", "rerun", "cannier", "calls"
+POLICIES = RERUN, INDEX, CANNIER, CALLS = "rerun", "index", "cannier", "calls"
 SELECTING = (CANNIER, CALLS)
 
 
@@ -40,7 +40,7 @@ class HuntOptions:
     pairs: str = "auto"  # auto, exact, grouped, none
     states: bool = False  # look at what each test leaves in its process
     suspects: tuple[NodeId, ...] = ()  # failed in runs of the user's own: looked at first
-    policy: str = INDEX  # RERUN: fixed stages, all tests alike; else the stages for the candidates
+    policy: str = RERUN  # fixed stages, all tests alike; INDEX: by worth; else the stages for the candidates
     candidates: Candidates = field(default_factory=Candidates)
     priors: Priors = field(default_factory=Priors)
 
