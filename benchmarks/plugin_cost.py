@@ -1,7 +1,8 @@
 """What an installed but unused flakehound adds to a plain `pytest` run.
 
 One environment with pytest and everything flakehound depends on; flakehound itself lies in a folder that only
-one side has on its path. The runs alternate, and the median of the differences of neighbouring runs counts.
+one side has on its path. The runs alternate. The fastest run of each side counts, since whatever else the machine
+does only ever adds; the median of the differences of neighbouring runs is told beside it.
 """
 
 from __future__ import annotations
@@ -109,8 +110,17 @@ def measured(repeats: int) -> list[Row]:
         took = in_turns(repeats, {"with": ours.run_s, "without": peer.run_s})
     job = f"a plain run of 50 tests with flakehound installed, not asked for ({repeats} pairs of runs)"
     cpu, peer_cpu = (Series(values=tuple(side.cpu_s)) for side in (ours, peer))
+    best, other = (min(took[side].values) * 1e3 for side in ("with", "without"))
     return [
-        _row(job, took["with"], took["without"], LIMIT_MS),
+        Row(
+            job=f"{job}, the fastest",
+            ours=f"{best:.0f} ms",
+            peer=f"{other:.0f} ms",
+            measured=f"{best - other:.1f} ms more",
+            goal=f"≤ {LIMIT_MS:g} ms more",
+            met=best - other <= LIMIT_MS,
+        ),
+        _row(job, took["with"], took["without"], None),
         _row("the same, processor time", cpu, peer_cpu, None),
     ]
 
