@@ -190,7 +190,7 @@ def test_tests_of_pytest_asyncio_are_rerun(suite):
     assert ran.outcomes.startswith("2 failed, 1 passed")
 
 
-@pytest.mark.skipif(not has("anyio"), reason="needs anyio")
+@pytest.mark.skipif(not has("anyio.pytest_plugin"), reason="needs anyio")
 def test_tests_of_anyio_are_rerun(suite):
     suite.write(
         {
