@@ -144,3 +144,14 @@ def test_closing_the_session_ends_what_runs(open_sample):
     sample.close()
 
     assert not lives_on(pid)
+
+
+def test_a_finished_job_that_an_interrupt_took_out_of_the_queue_is_found(pool):
+    pool.submit(plan(QUICK), Limits())
+    pool._done.get(timeout=60.0)  # as an interrupt right behind it would leave things
+
+    job = pool.next_finished(0.1)
+
+    assert job is not None
+    assert [record.last for record in job.records] == [PASSED]
+    assert not pool.running

@@ -16,7 +16,7 @@ from flakehound.engine.limits import Limits
 from flakehound.engine.spawn import Spawner
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Job:
     """A plan on its way through a worker."""
 
@@ -24,6 +24,7 @@ class Job:
     limits: Limits
     disturbed: bool = False
     called_off: bool = False
+    is_done: bool = False
     records: tuple[RunRecord, ...] = ()
     error: FlakehoundError | None = None
 
@@ -49,11 +50,12 @@ class Pool:
     def submit(self, plan: RunPlan, limits: Limits) -> None:
         """Give a plan to the next free worker."""
         job = Job(plan=plan, limits=limits)
+        # First, as the user may interrupt us anywhere: nobody is to wait for a job that no worker has.
+        self._waiting.put(job)
         self.running.append(job)
         if len(self.running) > 1:
             for beside in self.running:
                 beside.disturbed = True
-        self._waiting.put(job)
 
     def run_now(self, plan: RunPlan, limits: Limits) -> tuple[RunRecord, ...]:
         """Run one plan and wait for it, with nothing beside it."""
@@ -67,13 +69,20 @@ class Pool:
 
     def next_finished(self, timeout_s: float) -> Job | None:
         """A finished job, or None when none finished in time."""
-        try:
-            job = self._done.get(timeout=max(0.0, timeout_s))
-        except queue.Empty:
+        job = self._from_queue(timeout_s) or next((one for one in self.running if one.is_done), None)
+        if job is None:
             return None
         self.running.remove(job)
         job.records = tuple(replace(record, disturbed=job.disturbed) for record in job.records)
         return job
+
+    def _from_queue(self, timeout_s: float) -> Job | None:
+        """None where none came; an interrupt can take one out that nobody sees, it is found by its mark then."""
+        try:
+            job = self._done.get(timeout=max(0.0, timeout_s))
+        except queue.Empty:
+            return None
+        return job if job in self.running else None
 
     def use(self, server: ForkServer) -> None:
         """Work with another collected session from now on."""
@@ -105,6 +114,7 @@ class Pool:
             except Exception as error:  # a worker that dies silently would leave the hunt waiting for ever
                 what = f"the engine could not run a plan ({job.plan.why}): {error!r}"
                 job.error = FlakehoundError(what, detail=traceback.format_exc())
+            job.is_done = True
             self._done.put(job)
 
     def _run(self, job: Job, number: int) -> list[RunRecord]:
