@@ -90,7 +90,7 @@ def test_ctrl_c_ends_the_hunt_with_code_130(interrupted):
 
 
 def test_ctrl_c_ends_the_hunt_within_seconds(interrupted):
-    assert interrupted[4] < 20.0  # on a busy machine
+    assert interrupted[4] < 10.0
 
 
 def test_ctrl_c_prints_what_is_known(interrupted):

@@ -9,7 +9,14 @@ from pathlib import Path
 from flakehound.cli.remedies import again
 from flakehound.core.errors import UsageError
 
-OTHER_NAMES = {"json_file": "flakehound.json", "csv_file": "flakehound.csv"}  # parameter -> what we suggest
+OTHER_NAMES = {  # parameter -> what we suggest
+    "json_file": "flakehound.json",
+    "csv_file": "flakehound.csv",
+    "metrics": "metrics.csv",
+    "write_baseline": "baseline.json",
+    "out": "model.json",
+    "rows": "rows.csv",
+}
 
 
 def check_writable(json_file: Path | None, option: str = "json_file") -> None:

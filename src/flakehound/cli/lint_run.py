@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from flakehound.cli.json_file import write_json
 from flakehound.cli.lint_scoring import MODEL, Opinion, Scorer, findings_in, scorer_for
 from flakehound.cli.lint_work import FORMAT, remarks_on
 from flakehound.cli.linting import Scan, scan
@@ -58,7 +59,7 @@ def linted(question: Question, scorer: Scorer | None = None) -> Linted:
         tests = [test for test in tests if _is_in(test, changed)]
     findings = {test["row"]["id"]: findings[test["row"]["id"]] for test in tests}
     if question.metrics is not None:
-        _write(question.metrics, _sheet(tests), "metrics")
+        write_json(question.metrics, _sheet(tests), "metrics")
     told = _without_known(findings, question)
     return Linted(
         predictions=[_prediction(test, findings[test["row"]["id"]], told, opinions) for test in tests],
@@ -103,7 +104,7 @@ def _without_known(findings: Mapping[str, Sequence[Finding]], question: Question
     """Identities of the findings that no baseline holds."""
     every = [finding for found in findings.values() for finding in found]
     if question.write_baseline is not None:
-        _write(question.write_baseline, baseline.written(every), "write_baseline")
+        write_json(question.write_baseline, baseline.written(every), "write_baseline")
     if question.baseline is None:
         return set(map(id, every))
     try:
@@ -168,14 +169,6 @@ def _settings(rootdir: Path) -> Mapping[str, object]:
     for key in ("tool", "flakehound", "lint"):
         found = found.get(key, {}) if isinstance(found, dict) else {}
     return found if isinstance(found, dict) else {}
-
-
-def _write(path: Path, text: str, option: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="")
-    except OSError as problem:
-        other = again(**{option: path.name if path.name else "lint.out"})
-        raise UsageError(f"cannot write {str(path)!r}: {problem.strerror}", remedy=other) from problem
 
 
 def _wanted(tests: list[dict[str, Any]], found: Scan) -> list[dict[str, Any]]:

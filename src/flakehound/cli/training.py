@@ -7,17 +7,18 @@ import io
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from flakehound.cli.data_export import Known, known_tests, table_text
 from flakehound.cli.data_tables import opened_table
+from flakehound.cli.json_file import write_json
 from flakehound.cli.lint_run import all_remarks
 from flakehound.cli.lint_scoring import findings_in, values_of
 from flakehound.cli.model_file import OWN
 from flakehound.cli.remedies import DEFAULT_STORE, again, current_folder
-from flakehound.core.errors import UsageError
 from flakehound.learn.dataset import UnusableData
 from flakehound.learn.problems import Counts
 from flakehound.learn.static_fit import Sample, fitted
@@ -69,7 +70,9 @@ def trained(wish: Wish) -> str:
     samples = [*(shipped(packed) if packed else ()), *own.samples]
     model = _fitted(samples, digest_of(packed, *own.contents), wish)
     out = wish.out or current_folder() / OWN
-    _write(out, as_text(model), "out", "model.json")
+    with suppress(OSError):  # writing says what is wrong
+        out.parent.mkdir(parents=True, exist_ok=True)
+    write_json(out, as_text(model), "out")
     return "\n".join(_told(model, own, out, is_default_place=wish.out is None))
 
 
@@ -88,8 +91,7 @@ def _take_stores(own: _Own, stores: Sequence[Path], wish: Wish) -> None:
             "the stores hold no test to learn from", detail=told and f"left out: {told}", remedy="flakehound hunt"
         )
     text = table_text(list(rows[0]), rows)
-    if wish.rows is not None:
-        _write(wish.rows, text, "rows", "rows.csv")
+    write_json(wish.rows, text, "rows")
     # Read back as any table is, so that a store and the table made of it give one and the same model.
     reader = csv.DictReader(io.StringIO(text, newline=""))
     own.take("the stores", reader.fieldnames or (), list(reader))
@@ -146,16 +148,6 @@ def _labels(several: Sequence[Known], least_runs: int) -> dict[str, int] | None:
     if not nod and not victim and runs < least_runs:
         return None
     return {"nod": int(nod), "order_dependent": int(victim)}
-
-
-def _write(path: Path, text: str, option: str, other: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="")
-    except OSError as problem:
-        raise UsageError(
-            f"cannot write {str(path)!r}: {problem.strerror}", remedy=again(**{option: other})
-        ) from problem
 
 
 def _told(model: StaticModel, own: _Own, out: Path, *, is_default_place: bool) -> Iterator[str]:
