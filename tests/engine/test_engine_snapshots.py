@@ -21,6 +21,7 @@ FILES = {
         import pytest
         from shared import say, state
         kept = []
+        beats = [0]
         @pytest.fixture(scope="module")
         def lasting():
             say("+lasting")
@@ -41,17 +42,16 @@ FILES = {
         def test_draws():
             say(repr(random.random()))
         def test_starts_a_thread():
-            state.append(0)
             def count():
                 while True:
-                    state[0] += 1
+                    beats[0] += 1
                     time.sleep(0.001)
             threading.Thread(target=count, daemon=True).start()
         def test_thread_lives():
-            before = state[0]
+            before = beats[0]
             for _ in range(2000):
                 time.sleep(0.005)
-                if state[0] != before: return
+                if beats[0] != before: return
             assert False, "the thread of the earlier test is gone"
         def test_opens_a_file(tmp_path):
             (tmp_path / "lines").write_text("one\\ntwo\\n")
