@@ -47,6 +47,7 @@ _FOR_GREEN = (
     "triage_guard",
     "triage_journal",
     "triage_listener",
+    "triage_reports",
     "triage_options",
     "triage_spool",
     "triage_session",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from flakehound_inside.triage_generators import Generators, Snapshot
     from flakehound_inside.triage_guard import Guard
     from flakehound_inside.triage_journal import Journal
+    from flakehound_inside.triage_reports import Reports
 
     _Hook = TypeVar("_Hook", bound=Callable[..., object])
     Wrapping = Generator[None, Any, Any]
@@ -59,31 +59,25 @@ class Listener:
     """The plugin around every test. Registered last, so that its wrapper is the outermost."""
 
     def __init__(
-        self, guard: Guard, journal: Journal, generators: Generators, first_case: Callable[[Listener], Cases]
+        self,
+        guard: Guard,
+        journal: Journal,
+        generators: Generators,
+        reports: Reports,
+        first_case: Callable[[Listener], Cases],
     ) -> None:
         self._guard = guard
         self._journal = journal
         self._snapshot = generators.snapshot
+        self._reports = reports
         self._first_case = first_case  # opens the book of cases, which a green run does without
-        self._reports: list[pytest.TestReport] = []  # of the test that runs
-        self._keep = self._reports.append
-        self._all_passed = True
         self._is_running = False
-        self._flaky_is_there = "flaky" in sys.modules  # that plugin reports no attempt but the last
         self.cases: Cases | None = None
-        self.failed_reports = 0  # as pytest counts them for its exit code
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the report until its test has ended."""
-        try:
-            self._keep(report)
-            if report.outcome != "passed" or "wasxfail" in report.__dict__:
-                self._all_passed = False
-                # Now, not later: pytest 9 calls a test with failed subtests failed once the terminal has seen it.
-                if report.outcome == "failed" and not hasattr(report, "wasxfail"):
-                    self.failed_reports += 1
-        except Exception as error:
-            self._guard.stand_aside(error)
+    @property
+    def failed_reports(self) -> int:
+        """How many there were, as pytest counts them for its exit code."""
+        return self._reports.failed
 
     @_outermost
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapping:
@@ -105,8 +99,7 @@ class Listener:
             if self._is_running:
                 raise SideBySide("another plugin runs tests side by side in one process")
             self._is_running = True
-            self._reports.clear()
-            self._all_passed = True
+            self._reports.begin()
             names = dict(item.dtest.globs) if "dtest" in item.__dict__ else None  # type: ignore[attr-defined]
             return self._snapshot(), len(getattr(item.session._setupstate, "stack", ())), names
         except Exception as error:
@@ -125,7 +118,7 @@ class Listener:
         if before is None or self._guard.broken:
             return
         try:
-            if self._all_passed and complete and not self._flaky_is_there:
+            if complete and self._reports.all_passed():
                 self._journal.add(item.nodeid, "P", duration_s)
             else:
                 self._look(item, nextitem, Before(*before), duration_s, complete=complete)
@@ -138,13 +131,14 @@ class Listener:
         """Something was not plain: a failure, a skip, another plugin's rerun, or the end of the run."""
         from flakehound_inside.triage_attempt import attempt_of, last_attempt, was_repeated
 
-        attempt = attempt_of(last_attempt(self._reports))
+        reports = self._reports.end(item.nodeid)
+        attempt = attempt_of(last_attempt(reports))
         self._journal.add(item.nodeid, attempt.letter if complete else "-", duration_s)
         if attempt.failed and complete:
             if self.cases is None:
                 self.cases = self._first_case(self)
             self.cases.open(item, nextitem, before, attempt)
-        elif attempt.passed and (was_repeated(self._reports) or getattr(item, "_flaky_current_errors", None)):
+        elif attempt.passed and (was_repeated(reports) or getattr(item, "_flaky_current_errors", None)):
             self._journal.rerun_by_others.append(item.nodeid)
 
 

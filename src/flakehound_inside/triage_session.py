@@ -75,12 +75,17 @@ class Triage:
 
     def _listen(self, session: pytest.Session) -> None:
         from flakehound_inside.triage_listener import listener_kind
+        from flakehound_inside.triage_reports import reports_of
 
         self._generators.prepare(len(session.items))
         journal = Journal(str((self._worker_input or {}).get("workerid", "")))
         self._journals = [journal]
         self._listener = listener_kind()(
-            self._guard, journal, self._generators, lambda listener: self._cases(session, journal, listener)
+            self._guard,
+            journal,
+            self._generators,
+            reports_of(session, self._guard),
+            lambda listener: self._cases(session, journal, listener),
         )
         # Here and not earlier: what is registered last wraps all others.
         self._config.pluginmanager.register(self._listener, "flakehound-listener")

@@ -51,7 +51,7 @@ class SessionFacts(TypedDict):
     worker: str
     order: list[str]
     outcomes: str
-    durations_s: list[float]
+    durations_us: list[int]
 
 
 class WorkerFacts(TypedDict):

@@ -158,7 +158,7 @@ def test_a_budget_is_kept(project):
     said = flakehound_in(project, "hunt", "--budget", "3s", "--json", "report.json")
 
     assert said.code == 0, said.err
-    assert 2.0 < json.loads((project / "report.json").read_text())["spent"]["wall_s"] < 8.0
+    assert 2.0 < json.loads((project / "report.json").read_text())["spent"]["wall_s"] < 12.0
 
 
 def test_a_fresh_project_is_not_said_to_write_lasting_files_because_of_pytests_own_cache(tmp_path):

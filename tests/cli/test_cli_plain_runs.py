@@ -106,7 +106,7 @@ def test_runs_left_beside_the_store_are_taken_in_once_and_broken_ones_dropped(st
         "branch": "main",
         "seed": 1,
         "started_s": 1.0,
-        "sessions": [{"worker": "", "order": [A, B], "outcomes": "PP", "durations_s": [0.1, 0.1]}],
+        "sessions": [{"worker": "", "order": [A, B], "outcomes": "PP", "durations_us": [100000, 100000]}],
     }
     (folder / "1.json").write_text(json.dumps(run))
     (folder / "2.json").write_text(json.dumps(run)[:40])

@@ -26,6 +26,8 @@ SEVERAL = {
     """
 }
 
+COUNTED = ("--runs", "20", "--shuffles", "2")  # enough for `test_luck`, however slow the machine is
+
 
 def training_rows(seed=1):
     """Tests of two projects, each kind told by one feature with a little noise."""
@@ -83,9 +85,10 @@ def test_the_index_says_what_the_time_is_expected_to_buy_and_ends_when_that_is_n
 
 def test_a_second_hunt_starts_from_what_the_first_one_saw(tmp_path):
     folder = write_project(tmp_path / "several", SEVERAL)
-    flakehound_in(folder, "hunt", "--budget", "6s", "--seed", "3", "--quiet")
+    words = ("hunt", *COUNTED, "--seed", "3", "--quiet")
+    flakehound_in(folder, *words)
 
-    said = flakehound_in(folder, "hunt", "--budget", "6s", "--seed", "3", "--quiet", "--json", "report.json")
+    said = flakehound_in(folder, *words, "--json", "report.json")
 
     prior = {test["id"].rpartition("::")[2]: test["prior"] for test in report_in(folder)["tests"]}
     assert said.code == 1
@@ -97,7 +100,7 @@ def test_a_second_hunt_starts_from_what_the_first_one_saw(tmp_path):
 
 
 def test_a_model_decides_which_tests_are_rerun_and_which_are_paired(modelled):
-    said = flakehound_in(modelled, "hunt", "--budget", "9s", "--seed", "3", *CANNIER, "--json", "report.json")
+    said = flakehound_in(modelled, "hunt", *COUNTED, "--seed", "3", *CANNIER, "--json", "report.json")
 
     report = report_in(modelled)
     kinds = {test["id"].rpartition("::")[2]: test["kind"] for test in report["tests"]}
@@ -140,7 +143,7 @@ def test_what_a_model_lacks_is_told_before_the_suite_is_started(modelled, words,
 
 def test_only_tests_that_call_a_characteristic_function_or_are_small_are_rerun(tmp_path):
     folder = write_project(tmp_path / "several", SEVERAL)
-    words = ("hunt", "--policy", "calls", "--budget", "5s", "--seed", "3", "--json", "report.json")
+    words = ("hunt", "--policy", "calls", *COUNTED, "--seed", "3", "--json", "report.json")
 
     said = flakehound_in(folder, *words)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from plugin_projects import BROKEN, STEADY, Ran, Suite
 
@@ -65,8 +67,37 @@ def test_the_facts_hold_what_ran_in_its_order_with_outcome_and_time(ran):
         *("test_passes_against_expectation", "test_fails_as_expected", "test_passes_unexpectedly"),
     ]
     assert session["outcomes"] == "PSFEEFxX"
-    assert len(session["durations_s"]) == 8
-    assert all(0 < duration_s < 60 for duration_s in session["durations_s"])
+    assert len(session["durations_us"]) == 8
+    assert all(0 < duration_us < 60_000_000 for duration_us in session["durations_us"])
+
+
+@pytest.mark.parametrize(
+    ("conftest", "words"),
+    [
+        ("def pytest_report_teststatus(report): pass", ()),
+        ("def pytest_runtest_protocol(item): pass", ()),
+        ("", ("-p", "no:terminal")),
+    ],
+    ids=["names reports", "runs tests", "no terminal"],
+)
+def test_the_facts_are_the_same_beside_a_plugin_that_has_a_hand_in_reports(ran, suite, conftest, words):
+    heard = suite.write({**FILES, "conftest.py": conftest}).run("--flakehound-seed=100", *words)
+
+    assert [one["outcomes"] for one in heard.facts["sessions"]] == ["PSFEEFxX"]
+    assert [known(one) for one in heard.facts["failures"]] == [known(one) for one in ran.facts["failures"]]
+
+
+def known(failure: dict[str, Any]) -> dict[str, Any]:
+    """What does not change from run to run."""
+    return {name: failure[name] for name in ("id", "place", "phase", "exception", "message", "reruns")}
+
+
+def test_a_warning_of_a_failing_test_is_no_report(suite):
+    suite.write({"test_a.py": "import warnings\ndef test_a():\n    warnings.warn('beware')\n    assert 0\n"})
+
+    facts = suite.run().facts
+
+    assert [failure["id"] for failure in facts["failures"]] == ["test_a.py::test_a"]
 
 
 def test_every_failed_phase_is_a_failure_and_nothing_else(ran):

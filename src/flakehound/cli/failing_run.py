@@ -109,6 +109,7 @@ def read_facts(path: Path) -> FailingRun:
 
 def _run_from(written: Mapping[str, Any]) -> FailingRun:
     cwd = Path(written["cwd"])
+    processes = tuple(_process(one) for one in written["sessions"])
     return FailingRun(
         rootdir=Path(written["rootdir"]),
         cwd=cwd,
@@ -116,8 +117,8 @@ def _run_from(written: Mapping[str, Any]) -> FailingRun:
         pytest_args=tuple(written["args"]),
         wishes=_wishes(written["options"], cwd),
         tests=written["tests"],
-        started_s=time.time() - max((sum(one["durations_s"]) for one in written["sessions"]), default=0.0),
-        processes=tuple(_process(one) for one in written["sessions"]),
+        started_s=time.time() - max((sum(one.durations_s) for one in processes), default=0.0),
+        processes=processes,
         failures=tuple(_failed_test(one) for one in written["failures"]),
         not_rerun=written["not_rerun"] or "",
         rerun_by_others=tuple(NodeId(test) for test in written["rerun_by_others"]),
@@ -142,7 +143,7 @@ def _process(session: Mapping[str, Any]) -> Watched:
         worker=session["worker"],
         order=tuple(NodeId(test) for test in session["order"]),
         outcomes=tuple(map(Outcome, session["outcomes"])),
-        durations_s=session["durations_s"],
+        durations_s=[spent_us / 1e6 for spent_us in session["durations_us"]],
     )
 
 

@@ -185,7 +185,7 @@ def _spooled(written: Mapping[str, object]) -> PlainRun:
             whole_run(
                 tuple(NodeId(test) for test in session["order"]),
                 tuple(map(Outcome, session["outcomes"])),
-                session["durations_s"],
+                [spent_us / 1e6 for spent_us in session["durations_us"]],
                 {},
                 started_s,
             )
