@@ -54,6 +54,11 @@ _FOR_GREEN = (
 )
 
 
+def __dir__() -> list[str]:
+    # pytest looks at every name of a plugin, several times.
+    return ["pytest_addoption", "pytest_collection_finish", "pytest_configure"]
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add our options; nothing is imported or registered until one of them is used."""
     group = parser.getgroup("flakehound", "flaky tests")

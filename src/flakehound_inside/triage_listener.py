@@ -74,6 +74,9 @@ class Listener:
         self._is_running = False
         self.cases: Cases | None = None
 
+    def __dir__(self) -> list[str]:
+        return ["pytest_runtest_protocol"]  # pytest looks at every name of a plugin, several times
+
     @property
     def failed_reports(self) -> int:
         """How many there were, as pytest counts them for its exit code."""
@@ -100,7 +103,7 @@ class Listener:
                 raise SideBySide("another plugin runs tests side by side in one process")
             self._is_running = True
             self._reports.begin()
-            names = dict(item.dtest.globs) if "dtest" in item.__dict__ else None  # type: ignore[attr-defined]
+            names = None if type(item) is pytest.Function else _names_of(item)
             return self._snapshot(), len(getattr(item.session._setupstate, "stack", ())), names
         except Exception as error:
             self._guard.stand_aside(error)
@@ -140,6 +143,11 @@ class Listener:
             self.cases.open(item, nextitem, before, attempt)
         elif attempt.passed and (was_repeated(reports) or getattr(item, "_flaky_current_errors", None)):
             self._journal.rerun_by_others.append(item.nodeid)
+
+
+def _names_of(item: pytest.Item) -> dict[str, Any] | None:
+    doctest = getattr(item, "dtest", None)
+    return None if doctest is None else dict(doctest.globs)
 
 
 class OldListener(Listener):

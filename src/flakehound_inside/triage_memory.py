@@ -42,16 +42,21 @@ class PythonTwister:
         self._generator = getstate.__self__
         self._version = getstate()[0]
         self._memory = _window(id(self._generator) + object.__basicsize__, _BYTES)
-        self._look = self._memory[:_MARK_BYTES].tobytes
-        self._mark = b""
-        self._kept: tuple[bytes, Any] = (b"", None)
+        self.copy = self._copier()
 
-    def copy(self) -> tuple[bytes, Any]:
-        """The memory, and the number that `gauss` keeps for its next call."""
-        mark, gauss = self._look(), self._generator.gauss_next
-        if mark != self._mark or gauss is not self._kept[1]:
-            self._mark, self._kept = mark, (self._memory.tobytes(), gauss)
-        return self._kept
+    def _copier(self) -> Callable[[], tuple[bytes, Any]]:
+        """Copies the memory, and the number that `gauss` keeps for its next call."""
+        memory, generator, look = self._memory, self._generator, self._memory[:_MARK_BYTES].tobytes
+        mark, kept, kept_gauss = b"", (b"", None), None
+
+        def copy() -> tuple[bytes, Any]:
+            nonlocal mark, kept, kept_gauss
+            now, gauss = look(), generator.gauss_next
+            if now != mark or gauss is not kept_gauss:
+                mark, kept, kept_gauss = now, (memory.tobytes(), gauss), gauss
+            return kept
+
+        return copy
 
     def state(self, copied: tuple[bytes, Any]) -> tuple[Any, ...]:
         """What `random.getstate` would have said."""

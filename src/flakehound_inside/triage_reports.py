@@ -43,38 +43,44 @@ class ReadReports:
     def __init__(self, session: pytest.Session, kept: dict[str, list[Any]]) -> None:
         self._session = session
         self._kept = kept  # by category
-        self._lengths: dict[str, int] = {}
-        self._passed: Sequence[Any] = ()
-        self._nameless: Sequence[Any] = ()  # of a setup or a teardown
-        self._before = (0, 0, 0)
-        self.failed = 0  # as pytest counts them for its exit code
+        self._failed = 0  # before the test
+        self.failed = 0  # reports in all, as pytest counts them for its exit code
         self._take_stock()
 
     def _take_stock(self) -> None:
-        # Of categories that a test which passes adds nothing to.
         self._lengths = {kind: len(reports) for kind, reports in self._kept.items()}
-        # The lists themselves, once the terminal has them: two names to look up in every test would be dearer.
+        self._find_lists()
+        # How long they are after the next test, if it passes.
+        self._passed_then = len(self._passed) + 1
+        self._nameless_then = len(self._nameless) + 2
+
+    def _find_lists(self) -> None:
+        # Once the terminal has them: two names to look up in every test would be dearer.
         self._passed = self._kept.get("passed", ())
-        self._nameless = self._kept.get("", ())
+        self._nameless = self._kept.get("", ())  # of a setup or a teardown
 
     def begin(self) -> None:
         """A test starts."""
-        self._before = (len(self._passed), len(self._nameless), self._session.testsfailed)
+        self._failed = self._session.testsfailed
 
     def all_passed(self) -> bool:
         """Whether the test that ran is one that was set up, passed and was torn down, and no more."""
-        passed, nameless, failed = self._before
-        return (
-            len(self._passed) == passed + 1
-            and len(self._nameless) == nameless + 2
-            and self._session.testsfailed == failed
-        )
+        if not self._passed:
+            self._find_lists()
+        if (
+            len(self._passed) != self._passed_then
+            or len(self._nameless) != self._nameless_then
+            or self._session.testsfailed != self._failed
+        ):
+            return False
+        self._passed_then += 1
+        self._nameless_then += 2
+        return True
 
     def end(self, test: str) -> list[TestReport]:
         """The reports of the test that ran, in their order; to be asked for if not all is plain."""
-        passed, nameless, failed = self._before
-        self.failed += self._session.testsfailed - failed
-        begin = {**self._lengths, "passed": passed, "": nameless}
+        self.failed += self._session.testsfailed - self._failed
+        begin = {**self._lengths, "passed": self._passed_then - 1, "": self._nameless_then - 2}
         new = [one for kind, kept in self._kept.items() for one in kept[begin.get(kind, 0) :]]
         self._take_stock()
         # A warning has the test's id too.

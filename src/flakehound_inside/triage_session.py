@@ -51,6 +51,10 @@ class Triage:
             self._workers = Workers(self._guard, self._seed)
             config.pluginmanager.register(self._workers, "flakehound-workers")
 
+    def __dir__(self) -> list[str]:
+        # pytest looks at every name of a plugin, several times.
+        return [name for name in vars(type(self)) if name.startswith("pytest_")]
+
     def _first_seed(self) -> int:
         shared = (self._worker_input or {}).get("flakehound", {}).get("seed")
         asked = self._config.getoption("--flakehound-seed", None)
