@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from flakehound.cli.data_tables import read_table
+from flakehound.cli.remedies import again
 from flakehound.cli.study_published import EXPERIMENTS, Experiment, tests_named
-from flakehound.cli.study_remedies import again
 from flakehound.cli.study_steps import Answer, Journal, Step, carried_out
 from flakehound.core.errors import UsageError
 from flakehound.learn.checking import obstacle

@@ -9,7 +9,7 @@ import click
 
 from flakehound.cli.data import PROBLEMS, columns_option
 from flakehound.cli.json_file import check_writable, write_json
-from flakehound.cli.study_remedies import again
+from flakehound.cli.remedies import again
 from flakehound.core.errors import ExitCode, UsageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -103,8 +103,8 @@ def command(
             "either --published or the name of a table" + (", not both" if published else " is needed"),
             remedy=again(published=True, tables=None),
         )
-    for file in (journal, json_file):
-        check_writable(file)
+    check_writable(journal, "journal")
+    check_writable(json_file)
     wishes = ModelWishes(
         tables=tables,
         columns=columns,
