@@ -13,7 +13,7 @@ from flakehound.cli.data_tables import opened_table
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.store_file import existing_store
 from flakehound.core.errors import UsageError
-from flakehound.core.history import History
+from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting
 from flakehound.learn.reading import number_in
@@ -33,10 +33,18 @@ class Known:
     """What all hunts together saw of one test."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FACTS[2:6], 0))
+    alone: Tally = field(default_factory=Tally)
     polluter: bool = False
     polluters: set[str] = field(default_factory=set)  # polluters and state-setters that a report blames for it
     seconds: float = 0.0  # of all hunts, each hunt's mean
     hunts: int = 0
+
+    @property
+    def mixed(self) -> Tally:
+        """Its runs in the original order, and alone, where it both passed and failed that way; else none."""
+        failed = self.counts["original_failed"]
+        original = Tally(n=failed + self.counts["original_passed"], failed=failed)
+        return sum((one for one in (original, self.alone) if one.is_mixed), Tally())
 
     def row(self) -> dict[str, object]:
         """Its columns."""
@@ -90,6 +98,7 @@ def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> Non
             tally = history.tally(test, setting)
             one.counts[f"{setting.value}_passed"] += tally.passed
             one.counts[f"{setting.value}_failed"] += tally.failed
+        one.alone += history.tally(test, Setting.ALONE)
         one.polluter = one.polluter or test in blamed
         one.polluters |= polluters.get(test, set())
         if history.slowest_s(test) is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flakehound.cli.data_export import PAIR_COLUMNS
-from flakehound.cli.data_tables import opened_table, read_table
+from flakehound.cli.data_tables import read_table, rows_with
 from flakehound.cli.remedies import again
 from flakehound.cli.study_published import rerun_and_timed
 from flakehound.core.errors import UsageError
@@ -99,15 +99,8 @@ def _two_models(wishes: FrontWishes, tables: Sequence[Dataset], tell: Callable[[
 
 def pairs_in(path: Path) -> list[Pair]:
     """The pairs that a file tells."""
-    with opened_table(path) as reader:
-        header = reader.fieldnames or ()
-        missing = [name for name in PAIR_COLUMNS if name not in header]
-        if missing:
-            raise UsageError(
-                f"{str(path)!r} has no column {', '.join(map(repr, missing))}; its columns: {', '.join(header)}",
-                remedy="flakehound data export --pairs pairs.csv tests.csv",
-            )
-        return [Pair(**{name: row[name] or "" for name in PAIR_COLUMNS}) for row in reader]
+    remedy = "flakehound data export --pairs pairs.csv tests.csv"
+    return [Pair(**row) for row in rows_with(path, PAIR_COLUMNS, remedy=remedy)]
 
 
 def _told(points: Points, place: int) -> dict[str, float]:
