@@ -51,6 +51,20 @@ def test_models_are_judged_and_problems_that_cannot_be_learned_are_said(table, s
     assert "polluter-vs-rest cannot be learned: all 80 tests are negative" in said.out
 
 
+def test_pipelines_are_ranked_over_projects_and_compared_by_what_they_find(table, say, project):
+    asked = ("--pipelines", "decision-tree/none,naive-bayes/none", "--draws", "1", "--split", "folds")
+
+    said = say("study", "models", *asked, "--problem", "nod-vs-rest", "--json", "m.json", table)
+
+    (told,) = json.loads((project / "m.json").read_text())["comparisons"]
+    assert said.code == 0, said.err
+    assert "Nemenyi ranks by F1, nod-vs-rest, folds: 2 projects with a positive test" in said.out
+    assert sum(one["rank"] for one in told["ranks"]["pipelines"]) == 3
+    (pair,) = told["overlap"]["pairs"]
+    assert {pair["first"], pair["second"]} == {"decision-tree/none", "naive-bayes/none"}
+    assert pair["both"] + pair["first_alone"] + pair["second_alone"] == pytest.approx(1, abs=1e-3)
+
+
 def test_a_study_goes_on_from_its_journal(table, say, project):
     first = say("study", "models", *FOREST, "--problem", "nod-vs-rest", "--journal", "j.jsonl", table)
     with open(project / "j.jsonl", "a") as file:
@@ -74,7 +88,7 @@ def test_the_number_of_workers_changes_nothing(table, project):
 def test_an_unknown_pipeline_and_a_journal_that_is_none_are_clear_errors(table, say, project):
     (project / "j.jsonl").write_text("nonsense\n")
 
-    assert "'nope' is no pipeline" in say("study", "models", "--pipelines", "nope", table).err
+    assert "'nope' is no pipeline" in say("study", "models", "--pipelines", "svm/none,nope", table).err
     assert "is no journal of a study" in say("study", "models", *FOREST, "--journal", "j.jsonl", table).err
 
 

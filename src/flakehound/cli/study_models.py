@@ -27,10 +27,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--pipelines",
-    metavar="SET|NAME",
+    metavar="SET|NAME,...",
     default="cannier",
     show_default=True,
-    help="cannier (24), static (54, with random search), or one such as random-forest-100/smote.",
+    help="cannier (24), static (54, with random search), or some such as random-forest-100/smote,svm/none.",
 )
 @click.option(
     "--split",
@@ -87,7 +87,8 @@ def command(
 ) -> int:
     """Cross-validate the sources' pipelines on a table of tests.
 
-    Further TABLES are further measurements of the same tests.
+    Pipelines of the same tests are also compared: Nemenyi ranks of their F1 over the projects, and the overlap of
+    the positive tests they find. Further TABLES are further measurements of the same tests.
 
     \b
     Examples:
