@@ -29,7 +29,7 @@ def hunted(project):
             suite = Suite(tests=tuple(CollectedTest(id=one, module="test_shop.py", parent="") for one in TESTS))
             session = store.begin(info, suite)
             store.append(session.id, [run(Setting.ORIGINAL, "PPPFP"), run(Setting.SHUFFLED, "PFPFP")])
-            told = {"tests": [{"polluters": [TESTS[0]], "state_setters": []}]}
+            told = {"tests": [{"id": TESTS[1], "polluters": [TESTS[0]], "state_setters": []}]}
             store.keep_verdicts(session.id, json.dumps(told))
     return project
 
@@ -54,6 +54,13 @@ def rows(hunted, say):
     assert said.code == 0, said.err
     with open(hunted / "tests.csv", newline="") as file:
         return {row["id"].partition("::")[2]: row for row in csv.DictReader(file)}
+
+
+def test_an_export_can_tell_who_pollutes_whom(rows, hunted, say):
+    said = say("data", "export", "--pairs", "pairs.csv", "tests.csv")
+
+    assert said.code == 0, said.err
+    assert (hunted / "pairs.csv").read_text() == f"project,victim,polluter\nshop,{TESTS[1]},{TESTS[0]}\n"
 
 
 def test_an_export_adds_up_the_counts_of_all_hunts(rows):

@@ -82,6 +82,23 @@ def test_a_point_of_the_pair_sweep_is_what_equation_8_gives(victim_from, pollute
     assert points.cost_s[original(points)] == pytest.approx(2 * TESTS * COST_S.sum())
 
 
+def test_only_tests_of_one_suite_are_paired():
+    polluter = np.round(RNG.random(TESTS), 2)
+    suites = (np.arange(TESTS) >= 20).astype(int)
+    task = PairTask(cost_s=COST_S, victims=np.array([3, 30]), polluters=np.array([4, 31]), suites=suites)
+
+    points = pair_points(task, [(1, PROBABILITY, polluter)])
+
+    place = place_of(points, 0.3, 0.4, 1)
+    v, p = PROBABILITY >= 0.3, polluter >= 0.4
+    paid = sum(
+        (p & own).sum() * COST_S[v & own].sum() + (v & own).sum() * COST_S[p & own].sum()
+        for own in (suites == 0, suites == 1)
+    )
+    assert points.cost_s[place] == pytest.approx(paid + COST_S.sum())
+    assert points.cost_s[original(points)] == pytest.approx(2 * (20 * COST_S[:20].sum() + 40 * COST_S[20:].sum()))
+
+
 def test_a_probability_that_is_a_hundredth_but_for_rounding_reaches_its_threshold():
     assert bins_of(np.array([0.07, 0.1 + 0.2 - 0.23, 0.29 - 1e-12, 0.0, 1.0])).tolist() == [7, 7, 29, 0, 100]
 

@@ -47,8 +47,14 @@ def command() -> None:
     metavar="FILE",
     help="A CSV with a column `id` and features, as `flakehound lint --metrics` writes it; may be repeated.",
 )
+@click.option(
+    "--pairs",
+    type=_FILE,
+    metavar="FILE",
+    help="Also write who pollutes whom: a CSV with project, victim, polluter.",
+)
 @click.argument("output", type=_FILE)
-def export(stores: tuple[Path, ...], feature_files: tuple[Path, ...], output: Path) -> int:
+def export(stores: tuple[Path, ...], feature_files: tuple[Path, ...], pairs: Path | None, output: Path) -> int:
     """Write one row per test of every store: outcome counts, costs, polluters, features.
 
     \b
@@ -57,7 +63,7 @@ def export(stores: tuple[Path, ...], feature_files: tuple[Path, ...], output: Pa
     """
     from flakehound.cli.data_export import exported
 
-    click.echo(exported(stores or (DEFAULT_STORE,), feature_files, output))
+    click.echo(exported(stores or (DEFAULT_STORE,), feature_files, output, pairs))
     return ExitCode.NOTHING_FLAKY
 
 

@@ -13,7 +13,7 @@ from flakehound.cli.data_tables import opened_table
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.store_file import existing_store
 from flakehound.core.errors import UsageError
-from flakehound.core.history import History
+from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting
 from flakehound.learn.reading import number_in
@@ -24,6 +24,7 @@ FACTS = (
     *("id", "project", "original_passed", "original_failed", "shuffled_passed", "shuffled_failed"),
     *("polluter", "cost_s"),
 )
+PAIR_COLUMNS = ("project", "victim", "polluter")
 Key = tuple[str, NodeId]  # project, test
 
 
@@ -32,9 +33,18 @@ class Known:
     """What all hunts together saw of one test."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FACTS[2:6], 0))
+    alone: Tally = field(default_factory=Tally)
     polluter: bool = False
+    polluters: set[str] = field(default_factory=set)  # polluters and state-setters that a report blames for it
     seconds: float = 0.0  # of all hunts, each hunt's mean
     hunts: int = 0
+
+    @property
+    def mixed(self) -> Tally:
+        """Its runs in the original order, and alone, where it both passed and failed that way; else none."""
+        failed = self.counts["original_failed"]
+        original = Tally(n=failed + self.counts["original_passed"], failed=failed)
+        return sum((one for one in (original, self.alone) if one.is_mixed), Tally())
 
     def row(self) -> dict[str, object]:
         """Its columns."""
@@ -42,16 +52,26 @@ class Known:
         return {**self.counts, "polluter": int(self.polluter), "cost_s": cost_s}
 
 
-def exported(stores: Sequence[Path], feature_files: Sequence[Path], output: Path) -> str:
-    """Write the table; gives a sentence on what is in it."""
-    check_writable(output)
+def exported(
+    stores: Sequence[Path], feature_files: Sequence[Path], output: Path, pairs: Path | None = None
+) -> str:
+    """Write the table, and who pollutes whom where that is asked for; gives a sentence on what is in it."""
+    check_writable(output, "output")
+    check_writable(pairs, "pairs")
     known, _rootdirs = known_tests(stores)
     features = [features_in(path) for path in feature_files]
     names = list(dict.fromkeys(name for table in features for row in table.values() for name in row))
     rows = list(_rows(known, features, names))
-    write_json(output, table_text([*FACTS, *names], rows))
+    write_json(output, table_text([*FACTS, *names], rows), "output")
+    write_json(pairs, table_text(PAIR_COLUMNS, list(_pairs(known))), "pairs")
     lost = f", {len(known) - len(rows)} left out for want of features" if len(known) > len(rows) else ""
     return f"{len(rows)} tests of {len({key[0] for key in known})} projects, {len(names)} features{lost}: {output}"
+
+
+def _pairs(known: Mapping[Key, Known]) -> Iterator[dict[str, object]]:
+    for (project, test), facts in known.items():
+        for polluter in sorted(facts.polluters):
+            yield dict(zip(PAIR_COLUMNS, (project, test, polluter), strict=True))
 
 
 def known_tests(stores: Sequence[Path]) -> tuple[dict[Key, Known], dict[str, str]]:
@@ -70,22 +90,25 @@ def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> Non
     assert session.id is not None
     history = History(store.suite(session.id), store.records(session.id))
     project = Path(session.rootdir).name
-    blamed = _blamed(store.verdicts(session.id))
+    polluters = _polluters(store.verdicts(session.id))
+    blamed = {name for names in polluters.values() for name in names}
     for test in history.suite.order:
         one = known.setdefault((project, test), Known())
         for setting in (Setting.ORIGINAL, Setting.SHUFFLED):
             tally = history.tally(test, setting)
             one.counts[f"{setting.value}_passed"] += tally.passed
             one.counts[f"{setting.value}_failed"] += tally.failed
+        one.alone += history.tally(test, Setting.ALONE)
         one.polluter = one.polluter or test in blamed
+        one.polluters |= polluters.get(test, set())
         if history.slowest_s(test) is not None:
             one.seconds, one.hunts = one.seconds + history.mean_s(test), one.hunts + 1
 
 
-def _blamed(report: str | None) -> set[str]:
-    """Tests that a kept report names as polluters or state-setters."""
+def _polluters(report: str | None) -> dict[str, set[str]]:
+    """By test, what a kept report names as its polluters or state-setters."""
     tests = json.loads(report)["tests"] if report else []
-    return {name for test in tests for name in (*test["polluters"], *test["state_setters"])}
+    return {test["id"]: {*test["polluters"], *test["state_setters"]} for test in tests}
 
 
 def features_in(path: Path) -> dict[str, dict[str, float]]:

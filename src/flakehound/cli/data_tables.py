@@ -9,7 +9,7 @@ import json
 import os
 import shlex
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -72,6 +72,19 @@ def opened_table(path: Path) -> Iterator[csv.DictReader[str]]:
         raise UsageError(f"cannot read the table {str(path)!r}: {words}", remedy=listing) from problem
     except (csv.Error, UnicodeDecodeError, EOFError, zlib.error) as problem:
         raise UsageError(f"{str(path)!r} is no table: {problem}", remedy=listing) from problem
+
+
+def rows_with(path: Path, names: Sequence[str], *, remedy: str) -> list[dict[str, str]]:
+    """These columns of a small table, row by row; an error where one is missing."""
+    with opened_table(path) as reader:
+        header = reader.fieldnames or ()
+        missing = [name for name in names if name not in header]
+        if missing:
+            raise UsageError(
+                f"{str(path)!r} has no column {', '.join(map(repr, missing))}; its columns: {', '.join(header)}",
+                remedy=remedy,
+            )
+        return [{name: row[name] or "" for name in names} for row in reader]
 
 
 def shared_table(name: str) -> Path:

@@ -16,6 +16,10 @@ OTHER_NAMES = {  # parameter -> what we suggest
     "write_baseline": "baseline.json",
     "out": "model.json",
     "rows": "rows.csv",
+    "output": "tests.csv",
+    "pairs": "pairs.csv",
+    "plot_file": "flakehound.png",
+    "journal": "study.jsonl",
 }
 
 

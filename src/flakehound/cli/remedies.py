@@ -26,7 +26,14 @@ def again(**changed: object) -> str:
             arguments += _texts(value)
         else:
             options += _option_words(parameter, value)
-    return flakehound_command(context.command.name or "", options, arguments)
+    return flakehound_command(_name(context), options, arguments)
+
+
+def _name(context: click.Context) -> str:
+    """What the user typed behind `flakehound`: a command, or a group and one of its commands."""
+    own = context.command.name or ""
+    above = context.parent
+    return own if above is None or above.parent is None else f"{_name(above)} {own}"
 
 
 def _given(context: click.Context, name: str) -> object:
@@ -51,7 +58,7 @@ def flakehound_command(name: str, options: Iterable[str], arguments: Iterable[st
     """A command of ours; arguments that start with a dash follow two dashes."""
     rest = list(arguments)
     dashes = ["--"] if any(word.startswith("-") for word in rest) else []
-    return shlex.join(["flakehound", name, *options, *dashes, *rest])
+    return shlex.join(["flakehound", *name.split(), *options, *dashes, *rest])
 
 
 def store_words(store_path: Path) -> list[str]:

@@ -10,8 +10,7 @@ import click
 
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.options import store_option
-from flakehound.cli.remedies import current_folder
-from flakehound.cli.study_remedies import again
+from flakehound.cli.remedies import again, current_folder
 from flakehound.core.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

@@ -46,12 +46,13 @@ def command(
     Example:
         flakehound study explain --plot swarm.png tests.csv
     """
+    from flakehound.cli.study_plots import check_plot
     from flakehound.learn.extras import check_installed
     from flakehound.report.learn_explained import explained_lines, plot_swarm
 
-    check_installed("sklearn", "imblearn", "shap", *(["matplotlib"] if plot_file else []))
-    for file in (json_file, plot_file):
-        check_writable(file)
+    check_installed("sklearn", "imblearn", "shap")
+    check_writable(json_file)
+    check_plot(plot_file)
     told = _explained(table, columns, problem, tests, retrain, seed)
     click.echo("\n".join(explained_lines(told)))
     write_json(json_file, json.dumps(told, indent=1) + "\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from flakehound.cli.change import for_the_room
-from flakehound.cli.study_remedies import again
+from flakehound.cli.remedies import again
 from flakehound.core.errors import FlakehoundError, UsageError
 from flakehound.engine import changed_files
 from flakehound.engine.git import SLOW_S, NoRepository, Repository, call_git, open_repository

@@ -28,6 +28,10 @@ SCHEMA = "flakehound/study-metrics/1"
 def command(columns: str | None, problem: str, json_file: Path | None, table: Path) -> int:
     """Say which metrics of a table have to do with flakiness, and how much.
 
+    Metric by metric: Mann-Whitney with Holm's correction, Cliff's delta, information gain, Spearman, VIF and
+    logistic regression. Nemenyi ranks and the overlap of correct predictions compare models, not metrics:
+    `flakehound study models` tells them.
+
     \b
     Example:
         flakehound study metrics tests.csv

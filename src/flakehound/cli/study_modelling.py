@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from flakehound.cli.data_tables import read_table
+from flakehound.cli.remedies import again
 from flakehound.cli.study_published import EXPERIMENTS, Experiment, tests_named
-from flakehound.cli.study_remedies import again
 from flakehound.cli.study_steps import Answer, Journal, Step, carried_out
 from flakehound.core.errors import UsageError
 from flakehound.learn.checking import obstacle
+from flakehound.learn.comparing import compared
 from flakehound.learn.dataset import Dataset, UnusableData
 from flakehound.learn.extras import check_installed
 from flakehound.learn.pipelines import Pipeline, cannier_pipelines, static_pipelines
@@ -50,6 +51,8 @@ class _Row:
 
     head: Mapping[str, Any]
     steps: tuple[Step, ...]
+    tests: str  # rows of the same tests and the same split are compared
+    name: str  # in such a comparison
 
 
 def studied(wishes: ModelWishes) -> dict[str, Any]:
@@ -67,7 +70,18 @@ def studied(wishes: ModelWishes) -> dict[str, Any]:
         "repeats": wishes.repeats,
         "notes": notes,
         "rows": [{**row.head, "repeats": [answers[step.key] for step in row.steps]} for row in rows],
+        "comparisons": list(_comparisons(rows, answers)),
     }
+
+
+def _comparisons(rows: Sequence[_Row], answers: Mapping[str, Answer]) -> Iterator[dict[str, Any]]:
+    groups: dict[tuple[str, str], dict[str, list[Answer]]] = {}
+    for row in rows:
+        several = groups.setdefault((row.tests, row.head["split"]), {})
+        several[row.name] = [answers[step.key] for step in row.steps]
+    for (tests, split), several in groups.items():
+        if len(several) > 1:
+            yield {"tests": tests, "split": split, **compared(several)}
 
 
 def _said(key: str, answer: Answer) -> str:
@@ -83,6 +97,8 @@ def _published_rows(wishes: ModelWishes) -> Iterator[_Row]:
                 yield _Row(
                     head={"title": experiment.title, "split": split, "paper": experiment.paper},
                     steps=tuple(_published_step(experiment, split, wishes.seed, n) for n in range(repeats)),
+                    tests=experiment.title.partition(", ")[0],
+                    name=experiment.title.partition(", ")[2],
                 )
 
 
@@ -124,7 +140,8 @@ def _table_rows(wishes: ModelWishes, notes: list[str]) -> Iterator[_Row]:
         for pipeline in _pipelines(wishes):
             for split in wishes.splits:
                 head = {"title": f"{problem.value}, {pipeline.name}", "split": split, "paper": ""}
-                yield _Row(head=head, steps=tuple(_table_steps(wishes, problem, pipeline, split)))
+                steps = tuple(_table_steps(wishes, problem, pipeline, split))
+                yield _Row(head=head, steps=steps, tests=problem.value, name=pipeline.name)
 
 
 def _problems(data: Dataset, wanted: Sequence[str], notes: list[str]) -> Iterator[Problem]:
@@ -143,15 +160,16 @@ def _problems(data: Dataset, wanted: Sequence[str], notes: list[str]) -> Iterato
 
 def _pipelines(wishes: ModelWishes) -> Sequence[Pipeline]:
     every = {"cannier": cannier_pipelines(), "static": static_pipelines(wishes.draws)}
-    if wishes.pipelines in every:
-        return every[wishes.pipelines]
-    found = [one for several in every.values() for one in several if one.name == wishes.pipelines]
-    if not found:
-        raise UsageError(
-            f"{wishes.pipelines!r} is no pipeline: they are called like random-forest-100/smote and svm/adasyn",
-            remedy=again(pipelines="random-forest-100/smote"),
-        )
-    return found
+    known = {one.name: one for several in every.values() for one in several}
+    found: dict[str, Pipeline] = {}
+    for word in wishes.pipelines.split(","):
+        if word not in every and word not in known:
+            raise UsageError(
+                f"{word!r} is no pipeline: they are called like random-forest-100/smote and svm/adasyn",
+                remedy=again(pipelines="random-forest-100/smote"),
+            )
+        found |= {one.name: one for one in every.get(word) or (known[word],)}
+    return list(found.values())
 
 
 def _table_steps(wishes: ModelWishes, problem: Problem, pipeline: Pipeline, split: str) -> Iterator[Step]:

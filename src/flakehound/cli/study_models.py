@@ -9,7 +9,7 @@ import click
 
 from flakehound.cli.data import PROBLEMS, columns_option
 from flakehound.cli.json_file import check_writable, write_json
-from flakehound.cli.study_remedies import again
+from flakehound.cli.remedies import again
 from flakehound.core.errors import ExitCode, UsageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -27,10 +27,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--pipelines",
-    metavar="SET|NAME",
+    metavar="SET|NAME,...",
     default="cannier",
     show_default=True,
-    help="cannier (24), static (54, with random search), or one such as random-forest-100/smote.",
+    help="cannier (24), static (54, with random search), or some such as random-forest-100/smote,svm/none.",
 )
 @click.option(
     "--split",
@@ -87,7 +87,8 @@ def command(
 ) -> int:
     """Cross-validate the sources' pipelines on a table of tests.
 
-    Further TABLES are further measurements of the same tests.
+    Pipelines of the same tests are also compared: Nemenyi ranks of their F1 over the projects, and the overlap of
+    the positive tests they find. Further TABLES are further measurements of the same tests.
 
     \b
     Examples:
@@ -103,8 +104,8 @@ def command(
             "either --published or the name of a table" + (", not both" if published else " is needed"),
             remedy=again(published=True, tables=None),
         )
-    for file in (journal, json_file):
-        check_writable(file)
+    check_writable(journal, "journal")
+    check_writable(json_file)
     wishes = ModelWishes(
         tables=tables,
         columns=columns,

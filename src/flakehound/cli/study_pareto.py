@@ -19,7 +19,20 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--published", is_flag=True, help="On the published Java tables: counts of 10,000 runs, measured times."
 )
 @columns_option
-@click.option("--technique", type=click.Choice(["rerun", "classification"]), default="rerun", show_default=True)
+@click.option(
+    "--technique",
+    type=click.Choice(["rerun", "classification", "pairwise"]),
+    default="rerun",
+    show_default=True,
+    help="pairwise: two models choose the victims and polluters whose pairs are run.",
+)
+@click.option(
+    "--pairs",
+    type=_FILE,
+    metavar="FILE",
+    help="pairwise: a CSV with project, victim, polluter, as `flakehound data export --pairs` writes it. "
+    "Default: each polluter with each victim of its project.",
+)
 @click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True, help="Repeats of training.")
 @click.option(
     "--most", type=click.IntRange(min=2), default=2500, show_default=True, help="Most reruns of one test."
@@ -34,6 +47,7 @@ def command(
     published: bool,
     columns: str | None,
     technique: str,
+    pairs: Path | None,
     repeats: int,
     most: int,
     seed: int,
@@ -46,22 +60,22 @@ def command(
     Further TABLES are further measurements of the same tests.
 
     \b
-    Example:
+    Examples:
         flakehound study pareto --plot front.png tests.csv
+        flakehound study pareto --technique pairwise --pairs pairs.csv tests.csv
     """
     from flakehound.cli.study_fronts import FrontWishes, swept
-    from flakehound.learn.extras import check_installed
+    from flakehound.cli.study_plots import check_plot
     from flakehound.report.learn_fronts import front_lines, plot_front
 
-    for file in (json_file, plot_file):
-        check_writable(file)
-    if plot_file is not None:
-        check_installed("matplotlib")
+    check_writable(json_file)
+    check_plot(plot_file)
     wishes = FrontWishes(
         tables=tables,
         published=published,
         columns=columns,
         technique=technique,
+        pairs=pairs,
         repeats=repeats,
         most=most,
         seed=seed,

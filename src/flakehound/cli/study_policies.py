@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from flakehound.cli.json_file import check_writable, write_json
-from flakehound.core.errors import ExitCode
+from flakehound.cli.remedies import again
+from flakehound.core.errors import ExitCode, UsageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -28,10 +30,17 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--counts",
-    type=click.Choice(["python", "java"]),
+    type=click.Choice(["python", "java", "by-cause", "by-cause-noisy"]),
     default="python",
     show_default=True,
-    help="Whose failure rates; java has times of the same tests, so that --costs and --share do not matter.",
+    help="Whose failure rates. java has times of the same tests, so that --costs and --share do not matter; "
+    "by-cause: known flaky Python tests rerun plainly, or under load (noisy).",
+)
+@click.option(
+    "--store",
+    "store_path",
+    type=click.Path(path_type=Path),
+    help="Replay on the tests of this store instead, with the rates and times it recorded.",
 )
 @click.option("--flaky", type=click.IntRange(min=10), default=100, show_default=True, help="NOD tests of a suite.")
 @click.option(
@@ -41,21 +50,58 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of every random choice."
 )
 @click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
+@click.option("--plot", "plot_file", type=_FILE, help="Draw detections against time; needs flakehound[study].")
 def command(
-    seeds: int, auc: float, costs: str, counts: str, flaky: int, share: float, seed: int, json_file: Path | None
+    seeds: int,
+    auc: float,
+    costs: str,
+    counts: str,
+    store_path: Path | None,
+    flaky: int,
+    share: float,
+    seed: int,
+    json_file: Path | None,
+    plot_file: Path | None,
 ) -> int:
-    """Replay policies of a search on published outcome counts: when are 80 % of the NOD tests found?
+    """Replay policies of a search on recorded outcome counts: when are 80 % of the NOD tests found?
 
     \b
-    Example:
-        flakehound study policies --auc 0.9
+    Examples:
+        flakehound study policies --auc 0.9 --plot detections.png
+        flakehound study policies --store .flakehound/flakehound.db
     """
+    from flakehound.cli.study_plots import check_plot
     from flakehound.cli.study_replaying import PolicyWishes, replayed
-    from flakehound.report.learn_policies import policy_lines
+    from flakehound.report.learn_policies import plot_detections, policy_lines
 
     check_writable(json_file)
-    wishes = PolicyWishes(seeds=seeds, auc=auc, costs=costs, counts=counts, flaky=flaky, share=share, seed=seed)
+    check_plot(plot_file)
+    _check_one_source(store_path)
+    wishes = PolicyWishes(
+        seeds=seeds,
+        auc=auc,
+        costs=costs,
+        counts=counts,
+        store=store_path,
+        flaky=flaky,
+        share=share,
+        seed=seed,
+    )
     told = replayed(wishes, tell=lambda words: click.echo(words, err=True))
     click.echo("\n".join(policy_lines(told)))
     write_json(json_file, json.dumps(told, indent=1) + "\n")
+    if plot_file is not None:
+        plot_detections(told, plot_file)
     return ExitCode.NOTHING_FLAKY
+
+
+def _check_one_source(store_path: Path | None) -> None:
+    """A store brings rates, times and shares of its own."""
+    context = click.get_current_context()
+    names = ("counts", "costs", "flaky", "share")
+    said = [name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if store_path is not None and said:
+        raise UsageError(
+            f"--store brings its own counts and times: --{said[0]} says nothing about it",
+            remedy=again(**dict.fromkeys(said)),
+        )

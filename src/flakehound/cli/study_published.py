@@ -19,7 +19,7 @@ from flakehound.learn.vocabulary import with_words
 class Experiment:
     """A row of the table of results."""
 
-    title: str
+    title: str  # begins with the tests; experiments that begin alike are compared
     tests: str  # which tests, a name that `tests_named` knows
     pipeline: Pipeline | None  # None: the model for unseen projects, chosen by the other projects
     splits: tuple[str, ...] = (BY_CHANCE, BY_PROJECT)

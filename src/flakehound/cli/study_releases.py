@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from flakehound.cli.remedies import again
 from flakehound.cli.study_history import NoHistory, Revision
-from flakehound.cli.study_remedies import again
 from flakehound.core.errors import UsageError
 from flakehound.engine.launch import Target
 from flakehound.engine.opening import FOLDER

@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from flakehound.cli.study_remedies import again
+from flakehound.cli.remedies import again
 from flakehound.core.errors import UsageError
 
 Answer = dict[str, Any]

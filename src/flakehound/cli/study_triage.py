@@ -10,7 +10,7 @@ import click
 
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.options import SuiteWishes, suite_options
-from flakehound.cli.study_remedies import again
+from flakehound.cli.remedies import again
 from flakehound.core.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def command(
     from flakehound.cli.study_wishes import StudyWishes
     from flakehound.cli.studying import studied
 
-    for file in (suite.json_file, csv_file, plot_file):
-        check_writable(file)
+    for option, file in {"json_file": suite.json_file, "csv_file": csv_file, "plot_file": plot_file}.items():
+        check_writable(file, option)
     if plot_file is not None:
         _check_plotting()
     wishes = StudyWishes(
@@ -128,7 +128,7 @@ def _show(told: Mapping[str, Any], json_file: Path | None, csv_file: Path | None
 
     click.echo("\n".join(study_lines(told)))
     write_json(json_file, json.dumps(told, indent=2) + "\n")
-    write_json(csv_file, study_csv(told))
+    write_json(csv_file, study_csv(told), "csv_file")
     if plot_file is not None and told.get("revisions") and told["revisions"]["tests"]:
         from flakehound.report.study_plot import plot_shares
 

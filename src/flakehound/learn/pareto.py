@@ -32,6 +32,7 @@ class PairTask:
     cost_s: Array
     victims: Array
     polluters: Array  # as long as `victims`
+    suites: Array | None = None  # each test's, from 0: only tests of one suite are paired; None: all are of one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +93,12 @@ def _below(place: Array, weights: Array) -> Array:
     return np.concatenate([[0.0], summed])
 
 
-def _reaching(place: Array, weights: Array | None = None) -> Array:
-    """For each threshold up to 1, the weights of the tests whose probability reaches it."""
+def _reaching(place: Array, suites: Array, weights: Array | None = None) -> Array:
+    """By suite and threshold up to 1, the weights of the tests whose probability reaches it."""
     np = numpy()
-    return np.cumsum(np.bincount(place, weights=weights, minlength=STEPS + 1)[::-1])[::-1]
+    width = STEPS + 1
+    summed = np.bincount(suites * width + place, weights=weights, minlength=width * (int(suites.max()) + 1))
+    return np.cumsum(summed.reshape(-1, width)[:, ::-1], axis=1)[:, ::-1]
 
 
 def single_points(task: SingleTask, predicted: Iterable[tuple[int, Array]]) -> Points:
@@ -115,17 +118,18 @@ def pair_points(task: PairTask, predicted: Iterable[tuple[int, Array, Array]]) -
     """Every (ω_V, ω_P, n_F) with its mean share of pairs and cost; a repeat brings both probabilities."""
     np = numpy()
     width = STEPS + 1
+    suites = np.zeros(len(task.cost_s), dtype=int) if task.suites is None else task.suites
     sums: dict[int, list[Array]] = {}
     for samples, victim, polluter in predicted:
         v_place, p_place = bins_of(victim), bins_of(polluter)
+        v_counts, v_costs = _reaching(v_place, suites), _reaching(v_place, suites, task.cost_s)
+        p_counts, p_costs = _reaching(p_place, suites), _reaching(p_place, suites, task.cost_s)
         joint = np.bincount(v_place[task.victims] * width + p_place[task.polluters], minlength=width * width)
         hits = np.cumsum(np.cumsum(joint.reshape(width, width)[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
-        cost_s = pairwise_cost(
-            _reaching(v_place)[:, None],
-            _reaching(v_place, task.cost_s)[:, None],
-            _reaching(p_place)[None, :],
-            _reaching(p_place, task.cost_s)[None, :],
+        by_suite_s = pairwise_cost(
+            v_counts[:, :, None], v_costs[:, :, None], p_counts[:, None, :], p_costs[:, None, :]
         )
+        cost_s = by_suite_s.sum(axis=0)
         share = hits / len(task.victims) if len(task.victims) else np.full(hits.shape, np.nan)
         _add(sums, samples, share.ravel(), cost_s.ravel())
     grid = thresholds()[:-1]

@@ -117,7 +117,7 @@ class Ranks:
 
     mean: Mapping[str, float]
     critical: float
-    friedman_p: float
+    friedman_p: float  # of two treatments Wilcoxon's; nan where all are alike
 
 
 def nemenyi(figures: Mapping[str, Sequence[float]]) -> Ranks:
@@ -128,7 +128,9 @@ def nemenyi(figures: Mapping[str, Sequence[float]]) -> Ranks:
     ranks = stats.rankdata(-table, axis=1).mean(axis=0)
     blocks, k = table.shape
     quantile = stats.studentized_range.ppf(0.95, k, np.inf) / 2**0.5
-    p = float(stats.friedmanchisquare(*table.T).pvalue) if k > 2 else float(stats.wilcoxon(*table.T).pvalue)
+    p = float("nan")
+    if np.ptp(table, axis=1).any():
+        p = float((stats.friedmanchisquare if k > 2 else stats.wilcoxon)(*table.T).pvalue)
     distance = float(quantile * (k * (k + 1) / (6 * blocks)) ** 0.5)
     return Ranks(mean=dict(zip(names, ranks.tolist(), strict=True)), critical=distance, friedman_p=p)
 

@@ -77,7 +77,8 @@ def _told(notes: Counter[str], folds: int) -> tuple[str, ...]:
 def figures_of(predicted: Predicted, said: Array | None = None) -> dict[str, Any]:
     """Overall and per project: the four counts, MCC, precision, recall, F1; and AUC and calibration overall.
 
-    Positive is what `said` says, else what has a probability of one half.
+    Positive is what `said` says, else what has a probability of one half. `found` are the places, in the problem's
+    domain, of the positive tests that are predicted as such.
     """
     np = numpy()
     known = ~np.isnan(predicted.probability)
@@ -90,6 +91,7 @@ def figures_of(predicted: Predicted, said: Array | None = None) -> dict[str, Any
         "auc": _rounded(area_under_curve(positive, probability)),
         "calibration": calibration(positive, probability),
         "projects": {name: counted(part) for name, part in parts.items()},
+        "found": np.flatnonzero(known)[(positive & said) == 1].tolist(),
         "notes": list(predicted.notes),
     }
 

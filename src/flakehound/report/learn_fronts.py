@@ -8,21 +8,41 @@ from pathlib import Path
 from typing import Any
 
 from flakehound.report.learn_tables import markdown
+from flakehound.report.phrases import counted
 
 _PLACES = {"original": "the technique alone", "knee": "balanced (knee)", "pure_model": "the model alone"}
 
 
+_SINGLE = ("lower", "upper", "MCC")
+_PAIRS = ("victims from", "polluters from", "pairs found")
+
+
 def front_lines(told: Mapping[str, Any]) -> Iterator[str]:
     """The points of interest, each against the technique alone."""
+    first, second, detection = _names(told)
     yield (
         f"{told['table']}, {told['technique']}: {told['points']} points, {len(told['front'])} on the front; "
         f"{told['repeats']} repeats, seed {told['seed']}"
     )
     yield ""
-    head = ["point", "lower", "upper", "measurements", "MCC", "cost, s", "of the technique alone"]
+    head = ["point", first, second, "measurements", detection, "cost, s", "of the technique alone"]
     whole_s = told["original"]["cost_s"] or 1.0
     rows = [_row(words, told[name], whole_s) for name, words in _PLACES.items() if told[name]]
     yield from markdown(head, rows)
+    if "pairs" in told:
+        yield from _pair_notes(told)
+
+
+def _names(told: Mapping[str, Any]) -> tuple[str, str, str]:
+    return _PAIRS if "pairs" in told else _SINGLE
+
+
+def _pair_notes(told: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{told['pairs']} pairs are there to be found; models only choose pairs, so no model decides alone"
+    if not told["pairs_known"]:
+        yield "note: nothing tells who pollutes whom: each polluter counts with each victim of its project"
+    if told["pairs_left_out"]:
+        yield f"note: {counted(told['pairs_left_out'], 'pair')} left out: of tests that the table does not have"
 
 
 def _row(words: str, point: Mapping[str, float], whole_s: float) -> list[str]:
@@ -47,6 +67,6 @@ def plot_front(told: Mapping[str, Any], path: Path) -> None:
             axes.plot(told[name]["cost_s"], told[name]["detection"], "o", label=words)
     axes.set_xscale("log")
     axes.set_xlabel("cost, s")
-    axes.set_ylabel("MCC")
+    axes.set_ylabel(_names(told)[2])
     axes.legend()
     figure.savefig(path, dpi=150)
