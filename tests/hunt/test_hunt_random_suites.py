@@ -136,13 +136,6 @@ def test_accusations_in_a_suite_without_victims_in_the_original_order_can_all_be
     check_accusations(found, case[1])
     check_culprits(found, case[1])
     check_minimality(found)
-
-
-@BROAD
-@given(planted_suites().filter(green_in_the_original_order))
-def test_whatever_one_single_earlier_test_brings_about_is_found_with_all_such_tests(case):
-    found = hunted(case)
-
     check_pairs(found, case[1])
 
 

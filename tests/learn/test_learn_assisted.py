@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.learn.assisted import Aim, candidate_threshold, learned, thresholds_of
+from flakehound.learn.assisted import Aim, candidate_threshold, learned, swept
 from flakehound.learn.dataset import UnusableData
 from flakehound.learn.problems import Counts, Problem
 
@@ -27,17 +27,21 @@ def data():
     return replace(table, counts=counts, cost_s=np.full(240, 0.02))
 
 
-def test_more_quality_costs_more_and_loses_less(data):
-    good, better = (thresholds_of(data, Problem.NOD_VS_REST, Aim(detection=d), seed=1) for d in (0.6, 0.95))
+@pytest.fixture(scope="module")
+def sweep(data):
+    return swept(data, Problem.NOD_VS_REST, seed=1)
+
+
+def test_more_quality_costs_more_and_loses_less(sweep):
+    good, better = (sweep.thresholds(Aim(detection=detection)) for detection in (0.6, 0.95))
 
     assert better.detection >= 0.95 > good.detection >= 0.6
     assert better.cost > good.cost
     assert better.lost <= good.lost
 
 
-def test_a_cost_is_kept_to_and_the_knee_lies_between_the_ends(data):
-    cheap = thresholds_of(data, Problem.NOD_VS_REST, Aim(cost=0.1), seed=1)
-    knee = thresholds_of(data, Problem.NOD_VS_REST, Aim(), seed=1)
+def test_a_cost_is_kept_to_and_the_knee_lies_between_the_ends(sweep):
+    cheap, knee = sweep.thresholds(Aim(cost=0.1)), sweep.thresholds(Aim())
 
     assert cheap.cost <= 0.1
     assert 0 < knee.cost < 1
@@ -45,7 +49,7 @@ def test_a_cost_is_kept_to_and_the_knee_lies_between_the_ends(data):
 
 
 def test_kinds_are_learned_from_the_tests_that_failed_shuffled(data):
-    found = thresholds_of(data, Problem.NOD_VS_VICTIM, Aim(), seed=1)
+    found = swept(data, Problem.NOD_VS_VICTIM, seed=1).thresholds(Aim())
 
     assert 0 < found.detection <= 1
 
@@ -60,4 +64,4 @@ def test_candidates_are_most_of_the_positive_tests_and_few_of_the_others(data):
 
 def test_a_table_without_costs_is_refused(data):
     with pytest.raises(UnusableData, match="no column of costs"):
-        thresholds_of(replace(data, cost_s=None), Problem.NOD_VS_REST, Aim(), seed=1)
+        swept(replace(data, cost_s=None), Problem.NOD_VS_REST, seed=1)

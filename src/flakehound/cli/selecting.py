@@ -24,7 +24,7 @@ from flakehound.core.rerun_model import SMALL_TEST_S
 from flakehound.engine.limits import Limits
 from flakehound.engine.opening import OpenSuite
 from flakehound.hunt.options import Candidates
-from flakehound.learn.assisted import Aim, Thresholds, candidate_threshold, learned, thresholds_of
+from flakehound.learn.assisted import Aim, Thresholds, candidate_threshold, learned, swept
 from flakehound.learn.dataset import Dataset
 from flakehound.learn.extras import check_installed, numpy
 from flakehound.learn.pipelines import Fitted
@@ -52,7 +52,7 @@ class SingleModel:
     @classmethod
     def trained(cls, data: Dataset, problem: Problem, aim: Aim, seed: int) -> SingleModel:
         """From one table."""
-        return cls(model=learned(data, problem, seed), thresholds=thresholds_of(data, problem, aim, seed))
+        return cls(model=learned(data, problem, seed), thresholds=swept(data, problem, seed).thresholds(aim))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,24 +63,36 @@ def _suites_s(data: Dataset) -> Array:
     return np.bincount(place, weights=data.cost_s)[place]
 
 
-def thresholds_of(data: Dataset, problem: Problem, aim: Aim, seed: int) -> Thresholds:
-    """The thresholds for RERUN or Classification, from models that never saw the test they predict."""
-    np = numpy()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Every pair of thresholds on one table, judged by models that never saw the test they predict."""
+
+    points: Points
+    probability: Array  # of each test that can be positive or negative
+    positive: Array
+
+    def thresholds(self, aim: Aim) -> Thresholds:
+        """Those that serve the aim."""
+        best, whole_s = front(self.points), float(self.points.cost_s[original(self.points)])
+        place = _aimed(best, aim, whole_s)
+        lower = float(best.first[place])
+        return Thresholds(
+            lower=lower,
+            upper=float(best.second[place]),
+            detection=float(best.detection[place]),
+            cost=float(best.cost_s[place] / whole_s),
+            lost=float((self.probability[self.positive == 1] < lower).mean()),
+        )
+
+
+def swept(data: Dataset, problem: Problem, seed: int) -> Sweep:
+    """All thresholds for RERUN or Classification."""
     labels = learnable(data, problem)
     task = single_task(data, labels, MOST_RUNS)
     found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=seed)
-    probability = np.nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
+    probability = numpy().nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
     points = single_points(task, [(1, probability)])
-    best = front(points)
-    place = _aimed(best, aim, float(points.cost_s[original(points)]))
-    lower = float(best.first[place])
-    return Thresholds(
-        lower=lower,
-        upper=float(best.second[place]),
-        detection=float(best.detection[place]),
-        cost=float(best.cost_s[place] / points.cost_s[original(points)]),
-        lost=float((probability[labels.positive == 1] < lower).mean()),
-    )
+    return Sweep(points=points, probability=probability, positive=labels.positive)
 
 
 def _aimed(best: Points, aim: Aim, whole_s: float) -> int:
