@@ -46,8 +46,12 @@ def project(tmp_path):
 
 
 def features(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return flakehound(folder, "features", *arguments)
+
+
+def flakehound(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GIT"))}
-    command = [sys.executable, "-m", "flakehound", "features", *arguments]
+    command = [sys.executable, "-m", "flakehound", *arguments]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=90, check=False)
 
 
@@ -89,3 +93,19 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(project):
     assert done.returncode == 2
     assert "cannot write 'nowhere/features.csv'" in done.stderr
     assert "try: flakehound features --csv flakehound.csv" in done.stderr
+
+
+def test_a_hunt_measures_if_asked_to_and_an_export_has_the_features_beside_the_counts(project):
+    hunted = flakehound(
+        project, "hunt", "--measure", "--runs", "2", "--shuffles", "0", "-q", "--json", "report.json"
+    )
+    exported = flakehound(project, "data", "export", "tests.csv")
+
+    assert hunted.returncode == 0, hunted.stderr  # the dying test always does
+    assert exported.returncode == 0, exported.stderr
+    rows = {row["id"]: row for row in csv.DictReader((project / "tests.csv").open())}
+    total = rows["test_shop.py::test_total[prices0]"]
+    assert (total["covered_lines"], total["assertions"]) == ("2.0", "1")
+    # Measured runs are no evidence.
+    told = {test["id"]: test for test in json.loads((project / "report.json").read_text())["tests"]}
+    assert int(total["original_passed"]) == told[total["id"]]["runs"]["original"]["n"]

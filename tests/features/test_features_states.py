@@ -195,7 +195,8 @@ SHOP = {
 }
 
 
-def test_a_hunt_names_the_shared_state_and_pairs_only_what_can_share_some(tmp_path):
+@pytest.mark.parametrize("wish", ["--states", "--quiet"], ids=["looks at every test", "looks at who is blamed"])
+def test_a_hunt_names_the_state_that_a_victim_shares_with_its_polluter(tmp_path, wish):
     write_files(tmp_path / "shop", SHOP)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
     hunt = [
@@ -203,7 +204,7 @@ def test_a_hunt_names_the_shared_state_and_pairs_only_what_can_share_some(tmp_pa
         "-m",
         "flakehound",
         "hunt",
-        "--states",
+        wish,
         "--quiet",
         "--seed",
         "1",
@@ -225,7 +226,8 @@ def test_a_hunt_names_the_shared_state_and_pairs_only_what_can_share_some(tmp_pa
     report = json.loads((tmp_path / "shop" / "report.json").read_text())
     tests = {test["id"].rpartition("::")[2]: test for test in report["tests"]}
     assert tests["test_victim"]["shared_state"] == ["module global state.kept changed"]
-    assert tests["test_ban"]["leaves"] == ["module global state.kept changed"]
+    if wish == "--states":
+        assert tests["test_ban"]["leaves"] == ["module global state.kept changed"]
     assert "shared state: module global state.kept changed" in done.stdout
     parting = "part where the failing one first calls refuse (state.py), the passing one welcome (state.py)"
     assert parting in tests["test_victim"]["evidence"][-1]

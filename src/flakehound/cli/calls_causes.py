@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from flakehound.calls.causes import likely_causes, parting
 from flakehound.calls.characteristic import Characteristic
 from flakehound.cli.calls_settings import wish_for
+from flakehound.cli.probing import Probes
 from flakehound.core.calls import CallTrace, TraceMode
-from flakehound.core.errors import Problem, attempted
-from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Kind, LikelyCause, Verdict
-from flakehound.engine.limits import Limits, limit_after
-from flakehound.engine.opening import OpenSuite
 
 MOST_TRACED = 40  # tests of one hunt
 SHARE = 0.05  # of the time that is kept for it
@@ -44,14 +41,10 @@ class SeenTrace:
 
 @dataclass(slots=True)
 class CauseFinder:
-    """Runs single tests traced, within the time that is left."""
+    """Traces single tests."""
 
-    opened: OpenSuite
+    probes: Probes
     known: Characteristic
-    history: History
-    left_s: Callable[[], float]
-    keep: Callable[[Sequence[RunRecord]], object]
-    seed: int
 
     def with_causes(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         """The verdicts, those of flaky tests with likely causes or with where passing and failing runs part."""
@@ -65,13 +58,14 @@ class CauseFinder:
         return [told.get(verdict.id, verdict) for verdict in verdicts]
 
     def _fits(self, verdict: Verdict) -> bool:
-        return self._cost_s(verdict) <= self.left_s()
+        return self._cost_s(verdict) <= self.probes.left_s()
 
     def _cost_s(self, verdict: Verdict) -> float:
         """What its two runs are expected to take."""
-        start = {Isolation.SPAWN: _INTERPRETER_S + self.opened.handshake.collection_s, Isolation.FORK: _FORK_S}
+        collection_s = self.probes.opened.handshake.collection_s
+        start = {Isolation.SPAWN: _INTERPRETER_S + collection_s, Isolation.FORK: _FORK_S}
         return sum(
-            start[plan.isolation] + _SLOWER * sum(map(self.history.mean_s, plan.order))
+            start[plan.isolation] + _SLOWER * sum(map(self.probes.history.mean_s, plan.order))
             for plan in self._plans(verdict)
         )
 
@@ -81,7 +75,7 @@ class CauseFinder:
         for attempt in range(_ATTEMPTS):
             if any(not one.failed for one in traces) or (attempt and not self._fits(verdict)):
                 break
-            traces += self._traced(replace(passing, seed=(self.seed + attempt) % 2**32), verdict)
+            traces += self._traced(replace(passing, seed=(self.probes.seed + attempt) % 2**32), verdict)
         return explained(verdict, traces, self.known)
 
     def _plans(self, verdict: Verdict) -> Iterator[RunPlan]:
@@ -93,7 +87,7 @@ class CauseFinder:
         passing = (
             verdict.minimal_order if verdict.kind is Kind.BRITTLE and verdict.state_setters else (verdict.id,)
         )
-        yield self._plan(passing, self.opened.isolation, self.seed, verdict)
+        yield self._plan(passing, self.probes.opened.isolation, self.probes.seed, verdict)
 
     def _plan(self, order: Order, isolation: Isolation, seed: int | None, verdict: Verdict) -> RunPlan:
         return RunPlan(
@@ -101,23 +95,16 @@ class CauseFinder:
             why=f"what does {verdict.id} call?",
             setting=Setting.PROBE,
             isolation=isolation,
-            seed=self.seed if seed is None else seed,
-            hash_seed=self.opened.hash_seed if isolation is Isolation.SPAWN else None,
+            seed=self.probes.seed if seed is None else seed,
+            hash_seed=self.probes.opened.hash_seed if isolation is Isolation.SPAWN else None,
             trace=wish_for(self.known, TraceMode.ALL),
         )
 
     def _traced(self, plan: RunPlan, verdict: Verdict) -> Iterator[SeenTrace]:
         """What the run's last test called."""
-        guard = self.opened.guard
-        if guard is not None:
-            (guard.before_spawn if plan.isolation is Isolation.SPAWN else guard.before_fork)()
-        test_limit_s = limit_after(self.history.slowest_test_s, None)
-        limits = Limits(test_limit_s=test_limit_s, run_limit_s=self.left_s() + 1.0)
-        records = attempted(lambda: self.opened.pool.run_now(plan, limits))
-        if isinstance(records, Problem):
-            return  # the report goes without; the verdict stands
+        records = self.probes.run(plan)
         # One that was cut wrote no trace: it would look like an ordinary run, and count.
-        self.keep([record for record in records if record.calls])
+        self.probes.keep([record for record in records if record.calls])
         yield from last_traces(records, verdict.id)
 
 

@@ -12,10 +12,12 @@ from pathlib import Path
 from flakehound.cli.data_tables import opened_table
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.store_file import existing_store
+from flakehound.cli.stored import untraced
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting
+from flakehound.features.vectors import mean_vectors
 from flakehound.learn.reading import number_in
 from flakehound.store import SessionInfo, Store
 
@@ -36,6 +38,7 @@ class Known:
     alone: Tally = field(default_factory=Tally)
     polluter: bool = False
     polluters: set[str] = field(default_factory=set)  # polluters and state-setters that a report blames for it
+    features: dict[str, float] = field(default_factory=dict)  # of the newest hunt that measured it
     seconds: float = 0.0  # of all hunts, each hunt's mean
     hunts: int = 0
 
@@ -59,7 +62,7 @@ def exported(
     check_writable(output, "output")
     check_writable(pairs, "pairs")
     known, _rootdirs = known_tests(stores)
-    features = [features_in(path) for path in feature_files]
+    features = [_measured(known), *(features_in(path) for path in feature_files)]
     names = list(dict.fromkeys(name for table in features for row in table.values() for name in row))
     rows = list(_rows(known, features, names))
     write_json(output, table_text([*FACTS, *names], rows), "output")
@@ -88,7 +91,7 @@ def known_tests(stores: Sequence[Path]) -> tuple[dict[Key, Known], dict[str, str
 
 def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> None:
     assert session.id is not None
-    history = History(store.suite(session.id), store.records(session.id))
+    history = History(store.suite(session.id), untraced(store, session.id))
     project = Path(session.rootdir).name
     polluters = _polluters(store.verdicts(session.id))
     blamed = {name for names in polluters.values() for name in names}
@@ -103,12 +106,22 @@ def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> Non
         one.polluters |= polluters.get(test, set())
         if history.slowest_s(test) is not None:
             one.seconds, one.hunts = one.seconds + history.mean_s(test), one.hunts + 1
+    records = (record for record in store.records(session.id) if record.measures)
+    for vector in mean_vectors(history.suite.order, records, store.source_features(session.id)):
+        if vector.runs:
+            values = {name: value for name, value in vector.values.items() if value is not None}
+            known[project, vector.id].features = values
 
 
 def _polluters(report: str | None) -> dict[str, set[str]]:
     """By test, what a kept report names as its polluters or state-setters."""
     tests = json.loads(report)["tests"] if report else []
     return {test["id"]: {*test["polluters"], *test["state_setters"]} for test in tests}
+
+
+def _measured(known: Mapping[Key, Known]) -> dict[str, dict[str, float]]:
+    """What `flakehound hunt --measure` and `flakehound features` have kept in the stores."""
+    return {test: facts.features for (_project, test), facts in known.items() if facts.features}
 
 
 def features_in(path: Path) -> dict[str, dict[str, float]]:

@@ -68,6 +68,11 @@ if TYPE_CHECKING:
     help="Compare each test's process before and after it: names the state that tests share, "
     "and pairs only tests that can share some.",
 )
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Also measure the 18 features of each test, in three runs of their own, for `flakehound data export`.",
+)
 @suite_options
 @store_option
 @click.option("--resume", is_flag=True, help="Go on with the last hunt of this folder instead of starting anew.")
@@ -81,6 +86,7 @@ def command(
     techniques: tuple[str, ...],
     pairs: str,
     states: bool,
+    measure: bool,
     store_path: Path,
     resume: bool,
     quiet: bool,
@@ -118,6 +124,7 @@ def command(
         techniques=techniques or TECHNIQUES,
         pairs=pairs,
         states=states,
+        measure=measure,
         isolation=isolation_from(suite),
         test_limit_s=test_limit_from(suite),
         store_path=store_path,

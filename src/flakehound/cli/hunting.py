@@ -17,12 +17,14 @@ from flakehound.cli.calls_causes import MOST_S, CauseFinder, reserve_s
 from flakehound.cli.calls_settings import characteristic_in
 from flakehound.cli.plain_runs import drained, failed_lately
 from flakehound.cli.priors import earlier_in, priors_of
+from flakehound.cli.probing import Probes
 from flakehound.cli.progress import Progress
 from flakehound.cli.remedies import again
+from flakehound.cli.state_causes import StateFinder
 from flakehound.cli.static_priors import Scores, static_scores
 from flakehound.cli.stored import untraced
 from flakehound.cli.target import commit_of, plain_arguments
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import Problem, UsageError, attempted
 from flakehound.core.history import History
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import RunRecord
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
 Tell = Callable[[Hunted], None]
 Select = Callable[[OpenSuite, Callable[[Sequence[RunRecord]], object], Characteristic], "Selection"]
+MEASURED_RUNS = 3
 MOST_SUSPECTS = 50  # that are looked at first
 MOST_TOLD = 5
 LEAST_TOLD = 0.01
@@ -66,6 +69,7 @@ class Wishes:
     techniques: tuple[str, ...] = TECHNIQUES
     pairs: str = "auto"
     states: bool = False
+    measure: bool = False
     isolation: Isolation | None = None
     test_limit_s: float | None = None
     shown_store: str | None = None  # how the user named the store, None for the default
@@ -90,13 +94,23 @@ class Wishes:
 
 def hunt(wishes: Wishes, tell: Tell) -> Hunted:
     """Hunt until the time is up, nothing is left to do, or the user interrupts; then tell and keep the result."""
+    if not wishes.measure:
+        return _hunted_in(wishes.target, wishes, tell)
+    from flakehound.cli.measuring import beside_churn
+
+    with beside_churn(wishes.target) as (target, write_churn, _churn):
+        return _hunted_in(target, wishes, tell, meanwhile=write_churn)
+
+
+def _hunted_in(target: Target, wishes: Wishes, tell: Tell, meanwhile: Callable[[], None] = lambda: None) -> Hunted:
     budget = Budget(limit_s=wishes.budget_s)
     opened = open_suite(
-        wishes.target,
+        target,
         jobs=wishes.jobs,
         isolation=wishes.isolation,
         hash_seed=wishes.base_seed % 4294967295,
         limits=Limits(test_limit_s=wishes.test_limit_s or FIRST_TEST_LIMIT_S),
+        meanwhile=meanwhile,
     )
     try:
         budget.settle(opened.suite_s)
@@ -223,16 +237,10 @@ class _Hunt:
         patience = self._patience()
         with Progress(patience, self._found, self._stage, quiet=self._wishes.quiet) as progress:
             self._greet(progress)
-            loop = Loop(
-                self._opened,
-                self._history,
-                patience,
-                keep=lambda records: self._keep(records),
-                seed=self._run_seed(),
-                test_limit_s=self._wishes.test_limit_s,
-                tell=progress.tell,
-            )
+            loop = self._loop(self._history, patience, self._keep, progress)
             try:
+                if self._wishes.measure:
+                    self._measure(progress)
                 loop.run(self._agenda)
                 # Proof comes before causes: open cases may have the time that was kept for these.
                 self._budget.reserved_s = 0.0
@@ -240,6 +248,34 @@ class _Hunt:
             except KeyboardInterrupt:
                 self._interrupted = True
         return self._conclude(loop)
+
+    def _loop(
+        self,
+        history: History,
+        budget: Budget,
+        keep: Callable[[Sequence[RunRecord]], None],
+        progress: Progress,
+    ) -> Loop:
+        return Loop(
+            self._opened,
+            history,
+            budget,
+            keep=keep,
+            seed=self._run_seed(),
+            test_limit_s=self._wishes.test_limit_s,
+            tell=progress.tell,
+        )
+
+    def _measure(self, progress: Progress) -> None:
+        """Runs that measure features. Measuring may disturb a test, so that no verdict depends on them."""
+        from flakehound.cli.measuring import of_source, rounds_of
+
+        told = attempted(lambda: of_source(self._opened))
+        if not isinstance(told, Problem):
+            self._store.keep_source_features(self._session_id, told)
+        history = History(self._opened.suite)
+        loop = self._loop(history, self._budget, self._keep_apart, progress)
+        loop.run(rounds_of(self._opened, MEASURED_RUNS, history))
 
     def _patience(self) -> Budget:
         """How long the loop goes on; the agenda keeps to the budget by itself where that is for ever."""
@@ -271,6 +307,9 @@ class _Hunt:
         named = " and ".join(f"{number} {what}" for number, what in counts if number)
         return f"for at most {time_s}, longer only if {named} take longer"
 
+    def _keep_apart(self, records: Sequence[RunRecord]) -> None:
+        self._store.append(self._session_id, records)
+
     def _keep(self, records: Sequence[RunRecord]) -> None:
         self._store.append(self._session_id, records)
         for record in records:
@@ -301,16 +340,16 @@ class _Hunt:
             return tuple(verdicts)
         self._budget.reserved_s = 0.0
         grace = Budget(limit_s=MOST_S if self._wishes.lifts_the_default_time else 0.0)
-        finder = CauseFinder(
+        probes = Probes(
             opened=self._opened,
-            known=self._known,
             history=self._history,
             left_s=lambda: max(self._budget.left_s, grace.left_s),
-            keep=lambda records: self._store.append(self._session_id, records),
+            keep=self._keep_apart,
             seed=self._run_seed() % 2**32,
         )
         try:
-            return tuple(finder.with_causes(verdicts))
+            verdicts = StateFinder(probes).with_shared_state(verdicts)
+            return tuple(CauseFinder(probes, self._known).with_causes(verdicts))
         except KeyboardInterrupt:
             self._interrupted = True
             self._opened.pool.call_off()

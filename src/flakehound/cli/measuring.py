@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -110,18 +111,25 @@ def covered_every(python: str) -> int:
     return 1 if (major, minor) >= (3, 12) else 3
 
 
+@contextmanager
+def beside_churn(target: Target) -> Iterator[tuple[Target, Callable[[], None], list[Churn]]]:
+    """The target with a place for churn; what writes it there while pytest collects; and what it wrote."""
+    with tempfile.TemporaryDirectory(prefix="fh-churn-") as folder:
+        measured_target = replace(target, churn=Path(folder) / "churn.json")
+        churn: list[Churn] = []
+        yield measured_target, lambda: churn.append(_churn_written(measured_target)), churn
+
+
 def measured(wishes: MeasureWishes) -> Measured:
     """Measure the suite, keep every run, and take the means."""
-    with tempfile.TemporaryDirectory(prefix="fh-churn-") as folder:
-        target = replace(wishes.target, churn=Path(folder) / "churn.json")
-        churn: list[Churn] = []
+    with beside_churn(wishes.target) as (target, write_churn, churn):
         opened = open_suite(
             target,
             jobs=wishes.jobs,
             isolation=wishes.isolation,
             hash_seed=wishes.seed % 4294967295,
             limits=Limits(test_limit_s=wishes.test_limit_s or FIRST_TEST_LIMIT_S),
-            meanwhile=lambda: churn.append(_churn_written(target)),
+            meanwhile=write_churn,
         )
         try:
             with Store.open(wishes.store_path) as store:
@@ -186,14 +194,7 @@ def _runs(
     def keep(records: Sequence[RunRecord]) -> None:
         kept.extend(store.append(session_id, records))
 
-    planner = Rounds(
-        opened.suite.order,
-        wishes.runs,
-        history,
-        opened.isolation,
-        is_busy=lambda: bool(opened.pool.running),
-        covered_every=covered_every(opened.handshake.python),
-    )
+    planner = rounds_of(opened, wishes.runs, history)
     found = lambda: f"{sum(bool(record.measures) for record in kept)} measured runs"  # noqa: E731
     with Progress(budget, found, lambda: "measuring", quiet=wishes.quiet) as progress:
         progress.say(f"{len(opened.suite.tests)} tests, {wishes.runs} measured runs (seed {wishes.seed}) ...")
@@ -211,6 +212,18 @@ def _runs(
         except KeyboardInterrupt:
             return kept, True
     return kept, False
+
+
+def rounds_of(opened: OpenSuite, runs: int, history: History) -> Rounds:
+    """The planner for a suite; the history is that of its runs alone."""
+    return Rounds(
+        opened.suite.order,
+        runs,
+        history,
+        opened.isolation,
+        is_busy=lambda: bool(opened.pool.running),
+        covered_every=covered_every(opened.handshake.python),
+    )
 
 
 def of_source(opened: OpenSuite) -> dict[str, dict[str, float | None]]:

@@ -17,6 +17,7 @@ from flakehound.cli.store_file import existing_store
 from flakehound.cli.target import default_python, plain_arguments, target_of
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
+from flakehound.core.plans import Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.launch import Target
@@ -84,14 +85,24 @@ def read_last_hunt(store_path: Path) -> StoredHunt:
             raise no_hunt_in(store_path)
         history = History(store.suite(session.id), untraced(store, session.id))
         traced = list(store.traced_records(session.id))
-    hunted = _with_causes(_hunted(session, history, store_path), traced)
+        looked_at = [record for record in store.records(session.id) if _only_looks(record)]
+    hunted = _with_causes(_hunted(session, history, looked_at, store_path), traced)
     return StoredHunt(store_path=store_path, session=session, history=history, hunted=hunted)
 
 
 def untraced(store: Store, session_id: int) -> Iterator[RunRecord]:
-    """The runs that count as evidence: a tracer may disturb what it looks at."""
+    """The runs that count as evidence: whoever traces, measures or compares may disturb what he looks at."""
     traced = store.traced_runs(session_id)
-    return (record for record in store.records(session_id) if record.id not in traced)
+    return (
+        record
+        for record in store.records(session_id)
+        if record.id not in traced and not record.measures and not _only_looks(record)
+    )
+
+
+def _only_looks(record: RunRecord) -> bool:
+    """Whether it was made to see what a test leaves, see `StateFinder`."""
+    return bool(record.traces) and record.setting is Setting.PROBE
 
 
 def _with_causes(hunted: Hunted, traced: Sequence[RunRecord]) -> Hunted:
@@ -105,11 +116,11 @@ def no_hunt_in(store_path: Path) -> UsageError:
     return UsageError(f"there is no hunt in {str(store_path)!r}", remedy=hunt_command(store_path))
 
 
-def _hunted(session: SessionInfo, history: History, store_path: Path) -> Hunted:
+def _hunted(session: SessionInfo, history: History, looked_at: Sequence[RunRecord], store_path: Path) -> Hunted:
     options = HuntOptions(seed=session.base_seed, isolation=session.isolation)
     agenda = Agenda(history, options, lambda: 0.0)
     return Hunted(
-        verdicts=tuple(judge(history, agenda.conclude())),
+        verdicts=tuple(judge(history, agenda.conclude(), looked_at)),
         suite=SuiteFacts(
             tests=len(history.suite.tests),
             original_order_s=0.0,

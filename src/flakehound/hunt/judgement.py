@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting
 from flakehound.core.rates import failure_rate
+from flakehound.core.records import RunRecord
 from flakehound.core.signatures import signature_of
 from flakehound.core.verdicts import Kind, Verdict
 from flakehound.hunt.findings import Finding
-from flakehound.hunt.shared_state import MOST_NAMED, Sharing
+from flakehound.hunt.shared_state import MOST_NAMED, Sharing, traces_in
 
 MOST_LEFT = 10
 COUNTED = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
 
 
-def judge(history: History, findings: Sequence[Finding]) -> list[Verdict]:
-    """One verdict per test of the suite, in the original order."""
+def judge(history: History, findings: Sequence[Finding], looked_at: Iterable[RunRecord] = ()) -> list[Verdict]:
+    """One verdict per test of the suite, in the original order.
+
+    Runs that only looked at what a test leaves are no part of the history.
+    """
     by_test = {finding.test: finding for finding in findings}
     sharing = Sharing(history)
+    sharing.learn(traces_in(looked_at))
     verdicts = [_verdict(history, test.id, by_test.get(test.id)) for test in history.suite.tests]
-    return [_with_state(verdict, sharing) for verdict in verdicts] if sharing.traces else verdicts
+    return [with_state(verdict, sharing) for verdict in verdicts] if sharing.traces else verdicts
 
 
-def _with_state(verdict: Verdict, sharing: Sharing) -> Verdict:
-    culprits = [*verdict.polluters, *verdict.state_setters]
-    shared = sharing.between(verdict.id, culprits, fails=verdict.kind is Kind.VICTIM) if culprits else []
+def culprits_of(verdict: Verdict) -> tuple[NodeId, ...]:
+    """The tests that decide by what they leave whether this one passes; some do so themselves."""
+    if verdict.kind is Kind.NON_IDEMPOTENT:
+        return (verdict.id,)
+    return (*verdict.polluters, *verdict.state_setters)
+
+
+def with_state(verdict: Verdict, sharing: Sharing) -> Verdict:
+    """The verdict with what its test leaves, and what it shares with its polluters or state-setters."""
+    culprits = culprits_of(verdict)
+    shared = sharing.between(verdict.id, culprits, fails=verdict.kind is not Kind.BRITTLE) if culprits else []
     return replace(
         verdict,
         shared_state=tuple(map(str, shared[:MOST_NAMED])),

@@ -69,6 +69,10 @@ class Sharing:
         self._traces |= traces_in(new)
         return self._traces
 
+    def learn(self, traces: Mapping[NodeId, Traces]) -> None:
+        """Take in what was seen in runs that are no part of the history."""
+        self._traces |= traces
+
     def can(self, other: NodeId, test: NodeId) -> bool:
         """Whether a test can have looked at something that another one left; yes, where that is not known."""
         known = self.traces
@@ -82,10 +86,13 @@ class Sharing:
     def between(self, test: NodeId, culprits: Sequence[NodeId], *, fails: bool) -> list[StateChange]:
         """What the polluters or state-setters of a test leave that can matter to it, the likeliest first."""
         known = self.traces
-        harmless = [other for other in known if self._had_no_effect(other, test, fails) and other not in culprits]
+        harmless = [
+            other for other in known if other not in culprits and self.had_no_effect(other, test, fails=fails)
+        ]
         return shared_state(test, culprits, harmless, known)
 
-    def _had_no_effect(self, other: NodeId, test: NodeId, fails: bool) -> bool:
+    def had_no_effect(self, other: NodeId, test: NodeId, *, fails: bool) -> bool:
+        """Whether a test was seen directly behind another one, and was as ever."""
         seen = self._history.tally_after((other,), test)
         return bool(seen.n) and seen.failed == (0 if fails else seen.n)
 

@@ -91,8 +91,9 @@ def _others(verdict: Verdict) -> Iterator[str]:
 
 
 def _state(verdict: Verdict) -> Iterator[str]:
-    others = "state-setters" if verdict.kind is Kind.BRITTLE else "polluters"
-    for heading, changes in ((f"shared with its {others}", verdict.shared_state), ("left behind", verdict.leaves)):
+    others = {Kind.BRITTLE: "its state-setters", Kind.NON_IDEMPOTENT: "its first run"}
+    shared = f"shared with {others.get(verdict.kind, 'its polluters')}"
+    for heading, changes in ((shared, verdict.shared_state), ("left behind", verdict.leaves)):
         if changes:
             yield f"{heading}:"
             yield from (f"  {change}" for change in changes)
