@@ -161,6 +161,25 @@ def test_a_budget_is_kept(project):
     assert 2.0 < json.loads((project / "report.json").read_text())["spent"]["wall_s"] < 12.0
 
 
+def test_files_that_cannot_be_collected_twice_at_once_are_collected_one_after_the_other(tmp_path):
+    source = """
+        import os, time
+
+        if not os.path.exists("made_by_import"):
+            time.sleep(1.5)  # longer than two sessions are apart
+            os.mkdir("made_by_import")
+
+        def test_a():
+            assert os.path.isdir("made_by_import")
+    """
+    folder = write_project(tmp_path / "racing", {"pytest.ini": "[pytest]\n", "test_a.py": source})
+
+    said = flakehound_in(folder, "hunt", *QUICK, "-q")
+
+    assert said.code == 0, said.err
+    assert "1 steady" in said.out
+
+
 def test_a_fresh_project_is_not_said_to_write_lasting_files_because_of_pytests_own_cache(tmp_path):
     folder = write_project(
         tmp_path / "fresh", {"pytest.ini": "[pytest]\n", "test_a.py": "def test_a():\n    pass\n"}

@@ -18,6 +18,10 @@ class SuiteUnusable(FlakehoundError):
     """pytest could not collect, or found nothing."""
 
 
+class CollectionFailed(SuiteUnusable):
+    """A file of the suite raised an error when it was imported."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handshake:
     """A collected session: its tests and what we must know before running them."""
@@ -63,9 +67,9 @@ def numbers_of(path: Path) -> dict[NodeId, int]:
     return numbers
 
 
-def _collection_failed(errors: list[Mapping[str, str]], target: Target) -> SuiteUnusable:
+def _collection_failed(errors: list[Mapping[str, str]], target: Target) -> CollectionFailed:
     where = ", ".join(error["id"] for error in errors[:5])
-    return SuiteUnusable(
+    return CollectionFailed(
         f"pytest could not collect {where}",
         remedy=pytest_command(target, "--collect-only"),
         detail="\n".join(error["text"] for error in errors[:3]),

@@ -17,7 +17,7 @@ from flakehound.core.plans import Isolation, RunPlan, Setting, Suite
 from flakehound.core.records import RunRecord
 from flakehound.engine.files import FileGuard
 from flakehound.engine.forkserver import ForkServer
-from flakehound.engine.handshake import Handshake
+from flakehound.engine.handshake import CollectionFailed, Handshake
 from flakehound.engine.launch import Target
 from flakehound.engine.limits import Limits
 from flakehound.engine.pool import Pool
@@ -121,12 +121,22 @@ def open_suite(
     `meanwhile` is done here while pytest collects there.
     """
     sweep_up_after_the_killed()
-    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
+
+    def opened(meanwhile: Callable[[], None], *, beside: bool) -> OpenSuite:
+        folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
+        try:
+            return _open(target, jobs, isolation, hash_seed, limits, with_reference, folder, meanwhile, beside)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
     try:
-        return _open(target, jobs, isolation, hash_seed, limits, with_reference, folder, meanwhile)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        return opened(meanwhile, beside=True)
+    except CollectionFailed:
+        if not with_reference or isolation is Isolation.SPAWN:
+            raise
+        # Perhaps two collections at once were in each other's way: both may make the same folder.
+        return opened(lambda: None, beside=False)
 
 
 def sweep_up_after_the_killed() -> None:
@@ -158,6 +168,7 @@ def _open(
     with_reference: bool,
     folder: Path,
     meanwhile: Callable[[], None],
+    beside: bool,
 ) -> OpenSuite:
     guard = FileGuard(target.cwd, folder / "files") if with_reference else None
     spawner = Spawner(target, folder / "n")
@@ -169,11 +180,14 @@ def _open(
             target, folder / "s", slots=jobs, hash_seed=hash_seed, force=isolation is Isolation.FORK
         )
     try:
-        if with_reference or server is None:
+        has_reference = with_reference or server is None
+        if has_reference and beside:
             reference.start()
         meanwhile()
         handshake = server.wait_until_collected() if server is not None else None
         suite_s = start_s = time.monotonic() - began
+        if has_reference and not beside:
+            reference.start()
         if reference.ident is not None:
             reference.join()
             suite_s = reference.wall_s
