@@ -173,26 +173,15 @@ def _open(
     guard = FileGuard(target.cwd, folder / "files") if with_reference else None
     spawner = Spawner(target, folder / "n")
     reference = _Reference(spawner, hash_seed, limits, folder / "watch")
-    began = time.monotonic()
     server = None
     if isolation is not Isolation.SPAWN:
         server = ForkServer(
             target, folder / "s", slots=jobs, hash_seed=hash_seed, force=isolation is Isolation.FORK
         )
     try:
-        has_reference = with_reference or server is None
-        if has_reference and beside:
-            reference.start()
-        meanwhile()
-        handshake = server.wait_until_collected() if server is not None else None
-        suite_s = start_s = time.monotonic() - began
-        if has_reference and not beside:
-            reference.start()
-        if reference.ident is not None:
-            reference.join()
-            suite_s = reference.wall_s
-            if reference.error is not None:
-                raise reference.error
+        wanted = reference if with_reference or server is None else None
+        handshake, start_s = _collected(server, wanted, meanwhile, beside=beside)
+        suite_s = start_s if wanted is None else wanted.wall_s
         server, chosen, notes = _settle_isolation(server, handshake, isolation)
     except BaseException:
         if server is not None:
@@ -222,6 +211,25 @@ def _open(
     if guard is not None:
         _protect_files(opened, guard, reference.notes / "writes")
     return opened
+
+
+def _collected(
+    server: ForkServer | None, reference: _Reference | None, meanwhile: Callable[[], None], *, beside: bool
+) -> tuple[Handshake | None, float]:
+    """What the server's session collected, and in which time; the reference runs beside it, or when it is done."""
+    began = time.monotonic()
+    if reference is not None and beside:
+        reference.start()
+    meanwhile()
+    handshake = server.wait_until_collected() if server is not None else None
+    start_s = time.monotonic() - began
+    if reference is not None:
+        if not beside:
+            reference.start()
+        reference.join()
+        if reference.error is not None:
+            raise reference.error
+    return handshake, start_s
 
 
 def _agreed(first: Handshake | None, second: Handshake | None, pool: Pool, notes: list[str]) -> Handshake:
