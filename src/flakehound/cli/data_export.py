@@ -12,7 +12,7 @@ from pathlib import Path
 from flakehound.cli.data_tables import opened_table
 from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.store_file import existing_store
-from flakehound.cli.stored import untraced
+from flakehound.cli.stored import runs_of
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
@@ -91,7 +91,8 @@ def known_tests(stores: Sequence[Path]) -> tuple[dict[Key, Known], dict[str, str
 
 def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> None:
     assert session.id is not None
-    history = History(store.suite(session.id), untraced(store, session.id))
+    evidence, looks = runs_of(store, session.id)
+    history = History(store.suite(session.id), evidence)
     project = Path(session.rootdir).name
     polluters = _polluters(store.verdicts(session.id))
     blamed = {name for names in polluters.values() for name in names}
@@ -106,8 +107,7 @@ def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> Non
         one.polluters |= polluters.get(test, set())
         if history.slowest_s(test) is not None:
             one.seconds, one.hunts = one.seconds + history.mean_s(test), one.hunts + 1
-    records = (record for record in store.records(session.id) if record.measures)
-    for vector in mean_vectors(history.suite.order, records, store.source_features(session.id)):
+    for vector in mean_vectors(history.suite.order, looks, store.source_features(session.id)):
         if vector.runs:
             values = {name: value for name, value in vector.values.items() if value is not None}
             known[project, vector.id].features = values

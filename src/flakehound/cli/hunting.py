@@ -22,7 +22,7 @@ from flakehound.cli.progress import Progress
 from flakehound.cli.remedies import again
 from flakehound.cli.state_causes import StateFinder
 from flakehound.cli.static_priors import Scores, static_scores
-from flakehound.cli.stored import untraced
+from flakehound.cli.stored import runs_of
 from flakehound.cli.target import commit_of, plain_arguments
 from flakehound.core.errors import Problem, UsageError, attempted
 from flakehound.core.history import History
@@ -203,7 +203,8 @@ class _Hunt:
                 "the suite's tests are not the ones of the hunt that was to be resumed",
                 remedy=again(resume=None),
             )
-        return list(untraced(self._store, self._session_id))
+        evidence, _looks = runs_of(self._store, self._session_id)
+        return evidence
 
     def _keep_reference(self) -> None:
         records = [record for record in self._opened.reference if record.executed]

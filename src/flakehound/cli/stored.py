@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -83,21 +83,25 @@ def read_last_hunt(store_path: Path) -> StoredHunt:
         session = store.latest(str(current_folder())) or store.latest()
         if session is None or session.id is None:
             raise no_hunt_in(store_path)
-        history = History(store.suite(session.id), untraced(store, session.id))
+        evidence, looks = runs_of(store, session.id)
+        history = History(store.suite(session.id), evidence)
         traced = list(store.traced_records(session.id))
-        looked_at = [record for record in store.records(session.id) if _only_looks(record)]
-    hunted = _with_causes(_hunted(session, history, looked_at, store_path), traced)
+    hunted = _with_causes(_hunted(session, history, looks, store_path), traced)
     return StoredHunt(store_path=store_path, session=session, history=history, hunted=hunted)
 
 
-def untraced(store: Store, session_id: int) -> Iterator[RunRecord]:
-    """The runs that count as evidence: whoever traces, measures or compares may disturb what he looks at."""
+def runs_of(store: Store, session_id: int) -> tuple[list[RunRecord], list[RunRecord]]:
+    """The runs that count as evidence, and those that measured a test or saw what it leaves.
+
+    Whoever traces, measures or compares may disturb what he looks at. Traced runs are in neither.
+    """
     traced = store.traced_runs(session_id)
-    return (
-        record
-        for record in store.records(session_id)
-        if record.id not in traced and not record.measures and not _only_looks(record)
-    )
+    evidence: list[RunRecord] = []
+    looks: list[RunRecord] = []
+    for record in store.records(session_id):
+        if record.id not in traced:
+            (looks if record.measures or _only_looks(record) else evidence).append(record)
+    return evidence, looks
 
 
 def _only_looks(record: RunRecord) -> bool:
