@@ -7,6 +7,7 @@ engine does: branches share their trunk, a crash ends its process, a new interpr
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,7 @@ class Moment:
     isolation: Isolation
     disturbed: bool
     age_s: float  # of the session it was forked from; 0.0 in a new interpreter
+    now_s: float  # of the simulator's clock
     luck: float  # drawn anew for every execution, from 0 to 1
 
 
@@ -124,6 +126,7 @@ class Simulator:
                 isolation=plan.isolation,
                 disturbed=disturbed,
                 age_s=self.clock_s - self._began_s if forked else 0.0,
+                now_s=self.clock_s,
                 luck=self._rng.random(),
             )
             outcomes.append(self.behaviours.get(test, passes)(moment))
@@ -340,3 +343,17 @@ def passes_only_after_all(*setters: NodeId) -> Behaviour:
 def fails_when_repeated(moment: Moment) -> Outcome:
     """A non-idempotent test."""
     return Outcome.FAILED if moment.test in moment.earlier else Outcome.PASSED
+
+
+def fails_in_spells(seed: int, mean_s: float) -> Behaviour:
+    """Slow spells of the machine: for a while it fails whatever ran before it, for a while it passes."""
+    rng = random.Random(seed)
+    ends, slow = [1000.0], [False]
+
+    def is_slow(moment: Moment) -> bool:
+        while ends[-1] <= moment.now_s:
+            ends.append(ends[-1] + rng.expovariate(1 / mean_s))
+            slow.append(not slow[-1])
+        return slow[bisect_right(ends, moment.now_s)]
+
+    return fails_if(is_slow)

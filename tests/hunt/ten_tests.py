@@ -35,3 +35,8 @@ def a_run(order: list[NodeId] | tuple[NodeId, ...], letters: str, **changes: obj
         "why": "",
     }
     return RunRecord(**(usual | changes))
+
+
+def in_turns(one: RunRecord, other: RunRecord, times: int) -> list[RunRecord]:
+    """Both runs so often, one after the other."""
+    return [one, other] * times

@@ -6,7 +6,7 @@ from math import log2
 
 import pytest
 from simulator import TEST_S, Simulator, fails_after, fails_after_all, id_of, suite_of
-from ten_tests import A, B, C, D, a_run
+from ten_tests import A, B, C, D, a_run, in_turns
 
 from flakehound.core.history import History, Tally
 from flakehound.core.plans import Isolation, RunPlan, Setting
@@ -162,7 +162,7 @@ def test_a_polluter_known_from_another_case_is_tried_before_halving():
 
 
 def test_it_concludes_when_the_shortest_order_is_confirmed():
-    history = history_of(*[an_original("PPPP")] * 3, *[a_run([C, B], "PF")] * 5, *[a_run([B], "P")] * 5)
+    history = history_of(*[an_original("PPPP")] * 3, *in_turns(a_run([C, B], "PF"), a_run([B], "P"), 5))
 
     finding = inquiry_about(B, history)
 
@@ -173,7 +173,7 @@ def test_it_concludes_when_the_shortest_order_is_confirmed():
 
 
 def test_it_concludes_about_a_victim_in_the_original_order_with_the_same_evidence():
-    history = history_of(*[an_original("PFPP")] * 3, *[a_run([A, B], "PF")] * 5, *[a_run([B], "P")] * 5)
+    history = history_of(*[an_original("PFPP")] * 3, *in_turns(a_run([A, B], "PF"), a_run([B], "P"), 5))
 
     finding = inquiry_about(B, history)
 
@@ -181,7 +181,7 @@ def test_it_concludes_about_a_victim_in_the_original_order_with_the_same_evidenc
 
 
 def test_a_proven_case_wants_nothing_more():
-    history = history_of(*[an_original("PPPP")] * 3, *[a_run([C, B], "PF")] * 5, *[a_run([B], "P")] * 5)
+    history = history_of(*[an_original("PPPP")] * 3, *in_turns(a_run([C, B], "PF"), a_run([B], "P"), 5))
     agenda = Agenda(history, HuntOptions(seed=1), lambda: 10.0)
 
     assert agenda.urgent() == []
@@ -206,7 +206,7 @@ def test_the_same_plan_wanted_by_two_suspects_is_made_once():
 
 
 def test_what_was_found_survives_a_killed_hunt():
-    records = [*[an_original("PPPP")] * 3, *[a_run([C, B], "PF")] * 5, *[a_run([B], "P")] * 5]
+    records = [*[an_original("PPPP")] * 3, *in_turns(a_run([C, B], "PF"), a_run([B], "P"), 5)]
     options = HuntOptions(seed=1)
 
     before, after = (Agenda(history_of(*records), options, lambda: 0.0).conclude() for _hunt in range(2))

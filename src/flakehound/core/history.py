@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import NamedTuple
 
 from flakehound.core.outcomes import NodeId, Outcome
@@ -209,11 +208,6 @@ class History:
             if place < len(order):
                 prefix = hash((prefix, order[place]))
         return found
-
-    def tally_since(self, run: int, prefix: Sequence[NodeId], test: NodeId) -> Tally:
-        """The same in the runs from number `run` on, the first one being number 0."""
-        latest = takewhile(lambda sighting: sighting.run >= run, reversed(self.after(prefix, test)))
-        return tally_of(latest)
 
     def short_prefixes(self, test: NodeId) -> list[Order]:
         """The few-test prefixes after which it was seen, most often seen first."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
@@ -48,13 +50,25 @@ class Asker:
             raise Need([self._plan(order, why, undisturbed)] * (times - seen.n))
         return seen
 
-    def last_of_since(self, run: int, order: Order, *, why: str) -> Tally:
-        """The same in the runs from number `run` on: one at least."""
-        seen = self.history.tally_since(run, order[:-1], order[-1])
-        made = sum(s.run >= run for s in self.history.after(order[:-1], order[-1])) if not seen.n else 1
-        if not seen.n and made <= PATIENCE:
-            raise Need([self._plan(order, why, False)])
-        return seen
+    def in_turns(self, failing: Order, passing: Order, *, turns: int, most: int, why: str) -> None:
+        """See to it that failures of one order and passes of the other took turns.
+
+        A machine has slow spells, and a spell that falls on one of two orders looks like a reason. No more runs
+        are made for it when there are `most` of both orders, or when the order that should pass has failed.
+        """
+        missing = turns - turns_of(self.history, failing, passing)
+        both = (passing, failing) if self._ended_with(failing, passing) else (failing, passing)
+        runs = min(self._seen(order).n for order in both)
+        hopeless = self._seen(passing).failed or any(self._is_mute(order, runs + 1) for order in both)
+        if missing > 0 and runs < most and not hopeless:
+            raise Need(self._plan(both[number % 2], why, False) for number in range(missing))
+
+    def _ended_with(self, failing: Order, passing: Order) -> bool:
+        last, other = (
+            max((s.run for s in self.history.after(order[:-1], order[-1])), default=-1)
+            for order in (failing, passing)
+        )
+        return last > other
 
     def each_last_of(self, orders: Iterable[Order], *, times: int = 1, why: str) -> list[Tally]:
         """The same for several orders, whose missing runs can then be made at once."""
@@ -143,6 +157,14 @@ class Asker:
     def _plan(self, order: Order, why: str, undisturbed: bool) -> RunPlan:
         setting = Setting.ALONE if len(order) == 1 else Setting.PROBE
         return RunPlan(order=order, why=why, setting=setting, isolation=self.isolation, undisturbed=undisturbed)
+
+
+def turns_of(history: History, failing: Order, passing: Order) -> int:
+    """How often failures of the last test of one order and its passes in the other took turns, in order of runs."""
+    test = failing[-1]
+    failed = [(s.run, True) for s in history.after(failing[:-1], test) if s.outcome.is_failure]
+    passed = [(s.run, False) for s in history.after(passing[:-1], test) if s.outcome.is_pass]
+    return sum(1 for _ in groupby(sorted(failed + passed), key=itemgetter(1)))
 
 
 def is_luck(more: Tally, fewer: Tally) -> bool:

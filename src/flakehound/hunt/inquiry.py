@@ -14,7 +14,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order
 from flakehound.core.rates import failure_rate
 from flakehound.core.verdicts import Kind, Replay
-from flakehound.hunt.asking import Asker, Need, is_luck, passes_that_rule_out_luck
+from flakehound.hunt.asking import Asker, Need, is_luck, passes_that_rule_out_luck, turns_of
 from flakehound.hunt.coincidence import NodInquiry, best_replay
 from flakehound.hunt.findings import Finding, names, of
 from flakehound.hunt.ladder import Ladder
@@ -25,6 +25,8 @@ CLEAN_RUNS = 3  # in the original order and alone, before anything is concluded
 CONFIRMATIONS = 3  # the least number of separate processes that must agree before a result is printed
 CHEAP_CONFIRMATIONS = 5  # where one run costs next to nothing
 CHEAP_RUN_S = 0.5
+TURNS = 4  # failing and passing, before an order is blamed: one slow spell of the machine makes two or three
+CHEAP_TURNS = 6  # where one run costs next to nothing
 MORE_RUNS = 10  # when a test fails only sometimes after the same tests
 MOST_TRIALS = 30  # runs per question about such a test
 WORTH_A_WALK = 8  # earlier tests from which on one walk with rungs is quicker than halving
@@ -228,22 +230,21 @@ class Inquiry:
     def _is_proven(self, prefix: Order) -> bool:
         """Whether it fails after these tests and not alone, without any doubt.
 
-        Not by luck, not for load, and not because something changed for good meanwhile: it passed alone again.
+        Not by luck, not for load, and not because the machine changed meanwhile: both took turns.
         """
         after, clean = self._history.tally_after(prefix, self._test), self._alone()
-        again = self._history.tally_since(self._first_failure(prefix), (), self._test)
+        order, alone = (*prefix, self._test), (self._test,)
         return (
             after.failed >= CONFIRMATIONS
             and clean.n >= CONFIRMATIONS
             and not clean.failed
-            and again.n > 0
+            and turns_of(self._history, order, alone) >= self._turns(order)
             and self._ask.failed_undisturbed((*prefix, self._test))
             and not self._gap_is_luck(after, clean)
         )
 
-    def _first_failure(self, prefix: Order) -> int:
-        """The number of the first run in which it failed after these tests."""
-        return min((s.run for s in self._history.after(prefix, self._test) if s.outcome.is_failure), default=0)
+    def _turns(self, order: Order) -> int:
+        return CHEAP_TURNS if self._cost_s(order) < CHEAP_RUN_S else TURNS
 
     def _decisive(self, prefix: Order, trials: int) -> Order:
         """The few of these tests after which it fails."""
@@ -322,6 +323,7 @@ class Inquiry:
         """Runs after the polluters and alone, as many as it takes to tell them apart."""
         order = (*minimal, self._test)
         times = self._confirmations(order)
+        self._take_turns(order, (self._test,))
         after = self._failures_after(minimal, times)
         if after.is_mixed:
             after = self._failures_after(minimal, MORE_RUNS)
@@ -329,8 +331,12 @@ class Inquiry:
             after = self._failures_after(minimal, MOST_TRIALS)
         why = f"confirms that {self._test} passes alone"
         clean = self._ask.last_of((self._test,), times=self._clean_runs_for(after, times), why=why)
-        self._ask.last_of_since(self._first_failure(minimal), (self._test,), why=why)
         return after, clean
+
+    def _take_turns(self, failing: Order, passing: Order) -> None:
+        why = f"does {self._test} fail and pass in turns?"
+        turns = self._turns(max(failing, passing, key=len))
+        self._ask.in_turns(failing, passing, turns=turns, most=MOST_CLEAN_RUNS, why=why)
 
     def _failures_after(self, minimal: Order, times: int) -> Tally:
         why = f"confirms that {names(minimal)} makes {self._test} fail"
@@ -396,31 +402,27 @@ class Inquiry:
     def _is_proven_brittle(self, prefix: Order) -> bool:
         """Whether it passes after these tests and fails alone, without any doubt; as in `_is_proven`."""
         after, alone = self._history.tally_after(prefix, self._test), self._alone()
-        again = self._history.tally_since(self._first_pass(prefix), (), self._test)
+        order, itself = (*prefix, self._test), (self._test,)
         return (
             min(after.n, alone.failed) >= CONFIRMATIONS
             and not after.failed
             and not alone.passed
-            and again.n > 0
+            and turns_of(self._history, itself, order) >= self._turns(order)
             and self._ask.failed_undisturbed((self._test,))
             and not self._gap_is_luck(alone, after)
         )
-
-    def _first_pass(self, prefix: Order) -> int:
-        """The number of the first run in which it passed after these tests."""
-        return min((s.run for s in self._history.after(prefix, self._test) if s.outcome.is_pass), default=0)
 
     def _runs_that_prove_brittle(self, minimal: Order) -> tuple[Tally, Tally]:
         """Runs after the state-setters and alone, as many as it takes to tell them apart."""
         order = (*minimal, self._test)
         times = self._confirmations(order)
+        self._take_turns((self._test,), order)
         why = f"confirms that {self._test} passes after {names(minimal)}"
         after = self._ask.last_of(order, times=times, why=why)
         passes = (after + self._passes_in_original()).n
         enough = max(times, passes_that_rule_out_luck(Tally(n=passes, failed=passes), 100))
         why = f"confirms that {self._test} fails alone"
         alone = self._ask.failing_last_of((self._test,), times=enough, why=why)
-        self._ask.last_of_since(self._first_pass(minimal), (self._test,), why=why)
         return after, alone
 
     def _first_that_helps(self, prefixes: Sequence[Order]) -> Order | None:
