@@ -179,7 +179,9 @@ def test_a_dear_test_need_not_take_so_many_turns(test_s, kind):
     assert inquiry_about(B, history).kind is kind
 
 
-@pytest.mark.parametrize(("seed", "mean_s"), [(51, 0.2), (42, 0.5), (160, 0.5), (167, 1.0), (147, 4.0), (204, 4.0)])
+@pytest.mark.parametrize(
+    ("seed", "mean_s"), [(51, 0.2), (42, 0.5), (160, 0.5), (167, 1.0), (147, 4.0), (204, 4.0)]
+)
 def test_slow_spells_of_the_machine_are_no_reason_to_blame_an_order(seed, mean_s):
     """Each of these hunts once called the test a victim or brittle: the spells fell on one of two orders."""
     rng = random.Random(seed)

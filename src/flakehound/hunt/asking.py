@@ -160,7 +160,7 @@ class Asker:
 
 
 def turns_of(history: History, failing: Order, passing: Order) -> int:
-    """How often failures of the last test of one order and its passes in the other took turns, in order of runs."""
+    """How often failures of the last test of one order and its passes in the other took turns."""
     test = failing[-1]
     failed = [(s.run, True) for s in history.after(failing[:-1], test) if s.outcome.is_failure]
     passed = [(s.run, False) for s in history.after(passing[:-1], test) if s.outcome.is_pass]
