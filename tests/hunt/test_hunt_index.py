@@ -116,11 +116,24 @@ def test_the_first_look_is_that_of_the_stages_where_the_time_allows_it():
     assert settings == [Setting.ORIGINAL] * 2 + [Setting.ALONE] + [Setting.SHUFFLED] * 2
 
 
+def test_the_first_round_has_every_sort_of_run_and_ends_with_its_share_of_the_time():
+    _simulator, history = seen_once()
+    sweeps = IndexedSweeps(history, HuntOptions(seed=5, endless=True), lambda: Neighbourhood(history))
+    left_s = iter([60.0] * 8 + [30.0] * 400)
+    plans = sweeps.plans(lambda: next(left_s))
+
+    cut_short = [next(plans) for _ in range(20)]
+    whole = first_plans(history, 24, endless=True)
+
+    assert sum(plan.isolation is Isolation.SPAWN for plan in whole) == 6
+    assert 0 < sum(plan.isolation is Isolation.SPAWN for plan in cut_short) < 6
+
+
 def test_a_test_with_a_high_prior_runs_alone_again_and_again():
     _simulator, history = seen_once()
     priors = Priors(nod={id_of("d"): 0.5})
 
-    plans = first_plans(history, 9, priors=priors, endless=True, hash_seeds=False)
+    plans = first_plans(history, 40, priors=priors, endless=True, hash_seeds=False)
 
     alone = [branch for plan in plans for branch in plan.branches if len(branch) == 1]
     assert alone.count((id_of("d"),)) > 5

@@ -29,6 +29,7 @@ NOTHING = 0.001  # expected detections in all the time that is left: not worth i
 LOOKS = 12  # how often that is asked
 FIRST_ORDERS = 2  # other orders that make up the first look, as in the stages
 FIRST_LOOK_SHARE = 0.34  # of the time: a dearer first look is left to the index
+FIRST_ROUND_SHARE = 0.4  # of the time, for a few runs of every sort: only they show what no rate foretells
 FAR_LESS = 0.5  # of the largest index in a batch
 BEST_SHARES = (0.25, 0.05)  # of the tests, that a forecast may spend all time on
 FOREVER = 1_000_000
@@ -74,11 +75,12 @@ class IndexedSweeps(Sweeps):
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All plans worth making, best first; may be endless."""
         worth, stages = self._worth, super().plans(time_left_s)
+        round_ends_s = (1 - FIRST_ROUND_SHARE) * time_left_s()
         for first in stages if self._affords_first_look(time_left_s()) else ():
             worth.count(first)
             self._mark(first)
             yield first
-            if not self.at_first_look:
+            if not self.at_first_look and (not self.at_first_round or time_left_s() < round_ends_s):
                 break
         sources = self._sources(worth, time_left_s)
         look_below_s = time_left_s()

@@ -44,6 +44,7 @@ class Sweeps:
         self._sharing = Sharing(history)
         self.pairs_used = ""  # which form of PAIRWISE ran, for the report
         self.at_first_look = True  # nothing but the first few orders so far
+        self.at_first_round = True  # a few runs of every sort but pairs
         self.ended_early = False  # nothing was to be expected of the time left
         self.expected: float | None = None  # detections in the time left, when last asked; stages do not ask
 
@@ -69,6 +70,7 @@ class Sweeps:
         yield from islice(orders, 1)
         hashes = self._hash_seeds() if self._options.hash_seeds and "rerun" in wants else iter(())
         yield from self._interleaved(islice(orders, 4), islice(originals, 6), islice(hashes, 6))
+        self.at_first_round = False
         if "pairwise" in wants:
             yield from self._pairs(time_left_s())
         repeated = self._repeated() if "rerun" in wants or "pairwise" in wants else iter(())
@@ -84,6 +86,7 @@ class Sweeps:
         yield from self._interleaved(islice(orders, 3), islice(originals, 2))
         self.at_first_look = False
         yield from self._interleaved(islice(orders, 3), islice(originals, 2))
+        self.at_first_round = False
         once = self._alone(Setting.REPEATED) if "rerun" in wants else iter(())
         yield from self._interleaved(once, orders, originals)
         yield from self._alone_again()
