@@ -7,7 +7,7 @@ from core_samples import a_failure
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.core.signatures import signature_of, without_volatile_parts
+from flakehound.core.signatures import are_measured, signature_of, without_volatile_parts
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,17 @@ def test_taking_volatile_parts_out_twice_changes_nothing_more(message):
     once = without_volatile_parts(message)
 
     assert without_volatile_parts(once) == once
+
+
+@pytest.mark.parametrize(
+    ("messages", "told"),
+    [
+        (("AssertionError: assert 0.5377 < 0.51", "AssertionError: assert 0.5374 < 0.51"), True),
+        (("AssertionError: assert 0.54 < 0.51", "AssertionError: assert 0.54 < 0.51"), False),
+        (("AssertionError: assert 0.54 < 0.51", "KeyError: 'user'"), False),
+        (("no row 12", "no row 13"), False),
+        ((), False),
+    ],
+)
+def test_fractions_that_differ_from_run_to_run_are_measured(messages, told):
+    assert are_measured(a_failure(message=message) for message in messages) is told

@@ -26,6 +26,7 @@ from ten_tests import NAMES, A, B, C, D, E, F, G, K, a_run, hunted, in_turns
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
+from flakehound.core.records import Failure
 from flakehound.core.verdicts import Cause, Kind, LikelyCause
 from flakehound.hunt.completion import Completion
 from flakehound.hunt.findings import Finding
@@ -34,6 +35,7 @@ from flakehound.hunt.judgement import judge
 from flakehound.hunt.neighbourhood import Neighbourhood
 
 SUITE = suite_of("a", "b", "c", "d")
+WHY = {"phase": "call", "exception": "AssertionError", "where": "t.py:1", "text": ""}
 
 
 def originals(letters, times):
@@ -177,6 +179,21 @@ def test_a_dear_test_need_not_take_so_many_turns(test_s, kind):
     history = history_of(*originals("PPPP", 3), alone, alone, alone, after, after, alone, alone, after)
 
     assert inquiry_about(B, history).kind is kind
+
+
+@pytest.mark.parametrize(("seconds", "wanted"), [((0.53, 0.53), 0), ((0.53, 0.54), 15)])
+def test_a_test_whose_failures_name_other_times_each_time_must_fail_alone_more_often(seconds, wanted):
+    alone = [
+        a_run([D], "F", failures={0: Failure(**WHY, message=f"AssertionError: assert {took} < 0.51")})
+        for took in seconds
+    ]
+    spawned = replace(alone[0], isolation=Isolation.SPAWN)
+    after, first = a_run([C, D], "PP"), [alone[0], *originals("PPPP", 3)]
+    history = history_of(*first, *in_turns(alone[1], after, 4), after, *[spawned] * 4)
+
+    finding = inquiry_about(D, history)
+
+    assert [plan.order for plan in finding.wanted] == [(C, D)] * wanted
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 
 from flakehound.core.records import Failure
 
@@ -15,6 +16,13 @@ _VOLATILE = (
     (re.compile(r"\b(?=[0-9a-f]*[a-f])[0-9a-f]{16,}\b"), "<digest>"),
     (re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"), "<n>"),
 )
+_MEASURED = re.compile(r"\d+\.\d{2,}")
+
+
+def are_measured(failures: Iterable[Failure]) -> bool:
+    """Whether failures name fractions that differ from run to run: something measured or drawn decides."""
+    named = {tuple(_MEASURED.findall(failure.message.partition("\n")[0])) for failure in failures}
+    return len(named - {()}) > 1
 
 
 def without_volatile_parts(message: str) -> str:

@@ -13,6 +13,7 @@ from flakehound.core.history import History, Sighting, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order
 from flakehound.core.rates import failure_rate
+from flakehound.core.signatures import are_measured
 from flakehound.core.verdicts import Kind, Replay
 from flakehound.hunt.asking import Asker, Need, is_luck, passes_that_rule_out_luck, turns_of
 from flakehound.hunt.coincidence import NodInquiry, best_replay
@@ -25,6 +26,9 @@ CLEAN_RUNS = 3  # in the original order and alone, before anything is concluded
 CONFIRMATIONS = 3  # the least number of separate processes that must agree before a result is printed
 CHEAP_CONFIRMATIONS = 5  # where one run costs next to nothing
 CHEAP_RUN_S = 0.5
+DEAR_S = 1.0  # from which on a run is not made that only repeats what is nearly known
+MEASURED_CONFIRMATIONS = 20  # where something measured decides, such as a time
+MOST_SECONDS = 30.0  # for so many runs
 TURNS = 4  # failing and passing, before an order is blamed: one slow spell of the machine makes two or three
 CHEAP_TURNS = 6  # where one run costs next to nothing
 MORE_RUNS = 10  # when a test fails only sometimes after the same tests
@@ -156,6 +160,7 @@ class Inquiry:
             self._fails_elsewhere()  # before tests were left out that end their process
 
     def _fails_elsewhere(self) -> None:
+        self._try_known_polluters()
         sighting = self._shortest_failure()
         if sighting is None:
             self._non_idempotent()
@@ -165,6 +170,15 @@ class Inquiry:
             self._victim(prefix)
         else:
             self._sometimes(prefix)
+
+    def _try_known_polluters(self) -> None:
+        """Where the same tests again would take long: what polluted others may have polluted this one."""
+        sighting = self._shortest_failure()
+        earlier = () if sighting is None else sighting.record.order[: sighting.place]
+        if self._cost_s(earlier) >= DEAR_S:
+            orders = [(known, self._test) for known in self._known if known in earlier]
+            cheap = [order for order in orders if self._cost_s(order) < CHEAP_RUN_S]
+            self._ask.each_last_of(cheap, why=f"does {self._test} fail after a polluter of others?")
 
     def _fails_again(self, prefix: Order) -> bool:
         """Whether the failure is no one-off: seen often enough, or again after the same tests."""
@@ -319,15 +333,25 @@ class Inquiry:
     def _confirmations(self, order: Order) -> int:
         return CHEAP_CONFIRMATIONS if self._cost_s(order) < CHEAP_RUN_S else CONFIRMATIONS
 
+    def _proof_runs(self, order: Order) -> int:
+        affordable = self._ask.cost_s(order, self._ask.isolation) * MEASURED_CONFIRMATIONS < MOST_SECONDS
+        return MEASURED_CONFIRMATIONS if affordable and self._is_measured else self._confirmations(order)
+
+    @property
+    def _is_measured(self) -> bool:
+        """Whether its failures name times or other fractions, never the same: rather a rate than a rule."""
+        seen = self._history.failures_of(self._test)[:MEASURED_CONFIRMATIONS]
+        return are_measured(s.record.failures[s.place] for s in seen if s.place in s.record.failures)
+
     def _runs_that_prove(self, minimal: Order) -> tuple[Tally, Tally]:
         """Runs after the polluters and alone, as many as it takes to tell them apart."""
         order = (*minimal, self._test)
-        times = self._confirmations(order)
+        times = self._proof_runs(order)
         self._take_turns(order, (self._test,))
         after = self._failures_after(minimal, times)
         if after.is_mixed:
             after = self._failures_after(minimal, MORE_RUNS)
-        if after.is_mixed and after.failed < CONFIRMATIONS and times == CHEAP_CONFIRMATIONS:
+        if after.is_mixed and after.failed < CONFIRMATIONS and times > CONFIRMATIONS:
             after = self._failures_after(minimal, MOST_TRIALS)
         why = f"confirms that {self._test} passes alone"
         clean = self._ask.last_of((self._test,), times=self._clean_runs_for(after, times), why=why)
@@ -396,6 +420,7 @@ class Inquiry:
 
     def _note_brittle(self, prefix: Order) -> None:
         after, alone = self._history.tally_after(prefix, self._test), self._alone()
+        after += Tally() if after.n else self._hood.original_tally(self._test)
         counts = f"failed {of(alone)} alone, {of(after)} after {_group(prefix)}"
         self._note_meanwhile(Kind.BRITTLE, counts, proven=self._is_proven_brittle(prefix))
 
@@ -415,7 +440,7 @@ class Inquiry:
     def _runs_that_prove_brittle(self, minimal: Order) -> tuple[Tally, Tally]:
         """Runs after the state-setters and alone, as many as it takes to tell them apart."""
         order = (*minimal, self._test)
-        times = self._confirmations(order)
+        times = self._proof_runs(order)
         self._take_turns((self._test,), order)
         why = f"confirms that {self._test} passes after {names(minimal)}"
         after = self._ask.last_of(order, times=times, why=why)
@@ -428,11 +453,18 @@ class Inquiry:
     def _first_that_helps(self, prefixes: Sequence[Order]) -> Order | None:
         """The first list of earlier tests after which the test passes."""
         for prefix in prefixes:
+            if self._cost_s(prefix) >= DEAR_S and self._passed_in_original_after(prefix):
+                return prefix
             why = f"does {self._test} pass after other tests?"
             seen = self._ask.last_of((*prefix, self._test), why=why) if prefix else Tally()
             if seen.n and not seen.failed:
                 return prefix
         return None
+
+    def _passed_in_original_after(self, prefix: Order) -> bool:
+        """As good as asked, since whatever is found in these tests is confirmed."""
+        original = self._hood.original_tally(self._test)
+        return prefix == self._hood.earlier(self._test) and original.n >= CLEAN_RUNS and not original.failed
 
     def _non_idempotent(self) -> None:
         finding, twice = self.finding, (self._test, self._test)
