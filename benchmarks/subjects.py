@@ -56,7 +56,7 @@ class Comparison:
         )
 
 
-def compared(subject: Subject, seed: int | None, policy: str = "rerun") -> Comparison:
+def compared(subject: Subject, seed: int | None, policy: str = "index") -> Comparison:
     check = PlainCheck(subject)
     comparison = Comparison(key=subject.key, suite_s=check.suite_s())
     report, comparison.hunt_s = hunted(subject, check, seed, policy)
@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("keys", nargs="*", metavar="KEY", help="subjects (default: all)")
     parser.add_argument("--subjects", type=Path, default=SUBJECTS, help="prepared ones (default %(default)s)")
     parser.add_argument("--seed", type=int, help="the hunts' seed (default: each its own)")
-    parser.add_argument("--policy", default="rerun", help="the hunts' policy (default %(default)s)")
+    parser.add_argument("--policy", default="index", help="the hunts' policy (default %(default)s)")
     chosen = parser.parse_args()
     rows, notes = [], []
     for key in chosen_keys(chosen.keys) * chosen.repeats:

@@ -3,14 +3,17 @@
 Green runs: a git repository with a suite, in an environment with pytest. Plain pytest without flakehound on one
 side; on the other flakehound on the path, as if installed, and `--flakehound`; in turns. The fastest run of each
 side counts: whatever else the machine does only ever adds, and here more than the 2 % that are looked for. The
-median of the differences of neighbouring runs is told beside it. Recording: the same test of a tiny and of a real
-project in new interpreters, with the lines of one changed file and with those of every file.
+median of the differences of neighbouring runs is told beside it, and where valgrind is installed the instructions
+that each side takes in user mode, which no other process can disturb. Recording: the same test of a tiny and of a
+real project in new interpreters, with the lines of one changed file and with those of every file.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import resource
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -95,11 +98,43 @@ def green_rows(job: str, write: Callable[[Path], None], repeats: int, python: Pa
         ours = Timed(lambda: _green(python, folder, installed, "--flakehound"))
         peer = Timed(lambda: _green(python, folder, nothing))
         took = in_turns(repeats, {"with": ours.run_s, "without": peer.run_s})
+        counted = _counted(job, python, folder, installed, nothing) if shutil.which("valgrind") else []
     return [
+        *counted,
         *_fastest(f"green run, {job}, fastest of {repeats}", took["with"], took["without"]),
         _in_pairs(f"green run, {job}, pairs of runs", took["with"], took["without"]),
         _in_pairs(f"green run, {job}, pairs of runs, processor time", ours.cpu, peer.cpu),
     ]
+
+
+def _counted(job: str, python: Path, folder: Path, installed: Path, nothing: Path) -> list[Row]:
+    """By instructions: against an environment without flakehound, and against one where it is not asked for."""
+    asked = _instructions(python, folder, installed, "--flakehound")
+    peers = {
+        "not installed": _instructions(python, folder, nothing),
+        "installed, not asked": _instructions(python, folder, installed),
+    }
+    return [
+        at_most(
+            f"green run, {job}, instructions, against {name}",
+            ours=f"{asked / 1e6:.0f} million",
+            peer=f"{peer / 1e6:.0f} million",
+            figure=Series(values=(100 * (asked - peer) / peer,)),
+            limit=MOST_PERCENT,
+            unit="% more",
+        )
+        for name, peer in peers.items()
+    ]
+
+
+def _instructions(python: Path, folder: Path, path: Path, *options: str) -> int:
+    """What valgrind counts in one run, the processes that it starts left out."""
+    tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    command = [*tool, str(python), "-m", "pytest", *PYTEST_ARGS, "-q", *options]
+    env = {**os.environ, "PYTHONPATH": str(path), "PYTHONHASHSEED": "0"}
+    said = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True).stderr
+    (count,) = re.findall(r"I\s+refs:\s+([\d,]+)", said)
+    return int(count.replace(",", ""))
 
 
 def _fastest(job: str, ours: Series, peer: Series) -> list[Row]:

@@ -37,7 +37,7 @@ from flakehound.engine.opening import OpenSuite, open_suite
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.counted import CountedAgenda
 from flakehound.hunt.judgement import judge
-from flakehound.hunt.options import INDEX, RERUN, TECHNIQUES, Candidates, HuntOptions
+from flakehound.hunt.options import INDEX, TECHNIQUES, Candidates, HuntOptions
 from flakehound.report.durations import spoken
 from flakehound.report.summary import Hunted, SpentFacts, SuiteFacts
 from flakehound.store import SessionInfo, Store
@@ -64,7 +64,7 @@ class Wishes:
     budget_s: float | None = None
     runs: int | None = None
     shuffles: int | None = None
-    policy: str = RERUN
+    policy: str = INDEX
     select: Select | None = None  # which tests the policy reruns and pairs; None: all
     techniques: tuple[str, ...] = TECHNIQUES
     pairs: str = "auto"

@@ -10,7 +10,7 @@ from flakehound.core.plans import Isolation
 from flakehound.core.prevalence import Priors
 
 TECHNIQUES = ("rerun", "idflakies", "pairwise")
-POLICIES = RERUN, INDEX, CANNIER, CALLS = "rerun", "index", "cannier", "calls"
+POLICIES = INDEX, RERUN, CANNIER, CALLS = "index", "rerun", "cannier", "calls"
 SELECTING = (CANNIER, CALLS)
 
 
