@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flakehound.cli.model_file import cache_folder, keep_text
 from flakehound.cli.model_selecting import PAIRED, PairModel, SingleModel, Taught
+from flakehound.core.errors import Problem as Trouble
 from flakehound.learn.assisted import Aim, least_of, sweep_of
 from flakehound.learn.dataset import Dataset, UnusableData
 from flakehound.learn.extras import numpy
@@ -19,33 +20,36 @@ from flakehound.learn.reading import dataset_from
 
 _FITTING = ("measured_model.py", "measured_table.py", "problems.py", "reading.py")
 _NAME = "the default table"
+ENOUGH_NOD = 40  # tests, before a model may say "NOD" or "victim" without a run that proves it
 
 
 def default_taught(aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Path | None = None) -> Taught:
     """What the shipped table teaches, without some features; thresholds are found with projects kept apart."""
     packed = shipped_bytes()
     data = default_table(packed, absent)
-    models = _models(packed, data, folder or cache_folder()).models
-    numpy_ = numpy()
+    return taught_of(data, _models(packed, data, folder or cache_folder()), aim, _note(data, absent))
 
-    def apart(problem: Problem) -> object:
-        return numpy_.array(models[problem].kept_apart)
 
-    singles = {
-        problem: SingleModel(
-            model=models[problem], thresholds=sweep_of(data, problem, apart(problem)).thresholds(aim)
-        )
-        for problem in (Problem.NOD_VS_REST, Problem.NOD_VS_VICTIM)
-    }
+def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Taught:
+    """Models with their thresholds; few NOD tests teach which ones not to rerun, but not to do without a proof."""
+    apart = {problem: numpy().array(model.kept_apart) for problem, model in models.models.items()}
+    sweep = sweep_of(data, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
+    nod = int(sweep.positive.sum())
+    enough = nod >= ENOUGH_NOD
+    reruns = (sweep if enough else sweep.with_proof()).thresholds(aim)
+    kinds: SingleModel | Trouble = Trouble(what=f"{nod} NOD tests are too few to tell kinds without runs")
+    if enough:
+        told = sweep_of(data, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM]).thresholds(aim)
+        kinds = SingleModel(model=models.models[Problem.NOD_VS_VICTIM], thresholds=told)
     return Taught(
         names=data.features,
-        reruns=singles[Problem.NOD_VS_REST],
-        kinds=singles[Problem.NOD_VS_VICTIM],
+        reruns=SingleModel(model=models.models[Problem.NOD_VS_REST], thresholds=reruns),
+        kinds=kinds,
         pairing={
-            problem: PairModel(model=models[problem], least=least_of(data, problem, apart(problem)))
+            problem: PairModel(model=models.models[problem], least=least_of(data, problem, apart[problem]))
             for problem in PAIRED
         },
-        note=_note(data, absent),
+        note=note,
     )
 
 

@@ -6,7 +6,7 @@ two models name the possible victims and the possible polluters of pairs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from flakehound.learn.costs import classification_costs, rerun_costs
@@ -78,6 +78,10 @@ class Sweep:
     points: Points
     probability: Array  # of each test that can be positive or negative
     positive: Array
+
+    def with_proof(self) -> Sweep:
+        """The same without the points that take a test for positive and do not run it."""
+        return replace(self, points=self.points.at(numpy().flatnonzero(self.points.second > 1)))
 
     def thresholds(self, aim: Aim) -> Thresholds:
         """Those that serve the aim."""

@@ -1,8 +1,8 @@
 """The default models of `hunt --policy cannier`: logistic functions of measured features.
 
-Each feature gives two signals: its logarithm, and its rank among the tests of its suite, which means the same on a
-slow machine as on a fast one. A model comes with what models without a test's own project say of that test:
-thresholds are found on these. Plain JSON; fitting needs numpy and no random choice.
+What is read of a feature is its rank among the tests of the suite: that means the same on a slow machine as on a
+fast one, and in a small project as in a large one. A model comes with what models without a test's own project say
+of that test: thresholds are found on these. Plain JSON; fitting takes no random choice.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Any
 from flakehound.learn.dataset import Dataset, UnusableData
 from flakehound.learn.extras import Array, library, numpy
 from flakehound.learn.problems import Problem
+from flakehound.learn.unseen import ranks_within_projects
 from flakehound.learn.validation import learnable
 
 SCHEMA = "flakehound/cannier-models/1"
 PROBLEMS = (Problem.NOD_VS_REST, Problem.NOD_VS_VICTIM, Problem.VICTIM_VS_REST, Problem.POLLUTER_VS_REST)
-PENALTY = 10.0  # on squared weights of scaled signals
+PENALTY = 300.0  # on squared weights of scaled ranks
 _MOST_STEPS = 50
 _CLOSE = 1e-8
 _DIGITS = 6  # beyond them machines differ
@@ -30,12 +31,12 @@ class MeasuredModel:
     """The model of one problem, and what models that never saw a project say of its tests."""
 
     constant: float
-    weights: tuple[float, ...]  # of the signals: all logarithms, then all ranks
+    weights: tuple[float, ...]  # of the ranks, in the order of the features
     kept_apart: tuple[float, ...]  # probabilities, for each test of the problem's domain
 
     def probability(self, values: Array) -> Array:
         """How likely each test of one suite is positive, where both classes are equally common."""
-        return _sigmoid(self.constant + signals_of_suite(values) @ numpy().array(self.weights))
+        return _sigmoid(self.constant + ranks_in_suite(values) @ numpy().array(self.weights))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,31 +49,20 @@ class MeasuredModels:
 
 def fitted_models(data: Dataset) -> MeasuredModels:
     """Learn every problem from a table of several projects."""
-    signals = _signals_by_project(data)
-    models = {problem: _fitted(data, signals, problem) for problem in PROBLEMS}
+    ranks = ranks_within_projects(data)
+    models = {problem: _fitted(data, ranks, problem) for problem in PROBLEMS}
     return MeasuredModels(features=data.features, models=models)
 
 
-def _signals_by_project(data: Dataset) -> Array:
-    np = numpy()
-    found = np.empty((len(data), 2 * len(data.features)))
-    for name in set(data.projects):
-        own = data.projects == name
-        found[own] = signals_of_suite(data.values[own])
-    return found
+def ranks_in_suite(values: Array) -> Array:
+    """For each feature the place of a test among these, between 0 and 1."""
+    return (library("scipy.stats").rankdata(values, axis=0) - 0.5) / max(1, len(values))
 
 
-def signals_of_suite(values: Array) -> Array:
-    """Logarithms of the features, and ranks between 0 and 1 among these tests."""
-    np = numpy()
-    ranks = (library("scipy.stats").rankdata(values, axis=0) - 0.5) / max(1, len(values))
-    return np.hstack([np.sign(values) * np.log1p(np.abs(values)), ranks])
-
-
-def _fitted(data: Dataset, signals: Array, problem: Problem) -> MeasuredModel:
+def _fitted(data: Dataset, ranks: Array, problem: Problem) -> MeasuredModel:
     np = numpy()
     labels = learnable(data, problem)
-    own, positive, projects = signals[labels.domain], labels.positive, data.projects[labels.domain]
+    own, positive, projects = ranks[labels.domain], labels.positive, data.projects[labels.domain]
     centre, spread = own.mean(axis=0), own.std(axis=0)
     spread[spread < 1e-12] = 1.0
     table = np.hstack([np.ones((len(own), 1)), (own - centre) / spread])
@@ -137,6 +127,6 @@ def from_text(text: str) -> MeasuredModels:
 
 def _model_in(told: Mapping[str, Any], features: Sequence[str]) -> MeasuredModel:
     weights, apart = (tuple(map(float, told[name])) for name in ("weights", "kept_apart"))
-    if len(weights) != 2 * len(features):
+    if len(weights) != len(features):
         raise ValueError(f"{len(weights)} weights for {len(features)} features")
     return MeasuredModel(constant=float(told["constant"]), weights=weights, kept_apart=apart)
