@@ -200,7 +200,8 @@ class _Choice:
             f"{used.detection:.2f}, and {used.lost:.0%} of the NOD tests were taken for steady"
         )
         if candidates.victims is not None and candidates.polluters is not None:
-            pairs, every = len(candidates.victims) * len(candidates.polluters), all_tests * (all_tests - 1)
+            victims, polluters = candidates.victims, candidates.polluters
+            pairs, every = len(victims) * len(polluters) - len(victims & polluters), all_tests * (all_tests - 1)
             notes.append(f"model: {pairs} of {every} pairs can be run")
         if not isinstance(self._taught.kinds, Trouble):
             told, sure = self._taught.kinds.thresholds, len(candidates.taken_for)
