@@ -117,7 +117,7 @@ def test_a_model_decides_which_tests_are_rerun_and_which_are_paired(modelled):
 @pytest.mark.parametrize(
     ("words", "about"),
     [
-        (("--policy", "cannier"), "needs --training"),
+        (("--policy", "cannier", "--training", "training.csv"), "--features has to tell"),
         (("--detection", "0.9"), "is for --policy cannier"),
         ((*CANNIER, "--detection", "0.9", "--cost", "0.5"), "not both"),
         (("--policy", "cannier", "--training", "training.csv", "--features", "training.csv"), ""),

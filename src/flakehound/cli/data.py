@@ -67,6 +67,24 @@ def export(stores: tuple[Path, ...], feature_files: tuple[Path, ...], pairs: Pat
     return ExitCode.NOTHING_FLAKY
 
 
+@command.command("facts", context_settings=_HELP)
+@click.option("--pairs", type=_FILE, metavar="FILE", help="Also write who pollutes whom.")
+@click.argument("output", type=_FILE)
+def facts(pairs: Path | None, output: Path) -> int:
+    """Write the table that the default models of `hunt --policy cannier` are learned from.
+
+    Its columns are those of `flakehound data export`.
+
+    \b
+    Example:
+        flakehound data facts --pairs pairs.csv tests.csv
+    """
+    from flakehound.cli.data_export import shipped_facts
+
+    click.echo(shipped_facts(output, pairs))
+    return ExitCode.NOTHING_FLAKY
+
+
 @command.command("check", context_settings=_HELP)
 @columns_option
 @click.argument("table", type=_FILE)

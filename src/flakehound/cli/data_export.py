@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from flakehound.cli.data_tables import opened_table
@@ -18,6 +18,7 @@ from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting
 from flakehound.features.vectors import mean_vectors
+from flakehound.learn.measured_table import shipped_bytes, unpacked
 from flakehound.learn.reading import number_in
 from flakehound.store import SessionInfo, Store
 
@@ -69,6 +70,17 @@ def exported(
     write_json(pairs, table_text(PAIR_COLUMNS, list(_pairs(known))), "pairs")
     lost = f", {len(known) - len(rows)} left out for want of features" if len(known) > len(rows) else ""
     return f"{len(rows)} tests of {len({key[0] for key in known})} projects, {len(names)} features{lost}: {output}"
+
+
+def shipped_facts(output: Path, pairs: Path | None) -> str:
+    """Write the table we ship as if it had just been exported; gives a sentence on what is in it."""
+    check_writable(output, "output")
+    check_writable(pairs, "pairs")
+    rows, known = unpacked(shipped_bytes())
+    write_json(output, table_text(list(rows[0]), rows), "output")
+    write_json(pairs, table_text(PAIR_COLUMNS, [asdict(pair) for pair in known]), "pairs")
+    projects = len({row["project"] for row in rows})
+    return f"{len(rows)} tests of {projects} projects, {len(rows[0]) - len(FACTS)} features: {output}"
 
 
 def _pairs(known: Mapping[Key, Known]) -> Iterator[dict[str, object]]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flakehound.calls.characteristic import Characteristic
 from flakehound.cli.calls_causes import MOST_S, CauseFinder, reserve_s
 from flakehound.cli.calls_settings import characteristic_in
+from flakehound.cli.hunt_start import MEASURED_RUNS, HuntStart
 from flakehound.cli.plain_runs import drained, failed_lately
 from flakehound.cli.priors import earlier_in, priors_of
 from flakehound.cli.probing import Probes
@@ -24,7 +24,7 @@ from flakehound.cli.state_causes import StateFinder
 from flakehound.cli.static_priors import Scores, static_scores
 from flakehound.cli.stored import runs_of
 from flakehound.cli.target import commit_of, plain_arguments
-from flakehound.core.errors import Problem, UsageError, attempted
+from flakehound.core.errors import UsageError
 from flakehound.core.history import History
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import RunRecord
@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from flakehound.cli.selecting import Selection  # imports what learns, which most hunts do not need
 
 Tell = Callable[[Hunted], None]
-Select = Callable[[OpenSuite, Callable[[Sequence[RunRecord]], object], Characteristic], "Selection"]
-MEASURED_RUNS = 3
+Select = Callable[[HuntStart], "Selection"]
 MOST_SUSPECTS = 50  # that are looked at first
 MOST_TOLD = 5
 LEAST_TOLD = 0.01
@@ -162,10 +161,19 @@ class _Hunt:
         return static_scores(Path(self._opened.handshake.rootdir), self._opened.suite.order, self._budget.limit_s)
 
     def _selected(self) -> Selection | None:
-        select, session_id = self._wishes.select, self._session_id
-        if select is None:
-            return None
-        return select(self._opened, lambda records: self._store.append(session_id, records), self._known)
+        return None if self._wishes.select is None else self._wishes.select(self._start())
+
+    def _start(self) -> HuntStart:
+        return HuntStart(
+            opened=self._opened,
+            known=self._known,
+            budget=self._budget,
+            seed=self._run_seed(),
+            test_limit_s=self._wishes.test_limit_s,
+            quiet=self._wishes.quiet,
+            keep=self._keep_apart,
+            keep_source=lambda told: self._store.keep_source_features(self._session_id, told),
+        )
 
     def _planner(self) -> Agenda:
         options, pool = self._options(), self._opened.pool
@@ -269,14 +277,10 @@ class _Hunt:
 
     def _measure(self, progress: Progress) -> None:
         """Runs that measure features. Measuring may disturb a test, so that no verdict depends on them."""
-        from flakehound.cli.measuring import of_source, rounds_of
+        from flakehound.cli.measuring import measured_at
 
-        told = attempted(lambda: of_source(self._opened))
-        if not isinstance(told, Problem):
-            self._store.keep_source_features(self._session_id, told)
-        history = History(self._opened.suite)
-        loop = self._loop(history, self._budget, self._keep_apart, progress)
-        loop.run(rounds_of(self._opened, MEASURED_RUNS, history))
+        if self._selection is None or not self._selection.measured:
+            measured_at(self._start(), MEASURED_RUNS, progress.tell)
 
     def _patience(self) -> Budget:
         """How long the loop goes on; the agenda keeps to the budget by itself where that is for ever."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from flakehound.cli.hunt_start import HuntStart
 from flakehound.cli.lint_work import FORMAT, metrics_on
 from flakehound.cli.linting import scan
 from flakehound.cli.progress import Progress
@@ -27,7 +28,7 @@ from flakehound.engine.budget import Budget
 from flakehound.engine.churn import COMMITS, Churn, churn_of
 from flakehound.engine.launch import Target
 from flakehound.engine.limits import FIRST_TEST_LIMIT_S, Limits
-from flakehound.engine.loop import Loop
+from flakehound.engine.loop import Loop, Spent
 from flakehound.engine.opening import OpenSuite, open_suite
 from flakehound.features.table import FEATURES, NAMES, STATIC
 from flakehound.features.vectors import FeatureVector, mean_vectors
@@ -212,6 +213,30 @@ def _runs(
         except KeyboardInterrupt:
             return kept, True
     return kept, False
+
+
+def measured_at(start: HuntStart, runs: int, tell: Callable[[Spent], None]) -> list[FeatureVector]:
+    """Measure within a hunt, before its other runs and as long as its time lasts."""
+    told = attempted(lambda: of_source(start.opened))
+    static = {} if isinstance(told, Problem) else told
+    start.keep_source(static)
+    history, kept = History(start.opened.suite), list[RunRecord]()
+
+    def keep(records: Sequence[RunRecord]) -> None:
+        kept.extend(records)
+        start.keep(records)
+
+    loop = Loop(
+        start.opened,
+        history,
+        start.budget,
+        keep=keep,
+        seed=start.seed,
+        test_limit_s=start.test_limit_s,
+        tell=tell,
+    )
+    loop.run(rounds_of(start.opened, runs, history))
+    return mean_vectors(start.opened.suite.order, kept, static)
 
 
 def rounds_of(opened: OpenSuite, runs: int, history: History) -> Rounds:

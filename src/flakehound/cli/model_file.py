@@ -52,7 +52,7 @@ def default_model(folder: Path | None = None) -> StaticModel:
     from flakehound.learn.static_table import shipped
 
     model = fitted(shipped(packed), digest)
-    _keep(file, model)
+    keep_text(file, as_text(model))
     return model
 
 
@@ -73,12 +73,13 @@ def _kept(file: Path | None, digest: str) -> StaticModel | None:
     return found if found is not None and found.trained_on.digest == digest else None
 
 
-def _keep(file: Path | None, model: StaticModel) -> None:
+def keep_text(file: Path | None, text: str) -> None:
+    """Write a file of the cache, whole or not at all."""
     if file is None:
         return
     # A folder that we may not write to costs time and nothing else.
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_suffix(f".{os.getpid()}.new")
-        new.write_text(as_text(model), encoding="utf-8")
+        new.write_text(text, encoding="utf-8")
         new.replace(file)

@@ -29,9 +29,15 @@ _OPTIONS = (
         "calls: only tests that call a characteristic function.",
     ),
     click.option(
-        "--training", type=_TABLE, help="cannier: the table to learn from, see `flakehound data export`."
+        "--training",
+        type=_TABLE,
+        help="cannier: the table to learn from, see `flakehound data export`. Default: the one we ship.",
     ),
-    click.option("--features", type=_TABLE, help="cannier: the same features of this suite's tests, by `id`."),
+    click.option(
+        "--features",
+        type=_TABLE,
+        help="cannier: the same features of this suite's tests, by `id`. Default: measured in three runs.",
+    ),
     click.option(
         "--detection",
         type=click.FloatRange(0, 1),
@@ -87,16 +93,12 @@ def selector_for(wishes: PolicyWishes, seed: int) -> Select | None:
 
 
 def _trained(wishes: PolicyWishes, seed: int) -> Select:
-    if wishes.training is None or wishes.features is None:
-        missing = "training" if wishes.training is None else "features"
-        raise UsageError(
-            f"--policy cannier needs --{missing}: a table of tests with known outcomes, and their features here",
-            remedy="flakehound data export --help",
-        )
     if wishes.detection is not None and wishes.cost is not None:
         raise UsageError("either --detection or --cost, not both", remedy=again(cost=None))
-    from flakehound.cli.selecting import TrainedSelector
+    from flakehound.cli.model_selecting import ModelSelector
     from flakehound.learn.assisted import Aim
 
     aim = Aim(detection=wishes.detection, cost=wishes.cost)
-    return TrainedSelector.trained(wishes.training, wishes.features, aim, seed)
+    if wishes.training is None:
+        return ModelSelector.by_default(wishes.features, aim)
+    return ModelSelector.of_own_table(wishes.training, wishes.features, aim, seed)

@@ -6,7 +6,8 @@ two models name the possible victims and the possible polluters of pairs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from flakehound.learn.costs import classification_costs, rerun_costs
 from flakehound.learn.dataset import Dataset, Labels, UnusableData
@@ -21,6 +22,13 @@ from flakehound.learn.validation import BY_CHANCE, cross_validated, learnable
 PIPELINE = Pipeline(classifier="extra-trees", trees=100, balancing="smote")
 MOST_RUNS = 200  # of one test by RERUN, where costs are compared
 PAIRS_FOUND = 0.95  # of victims, and of polluters, that must stay among the candidates
+
+
+class Scorer(Protocol):
+    """Anything that says how likely tests are positive."""
+
+    def probability(self, values: Array) -> Array:
+        """For each row of features."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +79,10 @@ class Sweep:
     probability: Array  # of each test that can be positive or negative
     positive: Array
 
+    def with_proof(self) -> Sweep:
+        """The same without the points that take a test for positive and do not run it."""
+        return replace(self, points=self.points.at(numpy().flatnonzero(self.points.second > 1)))
+
     def thresholds(self, aim: Aim) -> Thresholds:
         """Those that serve the aim."""
         best, whole_s = front(self.points), float(self.points.cost_s[original(self.points)])
@@ -87,11 +99,19 @@ class Sweep:
 
 def swept(data: Dataset, problem: Problem, seed: int) -> Sweep:
     """All thresholds for RERUN or Classification."""
-    labels = learnable(data, problem)
-    task = single_task(data, labels, MOST_RUNS)
+    return sweep_of(data, problem, predicted(data, problem, seed))
+
+
+def predicted(data: Dataset, problem: Problem, seed: int) -> Array:
+    """What a model that never saw the test says, for each test of the problem's domain."""
     found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=seed)
-    probability = numpy().nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
-    points = single_points(task, [(1, probability)])
+    return numpy().nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
+
+
+def sweep_of(data: Dataset, problem: Problem, probability: Array) -> Sweep:
+    """All thresholds on such predictions."""
+    labels = learnable(data, problem)
+    points = single_points(single_task(data, labels, MOST_RUNS), [(1, probability)])
     return Sweep(points=points, probability=probability, positive=labels.positive)
 
 
@@ -108,11 +128,14 @@ def _aimed(best: Points, aim: Aim, whole_s: float) -> int:
 
 
 def candidate_threshold(data: Dataset, problem: Problem, seed: int, kept: float = PAIRS_FOUND) -> float:
-    """The largest probability that this share of the positive tests reaches, each predicted by a model unseen."""
-    np = numpy()
-    found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=seed)
-    positive = np.nan_to_num(found.probability[found.labels.positive == 1], nan=1.0)
-    return float(np.quantile(positive, 1 - kept, method="lower"))
+    """The least probability of a candidate, by models that never saw the test."""
+    return least_of(data, problem, predicted(data, problem, seed), kept)
+
+
+def least_of(data: Dataset, problem: Problem, probability: Array, kept: float = PAIRS_FOUND) -> float:
+    """The largest probability that this share of the positive tests reaches."""
+    positive = probability[data.labels(problem).positive == 1]
+    return float(numpy().quantile(positive, 1 - kept, method="lower"))
 
 
 def learned(data: Dataset, problem: Problem, seed: int) -> Fitted:

@@ -1,0 +1,100 @@
+"""The models of `hunt --policy cannier` where the user brings no table: fitted once on ours, and kept."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from importlib import resources
+from pathlib import Path
+
+from flakehound.cli.model_file import cache_folder, keep_text
+from flakehound.cli.model_selecting import PAIRED, PairModel, SingleModel, Taught
+from flakehound.core.errors import Problem as Trouble
+from flakehound.learn.assisted import Aim, least_of, sweep_of
+from flakehound.learn.dataset import Dataset, UnusableData
+from flakehound.learn.extras import numpy
+from flakehound.learn.mapping import KNOWN
+from flakehound.learn.measured_model import MeasuredModels, as_text, fitted_models, from_text
+from flakehound.learn.measured_table import shipped_bytes, unpacked
+from flakehound.learn.problems import Problem
+from flakehound.learn.reading import dataset_from
+
+_FITTING = ("measured_model.py", "measured_table.py", "problems.py", "reading.py")
+_NAME = "the default table"
+ENOUGH_NOD = 40  # tests, before a model may say "NOD" or "victim" without a run that proves it
+
+
+def default_taught(aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Path | None = None) -> Taught:
+    """What the shipped table teaches, without some features; thresholds are found with projects kept apart."""
+    packed = shipped_bytes()
+    data = default_table(packed, absent)
+    return taught_of(data, _models(packed, data, folder or cache_folder()), aim, _note(data, absent))
+
+
+def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Taught:
+    """Models with their thresholds; few NOD tests teach which ones not to rerun, but not to do without a proof."""
+    apart = {problem: numpy().array(model.kept_apart) for problem, model in models.models.items()}
+    sweep = sweep_of(data, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
+    nod = int(sweep.positive.sum())
+    enough = nod >= ENOUGH_NOD
+    reruns = (sweep if enough else sweep.with_proof()).thresholds(aim)
+    kinds: SingleModel | Trouble = Trouble(what=f"{nod} NOD tests are too few to tell kinds without runs")
+    if enough:
+        told = sweep_of(data, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM]).thresholds(aim)
+        kinds = SingleModel(model=models.models[Problem.NOD_VS_VICTIM], thresholds=told)
+    return Taught(
+        names=data.features,
+        reruns=SingleModel(model=models.models[Problem.NOD_VS_REST], thresholds=reruns),
+        kinds=kinds,
+        pairing={
+            problem: PairModel(model=models.models[problem], least=least_of(data, problem, apart[problem]))
+            for problem in PAIRED
+        },
+        note=note,
+    )
+
+
+def default_table(packed: bytes, absent: frozenset[str] = frozenset()) -> Dataset:
+    """The tests of the shipped table, with the features that are not absent."""
+    rows, _pairs = unpacked(packed)
+    data = dataset_from(_NAME, list(rows[0]), rows, KNOWN["flakehound"])
+    return data.with_features([name for name in data.features if name not in absent])
+
+
+def _note(data: Dataset, absent: frozenset[str]) -> str:
+    without = f", without {', '.join(sorted(absent))}, which this suite does not tell" if absent else ""
+    return (
+        f"model: learned from {len(data)} tests of {len(set(data.projects))} other projects{without}; "
+        "its figures are of projects that it had not seen"
+    )
+
+
+def _models(packed: bytes, data: Dataset, folder: Path | None) -> MeasuredModels:
+    """From the cache, where the same table was fitted before by the same code."""
+    file = folder / f"cannier-{_digest(packed, data.features)}.json" if folder else None
+    kept = _kept(file, data)
+    if kept is not None:
+        return kept
+    models = fitted_models(data)
+    keep_text(file, as_text(models))
+    return models
+
+
+def _digest(packed: bytes, features: tuple[str, ...]) -> str:
+    maker = blake2b(digest_size=16)
+    folder = resources.files("flakehound.learn")
+    for content in (*((folder / name).read_bytes() for name in _FITTING), packed, *map(str.encode, features)):
+        maker.update(len(content).to_bytes(8, "little"))
+        maker.update(content)
+    return maker.hexdigest()
+
+
+def _kept(file: Path | None, data: Dataset) -> MeasuredModels | None:
+    """Kept models; damaged ones, or those of another table, are as good as none."""
+    try:
+        found = from_text(file.read_text(encoding="utf-8")) if file else None
+    except (OSError, UnicodeDecodeError, UnusableData):
+        return None
+    if found is None or found.features != data.features:
+        return None
+    fits = all(len(model.kept_apart) == len(data.labels(one).domain) for one, model in found.models.items())
+    return found if fits else None

@@ -1,0 +1,151 @@
+"""`flakehound hunt --policy cannier` without tables of the user's: measured features, default models."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import sys
+
+import pytest
+from cli_projects import SHOP, flakehound_in, remedy_in, write_project
+
+from flakehound.cli.stored import runs_of
+from flakehound.store import Store
+
+pytest.importorskip("sklearn", reason="needs flakehound[learn]")
+
+COUNTED = ("--runs", "6", "--shuffles", "2", "--seed", "3")
+HEAD = "id,project,original_passed,original_failed,shuffled_passed,shuffled_failed,polluter,cost_s"
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """One cache for all tests here: the default models are fitted once."""
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+def shop(tmp_path):
+    return write_project(tmp_path / "shop", SHOP)
+
+
+def words_of(said):
+    return " ".join(said.out.split())
+
+
+def own_table(folder, features):
+    """Tests of one project, NOD where the first feature is large."""
+    rng = random.Random(1)
+    rows = []
+    for number in range(120):
+        nod = number % 4 == 0
+        values = [f"{rng.random() + nod * (place == 0):.3f}" for place, _name in enumerate(features)]
+        counts = "15,5,15,5" if nod else "20,0,20,0"
+        rows.append(",".join([f"test_{number}", "mine", counts, "0,0.01", *values]))
+    (folder / "mine.csv").write_text("\n".join([",".join([HEAD, *features]), *rows]) + "\n")
+
+
+def test_the_default_models_choose_among_tests_that_the_hunt_has_measured(shop, cache):
+    said = flakehound_in(
+        shop, "hunt", "--policy", "cannier", *COUNTED, "--json", "report.json", XDG_CACHE_HOME=cache
+    )
+
+    report = json.loads((shop / "report.json").read_text())
+    assert said.code == 1, said.err
+    assert "measuring the features of 8 tests" in said.err
+    assert "other projects; its figures are of projects that it had not seen" in words_of(said)
+    assert "of 8 tests are rerun" in words_of(said)
+    assert "of the NOD tests were taken for steady" in words_of(said)
+    assert {test["kind"] for test in report["tests"]} & {"nod", "victim", "brittle", "unresolved"}
+
+
+def test_what_was_measured_for_the_choice_is_exported_and_not_measured_again(shop, cache):
+    hunt = ("hunt", "--policy", "cannier", "--measure", "--quiet", *COUNTED)
+
+    assert flakehound_in(shop, *hunt, XDG_CACHE_HOME=cache).code == 1
+    said = flakehound_in(shop, "data", "export", "tests.csv")
+
+    assert said.code == 0, said.err
+    with open(shop / "tests.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 8
+    assert all(float(row["run_time_s"]) > 0 and float(row["test_lines_of_code"]) > 0 for row in rows)
+    with Store.open(shop / ".flakehound" / "flakehound.db") as store:
+        (session,) = store.sessions()
+        _evidence, looks = runs_of(store, session.id)
+    assert sum(bool(record.measures) for record in looks) == 3
+
+
+def test_features_of_a_file_are_taken_in_place_of_measured_ones(shop, cache):
+    assert flakehound_in(shop, "features", "--csv", "here.csv", "--quiet").code == 0
+    with open(shop / "here.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with open(shop / "here.csv", "w", newline="") as file:
+        writer = csv.DictWriter(
+            file, [name for name in rows[0] if name != "covered_changes"], extrasaction="ignore"
+        )
+        writer.writeheader()
+        writer.writerows(rows)
+
+    said = flakehound_in(
+        shop, "hunt", "--policy", "cannier", "--features", "here.csv", *COUNTED, XDG_CACHE_HOME=cache
+    )
+
+    assert said.code == 1, said.err
+    assert "measuring the features" not in said.err
+    assert "of 8 tests are rerun" in words_of(said)
+
+
+def test_a_table_of_the_users_is_learned_from_in_place_of_ours(shop, cache):
+    own_table(shop, ["run_time_s", "assertions"])
+
+    said = flakehound_in(
+        shop, "hunt", "--policy", "cannier", "--training", "mine.csv", *COUNTED, XDG_CACHE_HOME=cache
+    )
+
+    assert said.code == 1, said.err
+    assert "of 8 tests are rerun" in words_of(said)
+    assert "other projects" not in words_of(said)
+
+
+def test_a_feature_that_no_hunt_measures_needs_a_file(shop):
+    own_table(shop, ["run_time_s", "luck"])
+
+    said = flakehound_in(shop, "hunt", "--policy", "cannier", "--training", "mine.csv")
+
+    assert said.code == 2
+    assert "luck, which 'mine.csv' has, cannot be measured in a hunt: --features has to tell" in said.err
+    assert remedy_in(said) == "flakehound hunt --policy cannier"
+    assert not (shop / ".flakehound").exists()
+
+
+def test_a_file_without_the_features_of_the_default_models_is_refused(shop, cache):
+    (shop / "here.csv").write_text("id,assertions\ntest_shop.py::test_luck,1\n")
+
+    said = flakehound_in(shop, "hunt", "--policy", "cannier", "--features", "here.csv", XDG_CACHE_HOME=cache)
+
+    assert said.code == 2
+    assert "'here.csv' lacks the features read_count, write_count" in said.err
+    assert remedy_in(said) == "flakehound hunt --policy index"
+
+
+def test_the_table_of_the_default_models_can_be_looked_at(say, project):
+    said = say("data", "facts", "--pairs", "pairs.csv", "tests.csv")
+
+    assert said.code == 0, said.err
+    assert "17 features: tests.csv" in said.out
+    assert (project / "pairs.csv").read_text().startswith("project,victim,polluter\n")
+    checked = say("data", "check", "tests.csv")
+    assert "polluter-vs-rest" in checked.out
+    assert "cannot be learned" not in checked.out.replace("labelled          cannot be learned", "")
+
+
+def test_where_the_extra_is_missing_the_error_is_the_pip_command(say, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, package=None: None)
+
+    said = say("hunt", "--policy", "cannier")
+
+    assert said.code == 2
+    assert "python -m pip install 'flakehound[learn]'" in said.err

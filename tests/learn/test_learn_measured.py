@@ -1,0 +1,194 @@
+"""The shipped table of measured tests, and the models that are fitted on such tables."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from learn_samples import drawn
+
+from flakehound.cli.default_models import ENOUGH_NOD, default_table, default_taught, taught_of
+from flakehound.cli.model_selecting import SingleModel
+from flakehound.core.errors import Problem as Trouble
+from flakehound.features.table import NAMES
+from flakehound.learn.assisted import Aim
+from flakehound.learn.dataset import UnusableData
+from flakehound.learn.measured_model import PROBLEMS, as_text, fitted_models, from_text
+from flakehound.learn.measured_table import packed, shipped_bytes, unpacked
+from flakehound.learn.measures import area_under_curve
+from flakehound.learn.problems import Counts, Problem
+
+ROWS = [
+    {"id": "t.py::test_a", "project": "shop", "original_passed": "24", "polluter": "0", "cost_s": "0.0123456789"},
+    {"id": "t.py::test_b", "project": "shop", "original_passed": "24", "polluter": "1", "cost_s": "2.0"},
+]
+PAIR = {"project": "shop", "victim": "t.py::test_a", "polluter": "t.py::test_b"}
+STRANGER = {"project": "shop", "victim": "t.py::test_a", "polluter": "t.py::test_gone"}
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Tests of several projects whose first features tell NOD tests and victims, with noise."""
+    table = drawn(tests=300, noise=0.8)
+    runs, victim = np.full(300, 20), (np.arange(300) % 4 == 0) & (table.label == 0)
+    counts = Counts(
+        original_runs=runs,
+        original_failed=np.where(table.label == 1, 6, 0),
+        shuffled_runs=runs,
+        shuffled_failed=np.where(table.label == 1, 6, np.where(victim, 9, 0)),
+    )
+    polluter = (np.arange(300) % 7 == 0).astype(int)
+    return replace(table, counts=counts, cost_s=np.full(300, 0.02), polluter=polluter)
+
+
+@pytest.fixture(scope="module")
+def models(data):
+    return fitted_models(data)
+
+
+@pytest.fixture(scope="module")
+def cached(tmp_path_factory):
+    """A cache in which the default models are."""
+    folder = tmp_path_factory.mktemp("cache")
+    return folder, default_taught(Aim(), folder=folder)
+
+
+# the table
+
+
+def test_a_packed_table_gives_back_rows_and_pairs_and_forgets_who_is_not_in_it():
+    rows, pairs = unpacked(packed(ROWS, [PAIR, STRANGER]))
+
+    assert [row["id"] for row in rows] == ["t.py::test_a", "t.py::test_b"]
+    assert [row["cost_s"] for row in rows] == ["0.012346", "2"]
+    assert [(pair.project, pair.victim, pair.polluter) for pair in pairs] == [tuple(PAIR.values())]
+
+
+def test_the_same_rows_are_packed_into_the_same_bytes():
+    assert packed(ROWS, [PAIR]) == packed(ROWS, [PAIR])
+
+
+def test_the_shipped_table_has_what_its_page_promises():
+    content = shipped_bytes()
+    data = default_table(content)
+
+    assert len(content) < 1_000_000
+    assert len(set(data.projects)) >= 15
+    assert len(data) >= 1000
+    assert set(data.features) == set(NAMES) - {"covered_changes"}
+    assert all(data.labels(problem).positive.sum() > 0 for problem in PROBLEMS)
+    assert gzip.decompress(content).startswith(b"version,id,project,")
+
+
+def test_every_pair_of_the_shipped_table_is_a_victim_and_a_polluter_of_one_project():
+    rows, pairs = unpacked(shipped_bytes())
+    polluter = {(row["project"], row["id"]): row["polluter"] for row in rows}
+
+    assert pairs
+    assert all(polluter[pair.project, pair.polluter] == "1" for pair in pairs)
+    assert all((pair.project, pair.victim) in polluter for pair in pairs)
+
+
+# the models
+
+
+def test_models_tell_the_tests_of_projects_they_never_saw(data, models):
+    apart = np.array(models.models[Problem.NOD_VS_REST].kept_apart)
+
+    assert area_under_curve(data.label, apart) > 0.8
+
+
+def test_a_suite_on_a_machine_twice_as_slow_gets_nearly_the_same_answer(data, models):
+    model = models.models[Problem.NOD_VS_REST]
+    own = data.values[data.projects == data.projects[0]]
+
+    said, slower = model.probability(own), model.probability(own * 2)
+
+    assert np.corrcoef(said, slower)[0, 1] > 0.95
+
+
+def test_models_survive_their_file(data, models):
+    again = from_text(as_text(models))
+
+    assert again == models
+    assert (again.models[PROBLEMS[0]].probability(data.values) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda told: told.update(schema="other"),
+        lambda told: told.pop("features"),
+        lambda told: told["features"].append("one_more"),
+        lambda told: told["models"].pop("nod-vs-rest"),
+        lambda told: told["models"]["nod-vs-rest"].update(constant="x"),
+    ],
+)
+def test_a_file_that_holds_something_else_is_refused(models, wrong):
+    told = json.loads(as_text(models))
+    wrong(told)
+
+    with pytest.raises(UnusableData, match="no models of measured features"):
+        from_text(json.dumps(told))
+
+
+def test_a_table_that_lacks_one_class_teaches_nothing(data):
+    with pytest.raises(UnusableData, match="polluter-vs-rest"):
+        fitted_models(replace(data, polluter=np.zeros(300, dtype=int)))
+
+
+# the default
+
+
+def test_default_models_come_from_the_cache_the_second_time(cached):
+    folder, first = cached
+    (file,) = folder.iterdir()
+    before = file.stat().st_mtime_ns
+
+    assert default_taught(Aim(), folder=folder) == first
+    assert file.stat().st_mtime_ns == before
+
+
+def test_a_damaged_cache_is_made_anew(cached, tmp_path):
+    folder, first = cached
+    (file,) = folder.iterdir()
+    (tmp_path / file.name).write_text(file.read_text()[:-100])
+
+    assert default_taught(Aim(), folder=tmp_path) == first
+    assert (tmp_path / file.name).read_text() == file.read_text()
+
+
+def test_more_quality_costs_more_with_the_default_models(cached):
+    folder, _knee = cached
+    cheap, good = (
+        default_taught(aim, folder=folder).reruns.thresholds for aim in (Aim(cost=0.2), Aim(detection=0.95))
+    )
+
+    assert cheap.cost <= 0.2
+    assert good.detection >= 0.95
+    assert good.cost > cheap.cost
+    assert good.lost <= cheap.lost
+
+
+def test_few_nod_tests_do_not_teach_to_do_without_proof(data, models):
+    few = data.rows(np.flatnonzero((data.label == 0) | (np.arange(300) < 60)))
+
+    many_said = taught_of(data, models, Aim(), "")
+    few_said = taught_of(few, fitted_models(few), Aim(), "")
+
+    assert data.label.sum() >= ENOUGH_NOD > few.label.sum()
+    assert isinstance(many_said.kinds, SingleModel)
+    assert isinstance(few_said.kinds, Trouble)
+    assert few_said.reruns.thresholds.upper > 1
+
+
+def test_features_that_a_suite_cannot_have_are_left_out_and_told(tmp_path):
+    lines = frozenset({"covered_lines", "source_covered_lines"})
+
+    taught = default_taught(Aim(), absent=lines, folder=tmp_path)
+
+    assert not lines & set(taught.names)
+    assert "without covered_lines, source_covered_lines" in taught.note
