@@ -97,7 +97,7 @@ def _published_rows(wishes: ModelWishes) -> Iterator[_Row]:
                 yield _Row(
                     head={"title": experiment.title, "split": split, "paper": experiment.paper},
                     steps=tuple(_published_step(experiment, split, wishes.seed, n) for n in range(repeats)),
-                    tests=experiment.title.partition(", ")[0],
+                    tests=experiment.title.partition(", ")[0] if experiment.compared else experiment.title,
                     name=experiment.title.partition(", ")[2],
                 )
 
@@ -119,12 +119,12 @@ def unseen_answer(data: Dataset, reads: tuple[str, ...]) -> Answer:
     """Figures of the model for unseen projects, and what was chosen for each project."""
     labels = data.labels(Problem.LABELLED)
     probability, said, choices = Unseen(data=data, positive=labels.positive, reads=reads).predicted()
-    predicted = Predicted(labels=labels, projects=data.projects, probability=probability)
+    predicted = Predicted(labels=labels, projects=data.projects, probability=probability, said=said)
     chosen = [
         {"project": one.project, "model": one.candidate.name, "threshold": round(one.threshold, 4)}
         for one in choices
     ]
-    return {**figures_of(predicted, said=said), "chosen": chosen}
+    return {**figures_of(predicted), "chosen": chosen}
 
 
 def _table_rows(wishes: ModelWishes, notes: list[str]) -> Iterator[_Row]:

@@ -13,6 +13,7 @@ from flakehound.learn.pipelines import Pipeline
 from flakehound.learn.problems import Counts
 from flakehound.learn.validation import BY_CHANCE, BY_PROJECT
 from flakehound.learn.vocabulary import with_words
+from flakehound.learn.voting import Vote, two_forests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +22,11 @@ class Experiment:
 
     title: str  # begins with the tests; experiments that begin alike are compared
     tests: str  # which tests, a name that `tests_named` knows
-    pipeline: Pipeline | None  # None: the model for unseen projects, chosen by the other projects
+    pipeline: Pipeline | Vote | None  # None: the model for unseen projects, chosen by the other projects
     splits: tuple[str, ...] = (BY_CHANCE, BY_PROJECT)
     reads: tuple[str, ...] = ()  # of the model for unseen projects
     paper: str = ""  # precision/recall/F1 of the source, in percent
+    compared: bool = True  # False: it has its own way to learn, where the others differ in their features
 
 
 _SMOTE = Pipeline(classifier="random-forest", trees=100, balancing="smote")
@@ -47,6 +49,16 @@ EXPERIMENTS = (
     Experiment(title="common tests, words", tests="common words", pipeline=_SMOTE, paper="80/63/70"),
     Experiment(title="common tests, FlakeFlagger's features and words", tests="common combined", pipeline=_SMOTE),
     Experiment(title="common tests, static metrics and FlakeFlagger's features", tests="common", pipeline=_SMOTE),
+    *(
+        Experiment(
+            title=f"{title}, two forests", tests=tests, pipeline=two_forests(), splits=(BY_CHANCE,), compared=False
+        )
+        for title, tests in (
+            ("FlakeFlagger data, 25 static metrics", "static"),
+            ("iDFlakies data, 10 of 13 projects, 25 static metrics", "idflakies"),
+            ("common tests, static metrics and FlakeFlagger's features", "common"),
+        )
+    ),
     Experiment(
         title="FlakeFlagger data, model for unseen projects, static metrics",
         tests="static",

@@ -62,6 +62,7 @@ class Fitted:
     scaler: Any
     problem: str  # why the balancing is not the one asked for; empty where it is
     settings: Mapping[str, Any]  # what the search chose
+    threshold: float = THRESHOLD  # from which probability on a test counts as positive
 
     def probability(self, values: Array) -> Array:
         """How likely each test is positive."""

@@ -10,10 +10,11 @@ from flakehound.learn.checking import obstacle
 from flakehound.learn.dataset import Dataset, Labels, UnusableData
 from flakehound.learn.extras import Array, numpy
 from flakehound.learn.measures import Confusion, area_under_curve, calibration, confusion
-from flakehound.learn.pipelines import THRESHOLD, Pipeline, fitted
+from flakehound.learn.pipelines import THRESHOLD, Pipeline
 from flakehound.learn.problems import Problem
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.splits import project_folds, stratified_folds
+from flakehound.learn.voting import Vote, learned
 
 FOLDS = 10
 BY_CHANCE, BY_PROJECT = "folds", "projects"
@@ -26,11 +27,12 @@ class Predicted:
     labels: Labels
     projects: Array
     probability: Array  # nan where no model could be trained
+    said: Array | None = None  # 0 or 1, by thresholds of their own; None: by one half
     notes: tuple[str, ...] = ()
 
 
 def cross_validated(
-    data: Dataset, problem: Problem, pipeline: Pipeline, *, split: str, seed: int, repeat: int = 0
+    data: Dataset, problem: Problem, pipeline: Pipeline | Vote, *, split: str, seed: int, repeat: int = 0
 ) -> Predicted:
     """Predictions for every test of the problem's domain."""
     np = numpy()
@@ -38,6 +40,7 @@ def cross_validated(
     values, positive, projects = data.values[labels.domain], labels.positive, data.projects[labels.domain]
     folds = folds_of(positive, projects, split, seed_for(seed, problem.value, split, repeat))
     probability = np.full(len(positive), np.nan)
+    said = np.zeros(len(positive), dtype=int)
     notes: Counter[str] = Counter()
     for number, test in enumerate(folds):
         train = np.setdiff1d(np.arange(len(positive)), test)
@@ -45,10 +48,12 @@ def cross_validated(
             notes["has one class only in the training part: not predicted"] += 1
             continue
         own_seed = seed_for(seed, pipeline.name, problem.value, split, repeat, number)
-        model = fitted(pipeline, values[train], positive[train], own_seed)
+        model = learned(pipeline, values[train], positive[train], own_seed)
         probability[test] = model.probability(values[test])
+        said[test] = probability[test] >= model.threshold
         notes[model.problem] += 1
-    return Predicted(labels=labels, projects=projects, probability=probability, notes=_told(notes, len(folds)))
+    told = _told(notes, len(folds))
+    return Predicted(labels=labels, projects=projects, probability=probability, said=said, notes=told)
 
 
 def learnable(data: Dataset, problem: Problem) -> Labels:
@@ -74,16 +79,15 @@ def _told(notes: Counter[str], folds: int) -> tuple[str, ...]:
     return tuple(f"{times} of {folds} folds: {note}" for note, times in sorted(notes.items()) if note)
 
 
-def figures_of(predicted: Predicted, said: Array | None = None) -> dict[str, Any]:
+def figures_of(predicted: Predicted) -> dict[str, Any]:
     """Overall and per project: the four counts, MCC, precision, recall, F1; and AUC and calibration overall.
 
-    Positive is what `said` says, else what has a probability of one half. `found` are the places, in the problem's
-    domain, of the positive tests that are predicted as such.
+    `found` are the places, in the problem's domain, of the positive tests that are predicted as such.
     """
     np = numpy()
     known = ~np.isnan(predicted.probability)
     positive, probability = predicted.labels.positive[known], predicted.probability[known]
-    said = (probability >= THRESHOLD).astype(int) if said is None else said[known]
+    said = (probability >= THRESHOLD).astype(int) if predicted.said is None else predicted.said[known]
     projects = predicted.projects[known]
     parts = {name: confusion(positive[projects == name], said[projects == name]) for name in sorted(set(projects))}
     return {

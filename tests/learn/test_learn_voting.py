@@ -1,0 +1,130 @@
+"""Pipelines that vote: one mean, and a threshold that the training part chose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from learn_samples import drawn
+
+from flakehound.cli.study_published import EXPERIMENTS
+from flakehound.learn.measures import confusion
+from flakehound.learn.pipelines import Pipeline
+from flakehound.learn.problems import Problem
+from flakehound.learn.validation import cross_validated, figures_of
+from flakehound.learn.voting import Vote, best_threshold, learned
+
+MEMBERS = (
+    Pipeline(classifier="random-forest", trees=5, balancing="random-over"),
+    Pipeline(classifier="extra-trees", trees=5, balancing="none"),
+)
+VOTE = Vote(name="two forests", members=MEMBERS)
+
+
+def test_the_threshold_is_the_one_with_the_best_f1():
+    positive = np.array([1, 0, 1, 1, 0, 0, 0])
+    probability = np.array([0.9, 0.8, 0.7, 0.4, 0.4, 0.2, 0.1])
+
+    # Two tests of 0.4 cannot be told apart: with both F1 is 3/4, with 0.7 alone 2/3.
+    assert best_threshold(positive, probability) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_other_threshold_is_better(seed):
+    rng = np.random.default_rng(seed)
+    positive, probability = (rng.random(60) < 0.3).astype(int), rng.integers(0, 20, 60) / 20
+
+    def f1(threshold: float) -> float:
+        return confusion(positive, (probability >= threshold).astype(int)).f1
+
+    assert f1(best_threshold(positive, probability)) == max(f1(one) for one in np.unique(probability))
+
+
+def test_of_equally_good_thresholds_the_highest_is_taken():
+    assert best_threshold(np.array([1, 0, 0, 1]), np.array([0.8, 0.6, 0.4, 0.2])) == pytest.approx(0.7)
+
+
+def test_a_test_s_chance_is_the_mean_of_what_the_members_say():
+    data = drawn(tests=80)
+
+    found = learned(VOTE, data.values, data.label, seed=3)
+
+    said = [one.probability(data.values) for one in found.models]
+    assert len(said) == 2
+    assert np.allclose(found.probability(data.values), (said[0] + said[1]) / 2)
+
+
+def test_the_threshold_of_a_vote_is_chosen_where_its_models_did_not_learn():
+    data = drawn(tests=200, share=0.45)
+    shuffled = np.random.default_rng(2).permutation(data.label)
+
+    found = learned(VOTE, data.values, shuffled, seed=3)
+
+    # Trees know their own training part by heart, so there any threshold near one half would be right; labels that
+    # mean nothing show in inner folds, where calling nearly every test positive is best.
+    own = found.probability(data.values)
+    assert confusion(shuffled, (own >= 0.5).astype(int)).f1 > 0.9
+    assert found.threshold < 0.3
+
+
+def test_a_test_never_influences_its_own_prediction_or_threshold():
+    data = drawn(tests=60)
+    own = data.projects == "a"
+    flipped = np.where(own, 1 - data.label, data.label)
+
+    before, after = (
+        cross_validated(one, Problem.LABELLED, VOTE, split="projects", seed=1)
+        for one in (data, replace(data, label=flipped))
+    )
+
+    assert np.array_equal(before.probability[own], after.probability[own])
+    assert np.array_equal(before.said[own], after.said[own])
+
+
+def test_what_a_vote_says_is_judged_by_its_own_threshold():
+    predicted = cross_validated(drawn(), Problem.LABELLED, VOTE, split="folds", seed=1)
+
+    figures = figures_of(predicted)
+    assert figures["tp"] + figures["fp"] == predicted.said.sum()
+    assert not np.array_equal(predicted.said, predicted.probability >= 0.5)
+    assert figures["mcc"] > 0.35
+
+
+def test_a_vote_is_the_same_again_and_another_with_another_seed():
+    data = drawn(tests=90)
+    first, again, other = (learned(VOTE, data.values, data.label, seed) for seed in (1, 1, 2))
+
+    assert first.threshold == again.threshold
+    assert np.array_equal(first.probability(data.values), again.probability(data.values))
+    assert not np.array_equal(first.probability(data.values), other.probability(data.values))
+
+
+def test_a_single_positive_test_leaves_the_threshold_at_one_half():
+    values = np.random.default_rng(1).normal(size=(40, 2))
+    positive = (np.arange(40) == 7).astype(int)
+
+    assert learned(VOTE, values, positive, seed=1).threshold == 0.5
+
+
+def test_a_vote_says_which_balancing_could_not_run():
+    values = np.random.default_rng(1).normal(size=(40, 2))
+    positive = (np.arange(40) == 7).astype(int)
+    smote = replace(MEMBERS[0], balancing="smote")
+
+    found = learned(Vote(name="v", members=(smote, smote, MEMBERS[1])), values, positive, seed=1)
+
+    assert found.problem.startswith("smote cannot run: ")
+    assert found.problem.count("smote cannot run") == 1
+
+
+def test_every_published_row_of_a_vote_stands_beside_the_plain_forest_on_the_same_tests():
+    votes = {one.title: one for one in EXPERIMENTS if isinstance(one.pipeline, Vote)}
+    plain = {one.title: one for one in EXPERIMENTS if isinstance(one.pipeline, Pipeline)}
+
+    assert len(votes) == 3
+    for title, vote in votes.items():
+        beside = plain[title.removesuffix(", two forests")]
+        assert beside.tests == vote.tests
+        assert beside.pipeline.name.startswith("random-forest-100/")
+        assert not vote.compared
