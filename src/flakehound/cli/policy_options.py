@@ -25,7 +25,8 @@ _OPTIONS = (
         default=POLICIES[0],
         show_default=True,
         help="What runs next. index: after a first round, what is expected to find most per second; ends when "
-        "nothing is to be expected. rerun: fixed stages, all tests alike. cannier: a model says which tests are worth it. "
+        "nothing is to be expected. rerun: fixed stages, all tests alike. cannier: a model says which tests are "
+        "worth it. "
         "calls: only tests that call a characteristic function.",
     ),
     click.option(
