@@ -10,7 +10,8 @@ from flakehound.core.errors import UsageError
 
 DEFAULT_LIMIT_S = 600.0
 DEFAULT_SUITE_TIMES = 30.0
-_HEADROOM = 0.94  # the suite may be quicker than it was when we measured
+_HEADROOM = 0.06  # the suite may be quicker than it was when we measured
+_MOST_HEADROOM_S = 5.0  # a long run is not measured so badly
 _OWN_S = 2.2  # our own start and end, which a quick suite would feel
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -49,7 +50,7 @@ class Budget:
 
 def _default_for(suite_s: float) -> float:
     allowed = min(DEFAULT_LIMIT_S, DEFAULT_SUITE_TIMES * suite_s)
-    return allowed * _HEADROOM - min(_OWN_S, 0.2 * allowed)
+    return allowed - min(_MOST_HEADROOM_S, _HEADROOM * allowed) - min(_OWN_S, 0.2 * allowed)
 
 
 def seconds(text: str, remedy: str = "flakehound hunt --budget 10m") -> float:
