@@ -155,7 +155,7 @@ def test_options_for_pytest_follow_two_dashes(project):
 
 
 def test_a_budget_is_kept(project):
-    said = flakehound_in(project, "hunt", "--budget", "3s", "--json", "report.json")
+    said = flakehound_in(project, "hunt", "--policy", "rerun", "--budget", "3s", "--json", "report.json")
 
     assert said.code == 0, said.err
     assert 2.0 < json.loads((project / "report.json").read_text())["spent"]["wall_s"] < 12.0

@@ -6,7 +6,7 @@ then the decisive earlier tests are found and confirmed in new processes. Pure: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil, log
 
 from flakehound.core.history import History, Sighting, Tally
@@ -17,10 +17,9 @@ from flakehound.core.signatures import are_measured
 from flakehound.core.verdicts import Kind, Replay
 from flakehound.hunt.asking import Asker, Need, is_luck, passes_that_rule_out_luck, turns_of
 from flakehound.hunt.coincidence import NodInquiry, best_replay
+from flakehound.hunt.decisive import DecisiveSearch, fails, passes
 from flakehound.hunt.findings import Finding, names, of
-from flakehound.hunt.ladder import Ladder
 from flakehound.hunt.neighbourhood import Neighbourhood
-from flakehound.hunt.shrink import Decides, guesses_for, shrink
 
 CLEAN_RUNS = 3  # in the original order and alone, before anything is concluded
 CONFIRMATIONS = 3  # the least number of separate processes that must agree before a result is printed
@@ -33,8 +32,6 @@ TURNS = 4  # failing and passing, before an order is blamed: one slow spell of t
 CHEAP_TURNS = 6  # where one run costs next to nothing
 MORE_RUNS = 10  # when a test fails only sometimes after the same tests
 MOST_TRIALS = 30  # runs per question about such a test
-WORTH_A_WALK = 8  # earlier tests from which on one walk with rungs is quicker than halving
-SHORT = 3  # tests in a guess that is tried before such a walk
 MOST_CLEAN_RUNS = 40  # alone, to tell such a test from one that fails by itself
 SECONDS_PER_QUESTION = 2.0  # about a test that is proven NOD already, and may be more than that
 
@@ -58,10 +55,17 @@ class Inquiry:
         self._history = history
         self._hood = hood
         self._known = known  # polluters found in other cases
-        self._width = width  # how many questions may be put at once
         self._eager = eager  # take the test for order-dependent at its first failure; the end is confirmed anyway
-        self._snapshots = snapshots and isolation is Isolation.FORK  # whether a walk can be copied along the way
         self._ask = Asker(history=history, isolation=isolation)
+        self._search = DecisiveSearch(
+            test=test,
+            ask=self._ask,
+            history=history,
+            hood=hood,
+            known=known,
+            width=width,
+            snapshots=snapshots and isolation is Isolation.FORK,
+        )
         self.finding = Finding(test=test)
 
     def pursue(self) -> Finding:
@@ -148,7 +152,7 @@ class Inquiry:
         """Where a state-setter may be that comes later in the original order, before a shared teardown."""
         others = tuple(t for t in self._hood.original_order if t != self._test)
         same_class, same_file = self._hood.near(self._test, others)
-        seen = [short for short in self._known_to_decide(_passes) if short]
+        seen = [short for short in self._search.known_to_decide(passes) if short]
         return [same_class, same_file, others, *((other,) for other in same_file), *seen]
 
     def _victim_in_original(self) -> None:
@@ -175,9 +179,9 @@ class Inquiry:
         """Where the same tests again would take long: what polluted others may have polluted this one."""
         sighting = self._shortest_failure()
         earlier = () if sighting is None else sighting.record.order[: sighting.place]
-        if self._cost_s(earlier) >= DEAR_S:
+        if self._search.cost_s(earlier) >= DEAR_S:
             orders = [(known, self._test) for known in self._known if known in earlier]
-            cheap = [order for order in orders if self._cost_s(order) < CHEAP_RUN_S]
+            cheap = [order for order in orders if self._search.cost_s(order) < CHEAP_RUN_S]
             self._ask.each_last_of(cheap, why=f"does {self._test} fail after a polluter of others?")
 
     def _fails_again(self, prefix: Order) -> bool:
@@ -188,7 +192,7 @@ class Inquiry:
         if self._eager or len(self._history.failures_of(self._test)) >= CONFIRMATIONS:
             return True
         # Dear runs are repeated once here; whatever is concluded is confirmed on the shortest order anyway.
-        times = CONFIRMATIONS if self._cost_s(order) < CHEAP_RUN_S else CONFIRMATIONS - 1
+        times = CONFIRMATIONS if self._search.cost_s(order) < CHEAP_RUN_S else CONFIRMATIONS - 1
         again = self._ask.last_of(order, times=times, why=f"does {self._test} fail again after the same tests?")
         return again.failed == again.n
 
@@ -258,11 +262,11 @@ class Inquiry:
         )
 
     def _turns(self, order: Order) -> int:
-        return CHEAP_TURNS if self._cost_s(order) < CHEAP_RUN_S else TURNS
+        return CHEAP_TURNS if self._search.cost_s(order) < CHEAP_RUN_S else TURNS
 
     def _decisive(self, prefix: Order, trials: int) -> Order:
         """The few of these tests after which it fails."""
-        minimal = self._smallest(prefix, lambda seen: seen.failed > 0, trials)
+        minimal = self._search.smallest(prefix, fails, trials)
         return self._without_innocents(minimal, trials) if len(minimal) > 1 else minimal
 
     def _without_innocents(self, minimal: Order, trials: int) -> Order:
@@ -275,63 +279,8 @@ class Inquiry:
                 return (suspect,)
         return minimal
 
-    def _smallest(self, prefix: Order, effect: Callable[[Tally], bool], trials: int = 1) -> Order:
-        def decides(candidates: Sequence[Order]) -> list[bool]:
-            why = f"which earlier tests decide about {self._test}?"
-            orders = [(*candidate, self._test) for candidate in candidates]
-            return [effect(seen) for seen in self._ask.each_last_of(orders, times=trials, why=why)]
-
-        # A group that is most of the list is no better a guess than its half.
-        near = [group for group in self._hood.near(self._test, prefix) if 2 * len(group) <= len(prefix)]
-        guesses = guesses_for(self._test, prefix, self._known, [*near, self._cheap_part(prefix)])
-        guesses.sort(key=self._cost_s)
-        proven = self._known_to_decide(effect)
-        if trials > 1 or len(prefix) < WORTH_A_WALK or not self._snapshots:
-            return shrink(prefix, decides, [*proven, *guesses], width=self._width)
-        short = next((g for g in [*proven, *guesses] if len(g) <= SHORT and decides([g])[0]), ())
-        return shrink(short or self._narrowed(prefix, effect, decides), decides, width=self._width)
-
-    def _narrowed(self, prefix: Order, effect: Callable[[Tally], bool], decides: Decides) -> Order:
-        """A part of these tests that still decides, found in one walk through them."""
-        shown_by = "P" if effect is _passes else "F"
-        ladder = Ladder(
-            history=self._history,
-            test=self._test,
-            earlier=prefix,
-            effect=effect,
-            shown_by=shown_by,
-            width=self._width,
-        )
-        low, high = ladder.window(why=f"which earlier tests decide about {self._test}?")
-        window = prefix[low:high]
-        if len(window) < len(prefix):
-            singles = [(earlier,) for earlier in window]
-            for single, decisive in zip(singles, decides(singles), strict=True):
-                if decisive:
-                    return single
-            if decides([window])[0]:
-                return window
-        return prefix[:high]
-
-    def _cheap_part(self, prefix: Order) -> Order:
-        """The earlier tests without the few that take most of the time; nothing where the whole is cheap."""
-        total = self._cost_s(prefix)
-        return () if total < 1.0 else tuple(t for t in prefix if self._history.mean_s(t) < 0.2 * total)
-
-    def _cost_s(self, order: Order) -> float:
-        # Coarse, so that guesses of one price keep the order that makes them good guesses.
-        return round(sum(self._history.mean_s(test) for test in order), 1)
-
-    def _known_to_decide(self, effect: Callable[[Tally], bool]) -> list[Order]:
-        """Short lists that had the effect before, best proven first: a search never changes its mind."""
-        return [
-            short
-            for short in self._history.short_prefixes(self._test)
-            if self._test not in short and effect(self._history.tally_after(short, self._test))
-        ]
-
     def _confirmations(self, order: Order) -> int:
-        return CHEAP_CONFIRMATIONS if self._cost_s(order) < CHEAP_RUN_S else CONFIRMATIONS
+        return CHEAP_CONFIRMATIONS if self._search.cost_s(order) < CHEAP_RUN_S else CONFIRMATIONS
 
     def _proof_runs(self, order: Order) -> int:
         affordable = self._ask.cost_s(order, self._ask.isolation) * MEASURED_CONFIRMATIONS < MOST_SECONDS
@@ -371,7 +320,7 @@ class Inquiry:
         if not after.is_mixed:
             others = self._passes_in_original().n
             return max(times, passes_that_rule_out_luck(after, 100) - others)
-        cheap = self._cost_s((self._test,)) < CHEAP_RUN_S
+        cheap = self._search.cost_s((self._test,)) < CHEAP_RUN_S
         needed = passes_that_rule_out_luck(after, MOST_CLEAN_RUNS if cheap else MORE_RUNS)
         return max(MORE_RUNS, needed - self._passes_in_original().n)
 
@@ -396,7 +345,7 @@ class Inquiry:
             self._note_no_help()
             return
         self._note_brittle(prefix)
-        minimal = self._smallest(prefix, _passes)
+        minimal = self._search.smallest(prefix, passes)
         after, alone = self._runs_that_prove_brittle(minimal)
         if self._is_proven_brittle(minimal):
             if self._ask.fails_in_a_new_interpreter(self._test):
@@ -453,7 +402,7 @@ class Inquiry:
     def _first_that_helps(self, prefixes: Sequence[Order]) -> Order | None:
         """The first list of earlier tests after which the test passes."""
         for prefix in prefixes:
-            if self._cost_s(prefix) >= DEAR_S and self._passed_in_original_after(prefix):
+            if self._search.cost_s(prefix) >= DEAR_S and self._passed_in_original_after(prefix):
                 return prefix
             why = f"does {self._test} pass after other tests?"
             seen = self._ask.last_of((*prefix, self._test), why=why) if prefix else Tally()
@@ -488,10 +437,6 @@ class Inquiry:
             finding.minimal_order = twice
             finding.evidence.append(counts)
             finding.replay = Replay(order=twice, failed=again.failed, runs=again.n)
-
-
-def _passes(seen: Tally) -> bool:
-    return seen.n > 0 and not seen.failed
 
 
 def _always_failed(alone: Tally, original: Tally) -> bool:
