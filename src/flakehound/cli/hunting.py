@@ -319,9 +319,8 @@ class _Hunt:
         self._store.append(self._session_id, records)
         for record in records:
             whole = len(record.order) == len(self._opened.suite.tests) and not record.ended
-            if whole and record.setting is Setting.ORIGINAL:
-                start_s = self._opened.start_s if record.isolation is Isolation.FORK else 0.0  # it has its own
-                self._budget.shorten(start_s + record.usage.wall_s)
+            if whole and record.setting is Setting.ORIGINAL and record.isolation is Isolation.FORK:
+                self._budget.shorten(self._opened.start_s + record.usage.wall_s)
 
     def _found(self) -> str:
         kinds = Counter(finding.kind.value for finding in self._agenda.findings())
