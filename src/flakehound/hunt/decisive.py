@@ -17,6 +17,7 @@ from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.shrink import Decides, guesses_for, shrink
 
 WORTH_A_WALK = 8  # earlier tests from which on one walk with rungs is quicker than halving
+DEAR_S = 1.0  # from which on a run is worth a detour, and not made where it only repeats what is nearly known
 SHORT = 3  # tests in a guess that is tried before such a walk
 
 Effect = Callable[[Tally], bool]
@@ -77,7 +78,7 @@ class DecisiveSearch:
     def _cheap_part(self, prefix: Order) -> Order:
         """The earlier tests without the few that take most of the time; nothing where the whole is cheap."""
         total = self.cost_s(prefix)
-        return () if total < 1.0 else tuple(t for t in prefix if self.history.mean_s(t) < 0.2 * total)
+        return () if total < DEAR_S else tuple(t for t in prefix if self.history.mean_s(t) < 0.2 * total)
 
     def cost_s(self, order: Order) -> float:
         """What one run of the order takes, without the fork."""

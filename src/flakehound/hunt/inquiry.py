@@ -17,7 +17,7 @@ from flakehound.core.signatures import are_measured
 from flakehound.core.verdicts import Kind, Replay
 from flakehound.hunt.asking import Asker, Need, is_luck, passes_that_rule_out_luck, turns_of
 from flakehound.hunt.coincidence import NodInquiry, best_replay
-from flakehound.hunt.decisive import DecisiveSearch, fails, passes
+from flakehound.hunt.decisive import DEAR_S, DecisiveSearch, fails, passes
 from flakehound.hunt.findings import Finding, names, of
 from flakehound.hunt.neighbourhood import Neighbourhood
 
@@ -25,7 +25,6 @@ CLEAN_RUNS = 3  # in the original order and alone, before anything is concluded
 CONFIRMATIONS = 3  # the least number of separate processes that must agree before a result is printed
 CHEAP_CONFIRMATIONS = 5  # where one run costs next to nothing
 CHEAP_RUN_S = 0.5
-DEAR_S = 1.0  # from which on a run is not made that only repeats what is nearly known
 MEASURED_CONFIRMATIONS = 20  # where something measured decides, such as a time
 MOST_SECONDS = 30.0  # for so many runs
 TURNS = 4  # failing and passing, before an order is blamed: one slow spell of the machine makes two or three
@@ -393,8 +392,8 @@ class Inquiry:
         self._take_turns((self._test,), order)
         why = f"confirms that {self._test} passes after {names(minimal)}"
         after = self._ask.last_of(order, times=times, why=why)
-        passes = (after + self._passes_in_original()).n
-        enough = max(times, passes_that_rule_out_luck(Tally(n=passes, failed=passes), 100))
+        passed = (after + self._passes_in_original()).n
+        enough = max(times, passes_that_rule_out_luck(Tally(n=passed, failed=passed), 100))
         why = f"confirms that {self._test} fails alone"
         alone = self._ask.failing_last_of((self._test,), times=enough, why=why)
         return after, alone
