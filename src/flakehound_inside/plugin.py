@@ -49,6 +49,7 @@ _FOR_GREEN = (
     "triage_listener",
     "triage_reports",
     "triage_options",
+    "triage_checkout",
     "triage_spool",
     "triage_session",
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from flakehound_inside.triage_checkout import Checkout
 from flakehound_inside.triage_generators import Generators
 from flakehound_inside.triage_guard import Guard
 from flakehound_inside.triage_journal import Journal
@@ -39,6 +40,7 @@ class Triage:
         self._started_s = time.time()
         # From before the first test: tests change the environment.
         self._environment = dict(os.environ)
+        self._checkout = Checkout()
         self._journals: list[Journal] = []
         self._listener: Listener | None = None
         self._workers: Workers | None = None
@@ -62,10 +64,18 @@ class Triage:
             return int.from_bytes(os.urandom(4), "big")
         return int(asked if shared is None else shared)
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Ask git now what only the end of a green run needs: it answers while pytest collects."""
+        if self._worker_input is None:
+            with self._guard:
+                self._checkout.ask(str(self._config.rootpath), self._environment)
+
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, None]:
         """Listen while the tests run, and rerun when the last one has ended."""
         with self._guard:
+            self._checkout.hear()
             if not self._config.pluginmanager.hasplugin("dsession"):
                 self._listen(session)
         outcome = yield
@@ -125,6 +135,8 @@ class Triage:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """After everybody else has finished: ask outside, if there is anything to ask."""
+        with self._guard:
+            self._checkout.drop()
         if self._worker_input is not None or self._guard.broken or not self._is_over:
             return
         with self._guard:
@@ -138,9 +150,9 @@ class Triage:
     def _remember(self) -> None:
         from flakehound_inside.triage_spool import Spool
 
-        spool = Spool(self._config, self._wishes.store, self._environment, self._started_s)
+        spool = Spool(self._config, self._wishes.store, self._started_s)
         try:
-            spool.leave(self._journals, self._seed)
+            spool.leave(self._journals, self._seed, self._checkout.facts())
         except OSError:  # a checkout that may not be written to is none of the user's problems
             return
 

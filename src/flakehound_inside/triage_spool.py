@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,18 +15,13 @@ if TYPE_CHECKING:
 
     from flakehound_inside.triage_journal import Journal
 
-_STATUS = ("git", "status", "--porcelain=v2", "--branch", "-z")
-_PATIENCE_S = 0.5  # a green run is not kept waiting for git
 _MOST = 200  # runs that wait for the controller; it comes with every red run and every hunt
-_MADE_BY_RUNNING = ("__pycache__/", ".pyc", ".pytest_cache/", ".flakehound/")
 
 
 class Spool:
     """One run that may be left behind."""
 
-    def __init__(
-        self, config: pytest.Config, store: str | None, environment: Mapping[str, str], started_s: float
-    ) -> None:
+    def __init__(self, config: pytest.Config, store: str | None, started_s: float) -> None:
         root = str(config.rootpath)
         usual = os.path.join(root, ".flakehound", "flakehound.db")
         path = os.path.join(str(config.invocation_params.dir), store) if store else usual
@@ -35,9 +29,8 @@ class Spool:
         self._hide = None if store else os.path.dirname(path)
         self._rootdir = root
         self._started_s = started_s
-        self._environment = environment
 
-    def leave(self, journals: Sequence[Journal], seed: int) -> None:
+    def leave(self, journals: Sequence[Journal], seed: int, checkout: Mapping[str, Any]) -> None:
         """Write the run down, under a name of its own; the oldest go when nobody fetches them."""
         run = {
             "rootdir": self._rootdir,
@@ -46,7 +39,7 @@ class Spool:
             "seed": seed,
             "started_s": self._started_s,
             "sessions": [journal.session_facts() for journal in journals],
-            **self._checkout(),
+            **checkout,
         }
         self._make_folder()
         name = "%017.6f-%d.json" % (self._started_s, os.getpid())
@@ -64,30 +57,3 @@ class Spool:
             with open(os.path.join(self._hide, ".gitignore"), "w", encoding="utf-8") as file:
                 file.write("*\n")
         os.makedirs(self._folder, exist_ok=True)
-
-    def _checkout(self) -> dict[str, Any]:
-        """Commit and branch; a commit that the files differ from is marked."""
-        told = _status(self._rootdir, self._environment)
-        found: dict[str, Any] = {"commit": None, "branch": ""}
-        for entry in told.split("\0"):
-            if entry.startswith("# branch.oid ") and "(" not in entry:
-                found["commit"] = entry.split(" ", 2)[2]
-            elif entry.startswith("# branch.head "):
-                found["branch"] = entry.split(" ", 2)[2]
-        changed = (entry for entry in told.split("\0") if entry[:2] in ("1 ", "2 ", "u ", "? "))
-        if found["commit"] and any(not entry.endswith(_MADE_BY_RUNNING) for entry in changed):
-            found["commit"] += "-dirty"
-        return found
-
-
-def _status(root: str, environment: Mapping[str, str]) -> str:
-    # At the end and not beside the tests: a test may wait for every child of its process.
-    # Locks are left alone: the user may commit at this very moment.
-    quiet = dict(environment, GIT_OPTIONAL_LOCKS="0", LC_ALL="C")
-    try:
-        told = subprocess.run(
-            _STATUS, cwd=root, env=quiet, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE_S
-        )
-    except (OSError, subprocess.TimeoutExpired):  # no git, or a huge checkout
-        return ""
-    return told.stdout.decode("utf-8", "replace") if told.returncode == 0 else ""

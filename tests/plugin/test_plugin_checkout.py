@@ -1,0 +1,167 @@
+"""Which commit a green run is of: asked of a real git while pytest collects, heard before the first test."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+from plugin_projects import Suite
+
+from flakehound_inside import triage_checkout
+from flakehound_inside.triage_checkout import Checkout
+
+WHO = ("-c", "user.name=a", "-c", "user.email=a@b")
+UNKNOWN = {"commit": None, "branch": ""}
+GREEN = "def test_it(): pass\n"
+# Of a process, whether it has a child; what a test that waits for all of its children asks.
+CHILDLESS = """
+    import os, pytest
+
+    def test_it():
+        with pytest.raises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+"""
+# After the session has started, and before its first test.
+WAITS = """
+    import os
+
+    def pytest_collect_file():
+        try:
+            while True:
+                os.wait()
+        except ChildProcessError:
+            pass
+"""
+
+
+@pytest.fixture
+def checkout(suite: Suite) -> Suite:
+    suite.write({"wares.py": "one = 1\n", ".gitignore": "*.log\n"})
+    for words in (("init", "-q", "-b", "main"), ("add", "-A"), (*WHO, "commit", "-qm", "one")):
+        git(suite, *words)
+    return suite
+
+
+@pytest.fixture
+def patience(monkeypatch):
+    # A machine that is busy may need longer than a user's green run should wait.
+    monkeypatch.setattr(triage_checkout, "_PATIENCE_S", 60.0)
+
+
+def git(suite: Suite, *words: str) -> str:
+    return subprocess.run(
+        ["git", *words], cwd=suite.folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def facts_of(suite: Suite, **variables: str) -> dict[str, object]:
+    asked = Checkout()
+    asked.ask(str(suite.folder), {**os.environ, **variables})
+    asked.hear()
+    return asked.facts()
+
+
+def left_behind(suite: Suite) -> dict[str, object]:
+    [path] = (suite.folder / ".flakehound" / "runs").glob("*.json")
+    return json.loads(path.read_text())
+
+
+def a_git_that(suite: Suite, script: str) -> str:
+    """A PATH whose first git is this script."""
+    folder = suite.folder.parent / "bin"
+    folder.mkdir()
+    (folder / "git").write_text("#!/bin/sh\n" + script)
+    (folder / "git").chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+@pytest.mark.usefixtures("patience")
+def test_a_clean_checkout_has_a_commit_and_a_branch(checkout):
+    assert facts_of(checkout) == {"commit": git(checkout, "rev-parse", "HEAD"), "branch": "main"}
+
+
+@pytest.mark.usefixtures("patience")
+@pytest.mark.parametrize(
+    ("name", "marked"),
+    [
+        ("wares.py", True),
+        ("new.py", True),
+        ("new/data.txt", True),
+        ("a.log", False),
+        ("__pycache__/wares.cpython-311.pyc", False),
+        (".pytest_cache/x", False),
+    ],
+)
+def test_files_that_differ_mark_the_commit_unless_ignored_or_made_by_running(checkout, name, marked):
+    checkout.write({name: "two = 2\n"})
+
+    assert str(facts_of(checkout)["commit"]).endswith("-dirty") is marked
+
+
+@pytest.mark.usefixtures("patience")
+def test_without_a_commit_a_repository_or_git_nothing_is_known(suite, monkeypatch):
+    outside = {"GIT_CEILING_DIRECTORIES": str(suite.folder.parent)}
+    assert facts_of(suite, **outside) == UNKNOWN
+    git(suite, "init", "-q", "-b", "main")
+    assert facts_of(suite) == {"commit": None, "branch": "main"}
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert facts_of(suite) == UNKNOWN
+
+
+@pytest.mark.usefixtures("patience")
+def test_more_files_than_a_pipe_holds_are_heard_to_the_end(checkout):
+    checkout.write({f"{number:0200}.txt": "" for number in range(1000)})
+
+    assert facts_of(checkout) == {"commit": git(checkout, "rev-parse", "HEAD") + "-dirty", "branch": "main"}
+
+
+def test_asking_and_not_hearing_leaves_neither_a_child_nor_a_descriptor(checkout):
+    before = set(os.listdir("/proc/self/fd"))
+    asked = Checkout()
+    asked.ask(str(checkout.folder), os.environ)
+    pid = asked._pid
+
+    asked.drop()
+
+    assert pid > 0
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+    assert set(os.listdir("/proc/self/fd")) == before
+    assert asked.facts() == UNKNOWN
+
+
+def test_a_run_leaves_the_commit_it_started_from_whatever_its_tests_do_to_the_checkout(checkout):
+    test = """
+        def test_it():
+            open("wares.py", "w").write("two = 2")
+    """
+    checkout.write({"test_it.py": test, "conftest.py": "import time\ntime.sleep(1)  # git may be slow here\n"})
+    git(checkout, "add", "-A")
+    git(checkout, *WHO, "commit", "-qm", "two")
+
+    ran = checkout.run()
+
+    assert ran.code == 0, ran.out
+    assert left_behind(checkout)["commit"] == git(checkout, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("script", ["exec sleep 60\n", "echo '# branch.oid c0'; exec sleep 60\n", "exit 1\n"])
+def test_no_test_meets_a_child_of_ours_whatever_git_does(checkout, script):
+    checkout.write({"test_it.py": CHILDLESS})
+
+    ran = checkout.run(PATH=a_git_that(checkout, script))
+
+    assert ran.code == 0, ran.out
+    assert left_behind(checkout)["commit"] is None
+
+
+def test_a_conftest_that_waits_for_every_child_costs_the_commit_and_nothing_else(checkout):
+    checkout.write({"test_it.py": GREEN, "conftest.py": WAITS})
+
+    ran = checkout.run()
+
+    assert ran.code == 0, ran.out
+    assert "flakehound" not in ran.out.partition("collected")[2]
+    assert left_behind(checkout)["commit"] is None
