@@ -119,7 +119,7 @@ class Dependencies:
         return found
 
     def _doubts(self, imported: Iterable[str]) -> Iterator[str]:
-        native = {os.path.realpath(path) for path in self._listener.native}
+        native = {self._places.real(path) for path in self._listener.native}
         native.update(path for path in imported if path.endswith(_NATIVE))
         for path in sorted(native):
             if self._places.is_project(path):
@@ -137,7 +137,7 @@ class Dependencies:
         Modules loaded before us did, and those of which the tracer saw nothing: pytest may keep a module compiled
         under the name that its folder had before it was moved.
         """
-        early = {os.path.realpath(file) for file in self._before.values() if file}
+        early = {self._places.real(file) for file in self._before.values() if file}
         unseen = {file for file in imported if file not in lines}
         for file in early.union(unseen):
             if self._lines.is_asked(file) and os.path.isfile(file):
