@@ -13,7 +13,7 @@ from flakehound.learn.pipelines import Pipeline
 from flakehound.learn.problems import Counts
 from flakehound.learn.validation import BY_CHANCE, BY_PROJECT
 from flakehound.learn.vocabulary import with_words
-from flakehound.learn.voting import Vote, two_forests
+from flakehound.learn.voting import Vote, three_learners, two_forests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +50,8 @@ EXPERIMENTS = (
     Experiment(title="common tests, FlakeFlagger's features and words", tests="common combined", pipeline=_SMOTE),
     Experiment(title="common tests, static metrics and FlakeFlagger's features", tests="common", pipeline=_SMOTE),
     *(
-        Experiment(
-            title=f"{title}, two forests", tests=tests, pipeline=two_forests(), splits=(BY_CHANCE,), compared=False
-        )
+        Experiment(title=f"{title}, {vote.name}", tests=tests, pipeline=vote, splits=(BY_CHANCE,), compared=False)
+        for vote in (two_forests(), three_learners())
         for title, tests in (
             ("FlakeFlagger data, 25 static metrics", "static"),
             ("iDFlakies data, 10 of 13 projects, 25 static metrics", "idflakies"),

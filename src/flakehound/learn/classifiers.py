@@ -8,7 +8,7 @@ from typing import Any
 
 from flakehound.learn.extras import Array, library, numpy
 
-FOREST, EXTRA = "random-forest", "extra-trees"
+FOREST, EXTRA, BOOSTED = "random-forest", "extra-trees", "boosted-trees"
 OF_STATIC = ("decision-tree", "naive-bayes", "perceptron", "svm", "ada-boost", FOREST)
 # Setting -> values to draw from; the library's own come first.
 SPACES: Mapping[str, Mapping[str, Sequence[Any]]] = {
@@ -24,6 +24,7 @@ SPACES: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "alpha": (1e-4, 1e-3, 1e-2),
         "learning_rate_init": (1e-3, 1e-2),
     },
+    BOOSTED: {"max_iter": (100, 300), "learning_rate": (0.1, 0.05, 0.02), "max_leaf_nodes": (31, 15, 63)},
     "svm": {"C": (1.0, 0.1, 10.0, 100.0), "gamma": ("scale", "auto", 0.1, 1.0)},
     "ada-boost": {"n_estimators": (50, 100, 200), "learning_rate": (1.0, 0.1, 0.5)},
     FOREST: {
@@ -49,6 +50,8 @@ def classifier(name: str, seed: int, settings: Mapping[str, Any]) -> Any:
         return forests.RandomForestClassifier(random_state=seed, n_jobs=1, **settings)
     if name == EXTRA:
         return forests.ExtraTreesClassifier(random_state=seed, n_jobs=1, **settings)
+    if name == BOOSTED:
+        return forests.HistGradientBoostingClassifier(random_state=seed, **settings)
     if name == "ada-boost":
         return forests.AdaBoostClassifier(random_state=seed, **settings)
     if name == "decision-tree":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flakehound.learn.balancing import NONE
-from flakehound.learn.classifiers import EXTRA, FOREST
+from flakehound.learn.classifiers import BOOSTED, EXTRA, FOREST
 from flakehound.learn.extras import Array, numpy
 from flakehound.learn.pipelines import THRESHOLD, Fitted, Pipeline, fitted
 from flakehound.learn.seeds import seed_for
@@ -31,6 +31,20 @@ def two_forests() -> Vote:
     return Vote(
         name="two forests",
         members=tuple(Pipeline(classifier=kind, trees=50, balancing=NONE) for kind in (FOREST, EXTRA)),
+    )
+
+
+def three_learners() -> Vote:
+    """A random forest, extra trees and boosted trees: they err on other tests, so that the mean errs less."""
+    informed = {"criterion": "entropy", "max_features": 0.3}
+    boosted = {"max_iter": 300, "learning_rate": 0.05, "l2_regularization": 1.0}
+    return Vote(
+        name="three learners",
+        members=(
+            Pipeline(classifier=FOREST, trees=100, balancing=NONE, settings=informed),
+            Pipeline(classifier=EXTRA, trees=100, balancing=NONE),
+            Pipeline(classifier=BOOSTED, balancing=NONE, settings=boosted),
+        ),
     )
 
 
