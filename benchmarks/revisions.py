@@ -45,6 +45,7 @@ PROJECTS = {
         Project(name="Faker", requirements=("freezegun", "validators", "tzdata", "typing_extensions")),
         Project(name="cachetools"),
         Project(name="humanize", requirements=("freezegun",)),
+        Project(name="more-itertools"),
         Project(name="marshmallow", requirements=("pytz", "simplejson", "packaging", "typing_extensions")),
     )
 }
