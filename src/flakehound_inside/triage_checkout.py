@@ -93,7 +93,9 @@ def _asked(root: str, environment: Mapping[str, str]) -> tuple[int, int]:
 def _all_of(pipe: int) -> bytes | None:
     """All that comes through; None when it takes too long."""
     told, end_s = b"", untouched.clock() + _PATIENCE_S
-    while select.select([pipe], [], [], max(0.0, end_s - untouched.clock()))[0]:
+    poll = select.poll()  # unlike `select`, it takes any number of open files
+    poll.register(pipe, select.POLLIN)
+    while poll.poll(max(0.0, end_s - untouched.clock()) * 1e3):
         more = os.read(pipe, _CHUNK)
         if not more:
             return told

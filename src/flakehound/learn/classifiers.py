@@ -43,6 +43,11 @@ SPACES: Mapping[str, Mapping[str, Sequence[Any]]] = {
 }
 
 
+def setting_of_trees(name: str) -> str:
+    """How the library calls the number of trees."""
+    return "max_iter" if name == BOOSTED else "n_estimators"
+
+
 def classifier(name: str, seed: int, settings: Mapping[str, Any]) -> Any:
     """An unfitted classifier of scikit-learn, on one core."""
     forests = library("sklearn.ensemble")

@@ -76,7 +76,7 @@ def fitted(pipeline: Pipeline, values: Array, positive: Array, seed: int) -> Fit
     """Learn from a training part; scaling, balancing and search see nothing else."""
     settings = dict(pipeline.settings)
     if pipeline.trees:
-        settings["n_estimators"] = pipeline.trees
+        settings[classifiers.setting_of_trees(pipeline.classifier)] = pipeline.trees
     if pipeline.draws > 1:
         settings |= _best_settings(pipeline, values, positive, seed)
     return _fitted_once(pipeline, values, positive, seed, settings)
