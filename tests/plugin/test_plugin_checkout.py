@@ -134,10 +134,14 @@ def test_asking_and_not_hearing_leaves_neither_a_child_nor_a_descriptor(checkout
 
 def test_a_run_leaves_the_commit_it_started_from_whatever_its_tests_do_to_the_checkout(checkout):
     test = """
+        import time
+
+        time.sleep(1)  # collecting takes a while, and git may be slow here
+
         def test_it():
             open("wares.py", "w").write("two = 2")
     """
-    checkout.write({"test_it.py": test, "conftest.py": "import time\ntime.sleep(1)  # git may be slow here\n"})
+    checkout.write({"test_it.py": test})
     git(checkout, "add", "-A")
     git(checkout, *WHO, "commit", "-qm", "two")
 
