@@ -237,6 +237,49 @@ def test_a_test_that_fails_by_luck_is_no_matter_of_load(rate):
     assert told == {Kind.NOD: 6}
 
 
+# Brittle, and hidden by load
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_brittle_test_that_load_makes_fail_in_the_original_order_is_still_brittle(rate, seed):
+    beside_many = fails_if(lambda m: A not in m.earlier or (m.disturbed and len(m.earlier) > 4 and m.luck < rate))
+
+    verdict = hunted(seed=seed, options=BESIDE_OTHERS, g=beside_many).verdict("g")
+
+    assert (verdict.kind, verdict.state_setters, verdict.under_load) == (Kind.BRITTLE, (A,), False)
+
+
+def test_a_test_that_also_failed_undisturbed_in_the_original_order_is_not_asked_for_state_setters():
+    seen = [*originals("PPPF", 1), *[a_run([D], "F")] * 5, *originals("PPPP", 5)]
+
+    finding = inquiry_about(D, *seen)
+
+    assert finding.kind is Kind.NOD
+
+
+def test_where_no_other_test_makes_it_pass_it_is_load_again():
+    helpless = fails_if(lambda m: len(m.earlier) != 6 or (m.disturbed and m.luck < 0.5))
+
+    verdict = hunted(options=BESIDE_OTHERS, g=helpless).verdict("g")
+
+    assert (verdict.kind, verdict.state_setters) == (Kind.UNRESOLVED, ())
+    assert verdict.evidence[0].startswith("fails under load: ")
+
+
+@pytest.mark.parametrize("rate", [0.8, 0.95])
+def test_a_test_that_nearly_always_fails_is_not_called_brittle(rate):
+    told = Counter(
+        hunted(seed=seed, options={**BESIDE_OTHERS, "most_plans": 15 + 7 * seed}, g=fails_by_luck(rate))
+        .verdict("g")
+        .kind
+        for seed in range(12)
+    )
+
+    assert Kind.BRITTLE not in told
+    assert told[Kind.NOD] >= 6
+
+
 # How many runs are enough
 
 

@@ -74,8 +74,9 @@ class NodInquiry:
         if hash_seed is None or not unanimous or bool(fresh.failed) == bool(forked.failed):
             return False
         why = f"does {self._test} behave in a fork as in a new interpreter?"
-        self._see(order, Isolation.FORK, None, missing=FORKS_TO_COMPARE - forked.n, why=why)
+        # Mostly it was chance, and the few new interpreters show that sooner than the many forks.
         self._see(order, Isolation.SPAWN, hash_seed, missing=SAME_SEED_RUNS - fresh.n, why=why)
+        self._see(order, Isolation.FORK, None, missing=FORKS_TO_COMPARE - forked.n, why=why)
         failing = Setting.ORIGINAL in settings and alone and fresh.failed >= SAME_SEED_RUNS
         self._finding.kind = Kind.FAILING if failing else Kind.UNRESOLVED
         where = "" if alone else " of the original order"

@@ -11,7 +11,7 @@ from math import ceil, log
 
 from flakehound.core.history import History, Sighting, Tally
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order
+from flakehound.core.plans import Isolation, Order, Setting
 from flakehound.core.rates import failure_rate
 from flakehound.core.signatures import are_measured
 from flakehound.core.verdicts import Kind, Replay
@@ -79,7 +79,7 @@ class Inquiry:
 
     def _classify(self) -> None:
         alone, original = self._clean_tallies()
-        if alone.is_mixed or original.is_mixed:
+        if alone.is_mixed or (original.is_mixed and not self._fails_whenever_alone()):
             self._passes_and_fails()
             return
         if not _always_failed(alone, original):
@@ -93,6 +93,14 @@ class Inquiry:
             self._victim_in_original()
         else:
             self._fails_elsewhere()
+
+    def _fails_whenever_alone(self) -> bool:
+        """Whether load may hide a brittle test: it fails in the original order only beside other runs."""
+        quiet = self._history.tally(self._test, Setting.ORIGINAL, disturbed=False)
+        if quiet.failed or self._alone().passed:
+            return False
+        alone = self._ask.failing_last_of((self._test,), times=CLEAN_RUNS, why=f"does {self._test} pass alone?")
+        return alone.n >= CLEAN_RUNS and not alone.passed and self._ask.failed_undisturbed((self._test,))
 
     def _clean_tallies(self) -> tuple[Tally, Tally]:
         return self._alone(), self._hood.original_tally(self._test)
@@ -361,6 +369,9 @@ class Inquiry:
             self._never_passed()
             return
         alone, original = self._clean_tallies()
+        if original.is_mixed:
+            self._coincidence()
+            return
         in_original = f", {of(original)} in the original order" if original.n else ""
         self.finding.evidence.append(
             f"failed {of(alone)} alone{in_original}; no order that ends with it was found to make it pass"
