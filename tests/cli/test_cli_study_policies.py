@@ -102,3 +102,16 @@ def test_rates_of_known_causes_are_replayed_by_mode(project, say, monkeypatch):
     assert noisy.code == 3
     assert "has 1 NOD tests of 1 projects; a replay needs 5 of 2 at least" in noisy.err
     assert "--counts python" in noisy.err
+
+
+def test_costs_may_be_those_that_we_measured(project, say, monkeypatch):
+    monkeypatch.setenv("FLAKEHOUND_DATA", str(project))
+    by_cause(project, tests=6)
+    few = ("--flaky", "10", "--share", "0.1", "--counts", "by-cause")
+
+    said = say(*POLICIES, *few, "--costs", "measured", "--json", "p.json")
+
+    told = json.loads((project / "p.json").read_text())
+    assert said.code == 0, said.err
+    assert "costs measured" in said.out
+    assert all(seconds > 0 for seconds in told["policies"]["index"]["seconds"] if seconds is not None)

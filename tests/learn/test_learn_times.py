@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flakehound.learn.times import CHEAP, MIDDLE, SPREAD, python_times
+from flakehound.learn.times import CHEAP, MIDDLE, SPREAD, measured_times, python_times
 
 
 def test_the_drawn_tests_have_the_published_figures():
@@ -34,3 +34,24 @@ def test_as_many_are_drawn_as_were_asked_for_and_a_seed_repeats_them():
 
     assert [len(part) for part in first] == [50, 60]
     assert all((a == b).all() for a, b in zip(first, second, strict=True))
+
+
+def test_measured_times_are_drawn_as_they_are_with_the_nod_tests_among_the_dear_ones():
+    rng = np.random.default_rng(3)
+    seconds = np.exp(rng.normal(-5, 2.5, 1_000))
+
+    flaky_s, steady_s = measured_times(seconds, 2_000, 98_000, rng)
+
+    every = np.sort(np.concatenate([flaky_s, steady_s]))
+    cheap = np.searchsorted(np.cumsum(every), 0.075 * every.sum()) / len(every)
+    assert (len(flaky_s), len(steady_s)) == (2_000, 98_000)
+    assert np.isin(every, seconds).all()
+    assert every.mean() == pytest.approx(seconds.mean(), rel=0.1)
+    assert (flaky_s >= np.quantile(every, 0.6)).mean() == pytest.approx(0.858, abs=0.03)
+    assert (flaky_s <= np.quantile(every, cheap)).mean() == pytest.approx(0.8, abs=0.03)
+
+
+def test_measured_times_that_are_all_the_same_have_no_dear_tests():
+    flaky_s, steady_s = measured_times(np.full(9, 0.25), 50, 60, np.random.default_rng(1))
+
+    assert set(flaky_s) == set(steady_s) == {0.25}

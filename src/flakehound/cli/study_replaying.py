@@ -15,11 +15,12 @@ from flakehound.core.index import PYTHON_NOD
 from flakehound.learn.curves import detection_curves
 from flakehound.learn.dataset import UnusableData
 from flakehound.learn.extras import Array, check_installed, numpy
+from flakehound.learn.measured_table import shipped_bytes, unpacked
 from flakehound.learn.prior import fitted_rates
 from flakehound.learn.reading import number_in
 from flakehound.learn.seeds import seed_for
-from flakehound.learn.simulation import all_policies, drawn_suite, suite_of, time_to_find
-from flakehound.learn.times import python_times
+from flakehound.learn.simulation import all_policies, suite_of, time_to_find
+from flakehound.learn.times import measured_times, python_times
 
 SCHEMA = "flakehound/study-policies/1"
 FOUND = 0.8
@@ -78,7 +79,7 @@ def _source(wishes: PolicyWishes) -> OneSuite:
     if wishes.counts == "java":
         return _of_java()
     nod = _by_cause(MODES[wishes.counts]) if wishes.counts in MODES else _python_nod()
-    return _of_python(nod, None if wishes.costs == "python" else _java_costs(wishes.costs))
+    return _of_python(nod, _times(wishes.costs))
 
 
 def _seconds(found_s: list[Array]) -> list[float | None]:
@@ -125,8 +126,24 @@ def _check_enough(name: str, projects: Array) -> None:
         )
 
 
-def _of_python(nod: _Rates, java_s: tuple[Array, Array] | None) -> OneSuite:
-    """Rates of Python's NOD tests; times after figures on Python's tests, or Java's of flaky and other tests."""
+# Seconds of so many NOD tests and of so many others.
+Times = Callable[[int, int, Array], tuple[Array, Array]]
+
+
+def _times(costs: str) -> Times:
+    """After figures on Python's tests, what we measured of some, or Java's of flaky and other tests."""
+    if costs == "python":
+        return python_times
+    if costs == "measured":
+        rows, _pairs = unpacked(shipped_bytes())
+        seconds = numpy().array([float(row["cost_s"]) for row in rows])
+        return lambda flaky, steady, rng: measured_times(seconds, flaky, steady, rng)
+    flaky_s, steady_s = _java_costs(costs)
+    return lambda flaky, steady, rng: (rng.choice(flaky_s, flaky), rng.choice(steady_s, steady))
+
+
+def _of_python(nod: _Rates, times: Times) -> OneSuite:
+    """Rates of Python's NOD tests, and times of others."""
     failed, runs = nod.failed, nod.runs
 
     def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, Array]:
@@ -134,12 +151,8 @@ def _of_python(nod: _Rates, java_s: tuple[Array, Array] | None) -> OneSuite:
         learned = _half(nod.projects, rng)
         rates = rng.choice((failed / runs)[~learned], wishes.flaky)
         steady = round(wishes.flaky * (1 - wishes.share) / wishes.share)
-        if java_s is None:
-            own_s = np.concatenate(python_times(wishes.flaky, steady, rng))
-            suite = suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, wishes.auc, FORK_S, rng)
-        else:
-            flaky_s, steady_s = java_s
-            suite = drawn_suite(rates, flaky_s, steady_s, steady=steady, auc=wishes.auc, fork_s=FORK_S, rng=rng)
+        own_s = np.concatenate(times(wishes.flaky, steady, rng))
+        suite = suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, wishes.auc, FORK_S, rng)
         return all_policies(suite, fitted_rates(failed[learned], runs[learned]).prior, rng)
 
     return one_suite

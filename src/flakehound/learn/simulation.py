@@ -29,16 +29,6 @@ class Suite:
     fork_s: float = 0.0  # what of each cost is not the test's own time
 
 
-def drawn_suite(
-    rates: Array, flaky_s: Array, steady_s: Array, *, steady: int, auc: float, fork_s: float, rng: Array
-) -> Suite:
-    """Flaky tests with these rates among steady ones; costs drawn from measured ones, each kind from its own."""
-    np = numpy()
-    flaky = len(rates)
-    own_s = np.concatenate([rng.choice(flaky_s, flaky), rng.choice(steady_s, steady)])
-    return suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, auc, fork_s, rng)
-
-
 def suite_of(rate: Array, own_s: Array, auc: float, fork_s: float, rng: Array) -> Suite:
     """Tests with these rates and times of their own, in an order by chance; scores and calls are drawn."""
     place = rng.permutation(len(rate))

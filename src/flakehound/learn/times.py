@@ -2,7 +2,8 @@
 
 CALLS §5.2 measured 10,511 tests, 543 of them NOD, 6,703 s in all: 95.32 % took less than a second; the dearest
 40 % held 85.8 % of the NOD tests; cheapest first, 80 % of the NOD tests were reached after 7.5 % of the time. A
-log-normal distribution has two numbers, which the first two figures fix; the others place the NOD tests in it.
+log-normal distribution has two numbers, which the first two figures fix; the others place the NOD tests in it, or
+in times that were measured.
 """
 
 from __future__ import annotations
@@ -29,11 +30,25 @@ CHEAP = _NORMAL.cdf(_NORMAL.inv_cdf(CHEAP_TIME) + SPREAD)
 
 def python_times(flaky: int, steady: int, rng: Array) -> tuple[Array, Array]:
     """Seconds of so many NOD tests and of so many others."""
+    every = numpy().sort(numpy().exp(rng.normal(MIDDLE, SPREAD, flaky + steady)))
+    return _placed(every, flaky, CHEAP, rng)
+
+
+def measured_times(seconds: Array, flaky: int, steady: int, rng: Array) -> tuple[Array, Array]:
+    """The same, drawn from measured seconds of tests; where NOD tests stand among them is after the figures."""
     np = numpy()
-    every = np.sort(np.exp(rng.normal(MIDDLE, SPREAD, flaky + steady)))
+    every = np.sort(rng.choice(seconds, flaky + steady))
+    spent = np.cumsum(every)
+    cheap = np.searchsorted(spent, CHEAP_TIME * spent[-1]) / len(every)
+    return _placed(every, flaky, max(cheap, 1 - DEAREST), rng)
+
+
+def _placed(every: Array, flaky: int, cheap: float, rng: Array) -> tuple[Array, Array]:
+    """Which of the sorted times are of NOD tests; `cheap` of the tests take the cheapest 7.5 % of the time."""
+    np = numpy()
     chosen = np.zeros(len(every), dtype=bool)
     while (missing := flaky - int(chosen.sum())) > 0:
         shares = (0.0, 1 - NOD_IN_DEAREST, NOD_IN_CHEAP_TIME, 1.0)
-        ranks = np.interp(rng.random(missing), shares, (0.0, 1 - DEAREST, CHEAP, 1.0))
+        ranks = np.interp(rng.random(missing), shares, (0.0, 1 - DEAREST, cheap, 1.0))
         chosen[np.minimum((ranks * len(every)).astype(int), len(every) - 1)] = True
     return rng.permutation(every[chosen]), every[~chosen]
