@@ -12,8 +12,8 @@ import itertools
 import math
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from multiprocessing import Pool
 from pathlib import Path
@@ -23,27 +23,29 @@ from lint_recall import auc, is_held_out
 
 from flakehound.cli.model_file import default_model
 from flakehound.learn.logistic import constant_for
-from flakehound.learn.static_fit import FORMS, Form, Sample, head
-from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT, Chances, Head, signals_of
+from flakehound.learn.static_fit import FORMS, Form, Sample, half_of_flaky, head
+from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT, Chances, Head, chances_of, signals_of
 from flakehound.learn.static_table import shipped, shipped_bytes
 
 _RULES = ("rules", "causes", "file rules", "file causes")
 _STATE = ("file patches", "file state_in_tests", "file state_in_production", "file rules_test_order")
-_WIDE = ("file shared_objects", "file wide_fixtures", "file set_up_once")
-_SIZES = ("test_lines_of_code", "external_modules", "assertions", "halstead_volume", "cbo")
+_NETWORK = ("rules_network", "file rules_network")
+_TRACES = ("file paths", "set_at_import")
+_WORDS = FORMS[ORDER_DEPENDENT].words
 SIGNALS = {
-    "counts": _RULES[:2],
-    "rules": _RULES,
-    "state": (*_RULES, *_STATE),
-    "functions": (*_RULES, *_STATE, "file production_functions", "file rules_resource_leak"),
-    "wide": (*_RULES, *_STATE, *_WIDE),
-    "sizes": (*_RULES, *_STATE, *_SIZES),
+    "counts": (_RULES[:2], ()),
+    "rules": (_RULES, ()),
+    "network": ((*_RULES, *_NETWORK), ()),
+    "state": ((*_RULES, *_STATE), ()),
+    "traces": ((*_RULES, *_STATE, *_TRACES), ()),
+    "words": ((*_RULES, *_STATE, *_TRACES), _WORDS),
 }
 _PENALTIES = (130.0, 1300.0)
 
 
 def candidates(names: Sequence[str]) -> list[Form]:
-    return [Form(signals=SIGNALS[name], penalty=held) for name in names for held in _PENALTIES]
+    chosen = [SIGNALS[name] for name in names]
+    return [Form(signals=signals, penalty=held, words=words) for signals, words in chosen for held in _PENALTIES]
 
 
 FOLDS, INNER = 5, 4
@@ -58,11 +60,11 @@ def fold_of(projects: Sequence[str], folds: int) -> dict[str, int]:
     return {name: number % folds for number, name in enumerate(sorted(set(projects)))}
 
 
-def scores(model: Head, tests: Sequence[Sample]) -> list[float]:
+def signals_for(tests: Sequence[Sample], names: Iterable[str]) -> list[dict[str, float]]:
     """Of those whose kind is known; the others count in the means over their files."""
     files = [f"{one.project} {one.file}" for one in tests]
-    signals = signals_of([test.values for test in tests], files, model.weights)
-    return [model.chance(one) for test, one in zip(tests, signals, strict=True) if test.learned]
+    signals = signals_of([test.values for test in tests], files, names)
+    return [one for test, one in zip(tests, signals, strict=True) if test.learned]
 
 
 def known(tests: Sequence[Sample]) -> list[Sample]:
@@ -79,7 +81,8 @@ def inner_auc(job: tuple[str, Form, frozenset[str]]) -> float:
         train = [one for one in samples() if one.project in projects and place[one.project] != fold]
         test = [one for one in samples() if one.project in projects and place[one.project] == fold]
         # Without the constant, as it tells how many tests flake in the other folds.
-        found += scores(Head(constant=0.0, weights=head(train, kind, form).weights), test)
+        model = head(train, kind, form)
+        found += [model.evidence(one) for one in signals_for(test, model.weights)]
         wanted += [one.is_of(kind) for one in known(test)]
     return auc(found, wanted)
 
@@ -143,17 +146,16 @@ def predicted(train: Sequence[Sample], test: list[Sample], forms: dict[str, Form
 
 
 def _chances(heads: dict[str, Head], test: Sequence[Sample]) -> list[Chances]:
-    pairs = zip(scores(heads[NOD], test), scores(heads[ORDER_DEPENDENT], test), strict=True)
-    return [Chances(nod=nod, order_dependent=od) for nod, od in pairs]
+    nod, order = heads[NOD], heads[ORDER_DEPENDENT]
+    return [chances_of(nod, order, one) for one in signals_for(test, [*nod.weights, *order.weights])]
 
 
 def _levelled(model: Head, kind: str) -> Head:
-    """The same weights with a constant for the base rate of all projects; no test's own label matters for it."""
-    files = [f"{one.project} {one.file}" for one in samples()]
-    signals = signals_of([one.values for one in samples()], files, model.weights)
-    odds = [sum(model.weights[name] * value for name, value in one.items()) for one in signals]
+    """The same weights with constants for the base rates of all projects; no test's own label matters for it."""
+    odds = [model.evidence(one) for one in signals_for(samples(), model.weights)]
     wanted = sum(one.is_of(kind) for one in known(samples()))
-    return Head(constant=constant_for(odds, [1.0] * len(odds), wanted), weights=model.weights)
+    constant, even = (constant_for(odds, [1.0] * len(odds), many) for many in (wanted, half_of_flaky(samples())))
+    return replace(model, constant=constant, even=even)
 
 
 def chosen(projects: frozenset[str], forms: Sequence[Form], pool: Pool) -> dict[str, Form]:  # type: ignore[valid-type]
@@ -161,7 +163,7 @@ def chosen(projects: frozenset[str], forms: Sequence[Form], pool: Pool) -> dict[
     for kind in KINDS:
         areas = pool.map(inner_auc, [(kind, form, projects) for form in forms], chunksize=1)  # type: ignore[attr-defined]
         area, form = max(zip(areas, forms, strict=True), key=lambda pair: pair[0])
-        names = next(name for name, signals in SIGNALS.items() if signals == form.signals)
+        names = next(name for name, signals in SIGNALS.items() if signals == (form.signals, form.words))
         print(f"  {kind}: {names} at {form.penalty:g} (inner AUC {area:.3f})", flush=True)
         found[kind] = form
     return found

@@ -4,6 +4,7 @@ Sources and labels are those of `lint_recall.py`: the newest sdists before 2021,
 and what Gruber et al. (2021) saw when they ran the tests. All tests of a project are in it, none is sampled.
 
     python benchmarks/static_training.py [--cache DIR] [--data ../shared/data] [--out FILE.csv.gz] [--offline]
+    python benchmarks/static_training.py --words 100    the words that so many of the projects use
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import csv
 import gzip
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from multiprocessing import Pool
 from pathlib import Path
@@ -23,6 +25,10 @@ import flakehound.learn
 from flakehound.cli.lint_scoring import findings_in, values_of
 from flakehound.cli.lint_work import remarks_on
 from flakehound.learn.static_table import VERSION
+from flakehound.lint.cases import cases_of
+from flakehound.lint.rules._context import Memory
+from flakehound.lint.rules._joining import context_of
+from flakehound.lint.vocabulary import all_words_of
 
 _OUT = Path(flakehound.learn.__file__).parent / "facts" / "static_training.csv.gz"
 _LABELS = {"nod": "nod", "od": "order_dependent", "infrastructure": "infrastructure"}
@@ -48,6 +54,23 @@ def _row(name: str, file: int, test: Mapping[str, Any], known: Mapping[Key, str]
     facts = {"version": VERSION, "project": name, "file": file}
     labels = {column: int(label == short) for short, column in _LABELS.items()}
     return {**facts, **labels, **values_of(test, findings_in(test))}
+
+
+def words_of(job: Job) -> frozenset[str]:
+    """All words that the test code of such a project uses, whether its tests are flaky or not."""
+    project = project_of(job)
+    if project is None or not rows_of(job):
+        return frozenset()
+    memory = Memory()
+    cases = [case for module in project.test_modules() for case in cases_of(module, project.patterns, project)]
+    return frozenset[str]().union(*(all_words_of(context_of(case, project, memory).own) for case in cases))
+
+
+def frequent_words(jobs: Iterable[Job], least: int) -> list[str]:
+    """Those of three letters and more that at least so many projects use."""
+    with Pool(2) as pool:
+        projects = Counter(word for words in pool.imap(words_of, jobs, chunksize=4) for word in words)
+    return sorted(word for word, number in projects.items() if number >= least and len(word) > 2)
 
 
 def written(rows: Iterable[Mapping[str, Any]]) -> bytes:
@@ -78,7 +101,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--out", type=Path, default=_OUT)
     parser.add_argument("--offline", action="store_true", help="read only what the cache holds")
+    parser.add_argument("--words", type=int, metavar="N", help="print the words of at least N projects, and end")
     asked = parser.parse_args()
+    if asked.words is not None:
+        found = frequent_words(jobs_for(asked.data, asked.cache, offline=asked.offline), asked.words)
+        print(f"{len(found)} words: {' '.join(found)}")
+        return
     rows = list(read_all(asked.data, asked.cache, offline=asked.offline))
     packed = written(rows)
     asked.out.write_bytes(packed)

@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from flakehound.cli.model_file import default_model
 from flakehound.cli.priors import Earlier, priors_of
 from flakehound.cli.static_priors import Scores, rebased, static_scores
 from flakehound.core.outcomes import NodeId
@@ -89,3 +90,16 @@ def test_the_models_scores_tell_a_risky_test_from_a_calm_one(tmp_path):
 
 def test_a_short_hunt_reads_no_sources(tmp_path):
     assert static_scores(tmp_path, [A], time_s=20.0) == Scores()
+
+
+def test_a_hunt_that_has_no_time_to_fit_the_model_waits_for_none(tmp_path, monkeypatch):
+    (tmp_path / "test_a.py").write_text("def test_one(): pass")
+    one = NodeId("test_a.py::test_one")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    in_vain = static_scores(tmp_path, [one], time_s=120.0)
+    default_model()  # somebody else fits it
+    found = static_scores(tmp_path, [one], time_s=120.0)
+
+    assert in_vain == Scores()
+    assert set(found.nod) == {one}

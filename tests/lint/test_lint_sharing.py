@@ -140,3 +140,44 @@ def test_a_name_that_asks_for_an_order_is_noticed():
 
     assert sharing("test_1_login", test_it=text).numbered_name == 1
     assert sharing("test_login", test_it=text).numbered_name == 0
+
+
+def test_texts_that_look_like_paths_are_counted_once_each():
+    text = """
+        import pytest
+
+        @pytest.fixture
+        def saved():
+            return "data/saved.json"
+
+        def test_loads(saved):
+            '''Reads data/nothing.json.'''
+            for name in ("rates.csv", "rates.csv", "/tmp/x", "https://example.org/a", "a b/c", "plain", "v1.2"):
+                assert name
+
+        def test_talks():
+            assert "no path here"
+    """
+
+    assert sharing("test_loads", test_it=text).paths == 3
+    assert sharing("test_talks", test_it=text).paths == 0
+
+
+def test_what_a_file_sets_in_others_while_it_is_imported_is_counted():
+    text = """
+        import os
+        import shop
+
+        LIMIT = 3
+        os.environ["SHOP"] = "test"
+        if LIMIT:
+            shop.rates.limit = LIMIT
+
+        class TestShop:
+            shop.closed = True
+
+        def test_sets_nothing_at_import():
+            shop.open = True
+    """
+
+    assert sharing("test_sets_nothing_at_import", test_it=text).set_at_import == 2

@@ -127,6 +127,7 @@ def _prediction(
         score=opinion.flaky,
         nod=opinion.nod,
         order_dependent=opinion.order_dependent,
+        why=opinion.why,
         linked_to=row["linked_to"],
         linked_by=row["linked_by"],
         remarks=tuple(_remark(finding) for finding in found if id(finding) in told),

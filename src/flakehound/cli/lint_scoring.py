@@ -9,9 +9,11 @@ from typing import Any, Protocol
 
 from flakehound.cli.model_file import NamedModel, model_for
 from flakehound.core.verdicts import Cause
+from flakehound.learn.static_why import reasons
 from flakehound.lint.findings import Finding
 from flakehound.lint.metrics.table import METRIC_NAMES
 from flakehound.lint.score import counts, score
+from flakehound.lint.vocabulary import columns_of
 
 RULES, MODEL = "rules", "model"
 Told = Mapping[str, Any]  # a test as `lint_work` tells it
@@ -24,6 +26,7 @@ class Opinion:
     flaky: float
     nod: float | None = None
     order_dependent: float | None = None
+    why: str = ""  # one line; "" where no model says it
 
 
 class Scorer(Protocol):
@@ -58,8 +61,12 @@ class ByModel:
     def opinions(self, tests: Sequence[Told], findings: Sequence[Sequence[Finding]]) -> list[Opinion]:
         """On each test, with a look at its file."""
         values = [values_of(test, found) for test, found in zip(tests, findings, strict=True)]
-        chances = self._model.chances(values, [test["row"]["path"] for test in tests])
-        return [Opinion(flaky=one.flaky, nod=one.nod, order_dependent=one.order_dependent) for one in chances]
+        files = [test["row"]["path"] for test in tests]
+        chances, why = self._model.chances(values, files), reasons(self._model, values, files)
+        return [
+            Opinion(flaky=one.flaky, nod=one.nod, order_dependent=one.order_dependent, why=said)
+            for one, said in zip(chances, why, strict=True)
+        ]
 
 
 def scorer_for(rootdir: Path, source: str) -> Scorer:
@@ -68,9 +75,9 @@ def scorer_for(rootdir: Path, source: str) -> Scorer:
 
 
 def values_of(test: Told, found: Sequence[Finding]) -> dict[str, float | None]:
-    """What a model can look at: metrics, what the test shares with others, and how many rules speak."""
+    """What a model can look at: metrics, what the test shares with others, how many rules speak, its words."""
     metrics = {name: test["row"][name] for name in METRIC_NAMES}
-    return {**metrics, **test["sharing"], **counts(found)}
+    return {**metrics, **test["sharing"], **counts(found), **columns_of(test["words"])}
 
 
 def findings_in(test: Told) -> list[Finding]:

@@ -16,8 +16,9 @@ from flakehound.lint.rules._joining import context_of
 from flakehound.lint.rules.registry import findings_of
 from flakehound.lint.sharing import Sharings, cells_of
 from flakehound.lint.suppression import Suppression, heard, suppressions_in
+from flakehound.lint.vocabulary import words_of
 
-FORMAT = 3  # of the answers; another one makes those in the cache useless
+FORMAT = 4  # of the answers; another one makes those in the cache useless
 
 
 def remarks_on(project: Project, module: Module) -> list[dict[str, Any]]:
@@ -36,6 +37,7 @@ def _told(case: StaticCase, project: Project, memory: Memory, sharings: Sharings
     return {
         "row": row_of(case, project),
         "sharing": cells_of(sharings.of(case, context)),
+        "words": words_of(context.own),
         "suppressed": len(found) - len(loud),
         "findings": [_plain(finding, project) for finding in loud],
     }

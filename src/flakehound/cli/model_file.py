@@ -43,8 +43,7 @@ def default_model(folder: Path | None = None) -> StaticModel:
 
     packed = shipped_bytes()
     digest = digest_of(packed)
-    place = folder or cache_folder()
-    file = place / f"model-{digest}.json" if place else None
+    file = _cached_file(digest, folder)
     kept = _kept(file, digest)
     if kept is not None:
         return kept
@@ -54,6 +53,21 @@ def default_model(folder: Path | None = None) -> StaticModel:
     model = fitted(shipped(packed), digest)
     keep_text(file, as_text(model))
     return model
+
+
+def is_at_hand(rootdir: Path) -> bool:
+    """Whether the model of a project need not be fitted first."""
+    from flakehound.learn.static_table import digest_of, shipped_bytes
+
+    if (rootdir / OWN).exists():
+        return True
+    file = _cached_file(digest_of(shipped_bytes()), None)
+    return file is not None and file.exists()
+
+
+def _cached_file(digest: str, folder: Path | None) -> Path | None:
+    place = folder or cache_folder()
+    return place / f"model-{digest}.json" if place else None
 
 
 def cache_folder() -> Path | None:

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from flakehound.cli.model_file import is_at_hand, model_for
 from flakehound.core.errors import Problem, attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.core.prevalence import NOD, ORDER_DEPENDENT
 
 SHARE = 0.02  # of a hunt's time that may be spent on reading sources
-START_S = 1.5  # for the model, fitted on first use
+START_S = 1.5
+FIT_S = 4.0  # for a model that is used for the first time
 PER_TEST_S = 0.002
 
 
@@ -25,7 +27,10 @@ class Scores:
 
 def static_scores(rootdir: Path, tests: Sequence[NodeId], time_s: float | None) -> Scores:
     """The model's scores; none where reading would take too large a part of the hunt, or fails."""
-    if time_s is None or START_S + PER_TEST_S * len(tests) > SHARE * time_s:
+    reading_s = START_S + PER_TEST_S * len(tests)
+    if time_s is None or reading_s > SHARE * time_s:
+        return Scores()
+    if reading_s + FIT_S > SHARE * time_s and not is_at_hand(rootdir):
         return Scores()
     found = attempted(lambda: _asked(rootdir, tests))
     return Scores() if isinstance(found, Problem) else found
@@ -34,7 +39,6 @@ def static_scores(rootdir: Path, tests: Sequence[NodeId], time_s: float | None) 
 def _asked(rootdir: Path, tests: Sequence[NodeId]) -> Scores:
     from flakehound.cli.lint_run import all_remarks
     from flakehound.cli.lint_scoring import ByModel, findings_in
-    from flakehound.cli.model_file import model_for
 
     files = dict.fromkeys(str(rootdir / test.partition("::")[0]) for test in tests)
     seen = [test for answer in all_remarks(list(files), cwd=rootdir).answers.values() for test in answer]

@@ -32,6 +32,7 @@ class Prediction:
     score: float  # probability that it is flaky
     nod: float | None = None  # probability of that kind; None where no model says it
     order_dependent: float | None = None
+    why: str = ""  # what the score owes most to, in one line; "" where no model says it
     linked_to: str | None = None  # the code it tests, "shop/cart.py:Cart.total"; None where nothing was found
     linked_by: str | None = None  # "naming", "imports" or "module"
     remarks: tuple[Remark, ...] = ()

@@ -25,14 +25,14 @@ class Weights:
 
 
 def fit(
-    columns: Sequence[Sequence[float]], wanted: Sequence[int], shares: Sequence[float], penalty: float
+    columns: Sequence[Sequence[float]], wanted: Sequence[int], shares: Sequence[float], penalties: Sequence[float]
 ) -> Weights:
     """The weights that explain best which rows are wanted, by Newton's method.
 
-    `shares` says how much each row counts. The penalty is on squared weights, not on the constant.
+    `shares` says how much each row counts. The penalties are on squared weights, one for each column.
     """
     table = [[1.0] * len(wanted), *columns]
-    penalties = [1e-9, *[penalty] * len(columns)]  # the tiny one: rows of one class only have a solution, too
+    held_back = [1e-9, *penalties]  # the tiny one: rows of one class only have a solution, too
     weights = [0.0] * len(table)
     for _ in range(_MOST_STEPS):
         chances = [probability(one) for one in log_odds(table, weights)]
@@ -40,9 +40,9 @@ def fit(
         bends = [share * chance * (1 - chance) for share, chance in zip(shares, chances, strict=True)]
         gradient = [
             _product(slopes, column) - held * weight
-            for column, held, weight in zip(table, penalties, weights, strict=True)
+            for column, held, weight in zip(table, held_back, weights, strict=True)
         ]
-        step = solved(_curvature(table, bends, penalties), gradient)
+        step = solved(_curvature(table, bends, held_back), gradient)
         weights = [weight + change for weight, change in zip(weights, step, strict=True)]
         if max(map(abs, step)) < _CLOSE:
             break

@@ -12,9 +12,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from flakehound.core.vocabulary import WORDS, column_of
 from flakehound.learn.dataset import UnusableData
 from flakehound.learn.logistic import constant_for, fit, log_odds
-from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT, Head, StaticModel, TrainedOn, signals_of
+from flakehound.learn.static_model import (
+    KINDS,
+    NOD,
+    OF_FILE,
+    ORDER_DEPENDENT,
+    Head,
+    StaticModel,
+    TrainedOn,
+    signals_of,
+)
 
 _DIGITS = 6  # of weights: what lies behind may differ between machines
 
@@ -42,15 +52,30 @@ class Form:
 
     signals: tuple[str, ...]
     penalty: float  # on squared weights of signals with a deviation of 1, per 10,000 tests
+    words: tuple[str, ...] = ()  # further signals, each weak by itself
+    words_penalty: float = 4000.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All signals."""
+        return (*self.signals, *self.words)
+
+    @property
+    def penalties(self) -> list[float]:
+        """One for each of them."""
+        return [self.penalty] * len(self.signals) + [self.words_penalty] * len(self.words)
 
 
 _RULES = ("rules", "causes", "file rules", "file causes")
+_NETWORK = ("rules_network", "file rules_network")
 _STATE = ("file patches", "file state_in_tests", "file state_in_production", "file rules_test_order")
+_TRACES = ("file paths", "set_at_import")
+_WORDS = tuple(OF_FILE + column_of(word) for word in WORDS)
 FORMS: Mapping[str, Form] = {
-    NOD: Form(signals=_RULES, penalty=1300.0),
-    ORDER_DEPENDENT: Form(signals=(*_RULES, *_STATE), penalty=130.0),
+    NOD: Form(signals=(*_RULES, *_NETWORK), penalty=1300.0),
+    ORDER_DEPENDENT: Form(signals=(*_RULES, *_STATE, *_TRACES), penalty=130.0, words=_WORDS),
 }
-COLUMNS = tuple(dict.fromkeys(name.removeprefix("file ") for form in FORMS.values() for name in form.signals))
+COLUMNS = tuple(dict.fromkeys(name.removeprefix(OF_FILE) for form in FORMS.values() for name in form.names))
 """The columns that a table needs to be learned from."""
 
 
@@ -78,7 +103,7 @@ def head(samples: Sequence[Sample], kind: str, form: Form, own_weight: float = 1
     """The logistic function for one kind."""
     _check_both_classes([sample for sample in samples if sample.learned], kind)
     files = [f"{sample.project} {sample.file}" for sample in samples]
-    signals = signals_of([sample.values for sample in samples], files, form.signals)
+    signals = signals_of([sample.values for sample in samples], files, form.names)
     # Tests of one file are often alike to the model; alike ones are one row that counts for several.
     alike = Counter(
         (sample.project, sample.own, sample.is_of(kind), tuple(found.values()))
@@ -87,14 +112,26 @@ def head(samples: Sequence[Sample], kind: str, form: Form, own_weight: float = 1
     )
     rows, numbers = list(alike), [float(number) for number in alike.values()]
     wanted = [int(yes) for _project, _own, yes, _values in rows]
-    columns, spreads = _scaled([values for *_, values in rows], numbers)
+    scaled = _scaled([values for *_, values in rows], numbers)
     shares = _shares([(project, own, yes) for project, own, yes, _values in rows], numbers, own_weight)
-    found = fit(columns, wanted, shares, form.penalty * math.fsum(numbers) / 10_000)
-    weights = [round(one / spread, _DIGITS) for one, spread in zip(found.of_columns, spreads, strict=True)]
+    held_back = [penalty * math.fsum(numbers) / 10_000 for penalty in form.penalties]
+    found = fit(scaled.columns, wanted, shares, held_back)
+    weights = [round(one / spread, _DIGITS) for one, spread in zip(found.of_columns, scaled.spreads, strict=True)]
     plain = [list(column) for column in zip(*(values for *_, values in rows), strict=True)]
+    odds = log_odds(plain, weights)
     positive = math.fsum(number for number, yes in zip(numbers, wanted, strict=True) if yes)
-    constant = constant_for(log_odds(plain, weights), numbers, positive)
-    return Head(constant=round(constant, _DIGITS), weights=dict(zip(form.signals, weights, strict=True)))
+    constant, even = (constant_for(odds, numbers, many) for many in (positive, half_of_flaky(samples)))
+    return Head(
+        constant=round(constant, _DIGITS),
+        even=round(even, _DIGITS),
+        weights=dict(zip(form.names, weights, strict=True)),
+        means=dict(zip(form.names, (round(one, _DIGITS) for one in scaled.means), strict=True)),
+    )
+
+
+def half_of_flaky(samples: Sequence[Sample]) -> float:
+    """How many tests were of either kind if both were equally frequent."""
+    return sum(sample.nod + sample.order_dependent for sample in samples if sample.learned) / 2
 
 
 def _check_both_classes(samples: Sequence[Sample], kind: str) -> None:
@@ -104,17 +141,27 @@ def _check_both_classes(samples: Sequence[Sample], kind: str) -> None:
         raise UnusableData(f"of {len(samples)} tests {told} is {kind.replace('_', '-')}: a model needs both sorts")
 
 
-def _scaled(rows: Sequence[tuple[float, ...]], numbers: Sequence[float]) -> tuple[list[list[float]], list[float]]:
-    """The columns with mean 0 and deviation 1, and the deviations they had; a column that never varies has 1."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scaled:
+    """Columns with mean 0 and deviation 1, and what they had."""
+
+    columns: list[list[float]]
+    means: list[float]
+    spreads: list[float]  # 1 where a column never varies
+
+
+def _scaled(rows: Sequence[tuple[float, ...]], numbers: Sequence[float]) -> _Scaled:
+    """The values of the rows, each counted so many times."""
     total = math.fsum(numbers)
-    columns, spreads = [], []
+    found = _Scaled(columns=[], means=[], spreads=[])
     for column in zip(*rows, strict=True):
         mean = math.fsum(n * value for n, value in zip(numbers, column, strict=True)) / total
         square = math.fsum(n * (value - mean) ** 2 for n, value in zip(numbers, column, strict=True)) / total
         spread = math.sqrt(square) if square > 1e-12 else 1.0
-        columns.append([(value - mean) / spread for value in column])
-        spreads.append(spread)
-    return columns, spreads
+        found.columns.append([(value - mean) / spread for value in column])
+        found.means.append(mean)
+        found.spreads.append(spread)
+    return found
 
 
 def _shares(groups: Sequence[tuple[str, bool, bool]], numbers: Sequence[float], own_weight: float) -> list[float]:

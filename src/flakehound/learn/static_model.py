@@ -15,7 +15,7 @@ from typing import Any
 from flakehound.core.errors import UsageError
 from flakehound.core.rates import probability
 
-SCHEMA = "flakehound/model/1"
+SCHEMA = "flakehound/model/2"
 NOD, ORDER_DEPENDENT = "nod", "order_dependent"
 KINDS = (NOD, ORDER_DEPENDENT)
 OF_FILE = "file "  # begins the name of a signal that is a mean over the tests of a file
@@ -28,11 +28,7 @@ class Chances:
 
     nod: float
     order_dependent: float
-
-    @property
-    def flaky(self) -> float:
-        """The chance of at least one of them, as if they were independent."""
-        return 1 - (1 - self.nod) * (1 - self.order_dependent)
+    flaky: float  # at least one of them, as if they were independent and equally frequent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +36,15 @@ class Head:
     """The logistic function for one kind of flakiness."""
 
     constant: float
+    # The constant with which both kinds are equally frequent, so that neither hides the other in one score: among
+    # the tests that we learn from, order-dependent ones are three times as many as NOD ones.
+    even: float
     weights: Mapping[str, float]  # by signal
+    means: Mapping[str, float]  # of the signals, over all tests that were learned from
 
-    def chance(self, signals: Mapping[str, float]) -> float:
-        """The probability for a test with these signals."""
-        return probability(self.constant + sum(weight * signals[name] for name, weight in self.weights.items()))
+    def evidence(self, signals: Mapping[str, float]) -> float:
+        """What the signals of a test add to the constant."""
+        return sum(weight * signals[name] for name, weight in self.weights.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +71,18 @@ class StaticModel:
     def chances(self, tests: Sequence[Values], files: Sequence[str]) -> list[Chances]:
         """What it says of each test; the tests of a file have to be there together."""
         names = [*self.nod.weights, *self.order_dependent.weights]
-        return [
-            Chances(nod=self.nod.chance(one), order_dependent=self.order_dependent.chance(one))
-            for one in signals_of(tests, files, names)
-        ]
+        return [chances_of(self.nod, self.order_dependent, one) for one in signals_of(tests, files, names)]
+
+
+def chances_of(nod: Head, order_dependent: Head, signals: Mapping[str, float]) -> Chances:
+    """What both functions say of a test with these signals."""
+    for_nod, for_order = nod.evidence(signals), order_dependent.evidence(signals)
+    neither = (1 - probability(nod.even + for_nod)) * (1 - probability(order_dependent.even + for_order))
+    return Chances(
+        nod=probability(nod.constant + for_nod),
+        order_dependent=probability(order_dependent.constant + for_order),
+        flaky=1 - neither,
+    )
 
 
 def signals_of(tests: Sequence[Values], files: Sequence[str], names: Iterable[str]) -> list[dict[str, float]]:
@@ -130,10 +138,11 @@ def from_text(text: str, name: str) -> StaticModel:
 
 
 def _head(told: Mapping[str, Any]) -> Head:
-    numbers = {"": told["constant"], **told["weights"]}
-    bad = [name for name, one in numbers.items() if not isinstance(one, int | float) or not math.isfinite(one)]
+    weights, means = dict(told["weights"]), dict(told["means"])
+    numbers = [("constant", told["constant"]), ("even", told["even"]), *weights.items(), *means.items()]
+    bad = [name for name, one in numbers if not isinstance(one, int | float) or not math.isfinite(one)]
     if bad:
         raise ValueError(f"the weight {bad[0]!r} is no finite number")
-    return Head(
-        constant=float(told["constant"]), weights={name: float(one) for name, one in told["weights"].items()}
-    )
+    if weights.keys() != means.keys():
+        raise ValueError("its weights and means are of other signals")
+    return Head(constant=told["constant"], even=told["even"], weights=weights, means=means)

@@ -15,7 +15,7 @@ from flakehound.learn.dataset import Exclusion, UnusableData
 from flakehound.learn.static_fit import COLUMNS, Sample
 from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT
 
-VERSION = 1  # of the columns
+VERSION = 2  # of the columns
 _SHIPPED = "static_training.csv.gz"
 _MOST = 1e30
 _FITTING = ("logistic.py", "static_fit.py", "static_model.py", "static_table.py")

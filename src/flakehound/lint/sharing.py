@@ -22,6 +22,7 @@ _ONCE = frozenset(("setUpClass", "setup_class", "setUpModule", "setup_module"))
 _EACH = frozenset(("setUp", "asyncSetUp", "setup_method", "setup", "setup_function"))
 _UNDOING = frozenset(("tearDown", "asyncTearDown", "teardown_method", "teardown", "teardown_function"))
 _SELF = ("self", "cls")
+_PATH = re.compile(r"(?!https?:)(?=\S{4,79}\Z)(?:\S*/|\S*\.[a-z]\w{1,4}\Z)")
 _NUMBERED = re.compile(r"^test_?(\d|[a-z]_|[a-z]\d)|_\d+$|^test_?step", re.IGNORECASE)
 
 
@@ -47,6 +48,8 @@ class Sharing:
     state_in_tests: int  # names that test code reads and a function of their module changes
     state_in_production: int
     patches: int  # what it replaces
+    paths: int  # different texts in its test code that look like paths of files
+    set_at_import: int  # parts of other things that its file sets where it is imported
 
 
 SHARING_NAMES = tuple(field.name for field in fields(Sharing))
@@ -87,6 +90,8 @@ class Sharings:
             state_in_tests=_state_read(own),
             state_in_production=_state_read(production),
             patches=len(context.patched),
+            paths=len(frozenset[str]().union(*map(_paths_in, own))),
+            set_at_import=_set_at_import(own[0].surroundings) if own else 0,
         )
 
 
@@ -107,6 +112,19 @@ def _shared_objects(parts: Sequence[Part]) -> int:
 
 def _state_read(parts: Sequence[Part]) -> int:
     return len(frozenset[tuple[str, str]]().union(*(_taken(part).state for part in parts)))
+
+
+def _paths_in(part: Part) -> frozenset[str]:
+    """Worked out once, as `_taken` is."""
+    found: frozenset[str] | None = part.sights.noticed.get(_paths_in)
+    if found is None:
+        texts = {str(one.value) for one in part.sights.texts}
+        found = part.sights.noticed[_paths_in] = frozenset(text for text in texts if _PATH.match(text))
+    return found
+
+
+def _set_at_import(around: Surroundings) -> int:
+    return sum(isinstance(target, ast.Attribute | ast.Subscript) for target, _statement in around.top.assigned)
 
 
 def _taken(part: Part) -> _Taken:

@@ -34,6 +34,7 @@ def _test(one: Prediction) -> dict[str, Any]:
         "score": round(one.score, 4),
         "nod": _rounded(one.nod),
         "order_dependent": _rounded(one.order_dependent),
+        "why": one.why or None,
         "linked_to": one.linked_to,
         "linked_by": one.linked_by,
         "findings": [_finding(remark) for remark in one.remarks],

@@ -33,6 +33,7 @@ def _likeliest(linted: Linted) -> list[str]:
     for one in found[:_MOST_TESTS]:
         rules = ", ".join(dict.fromkeys(remark.rule for remark in one.remarks))
         lines.append(f"  {percent(one.score):>4} %  {one.id}  ({rules})")
+        lines += [f"          {one.why}"] if one.why else []
     if len(found) > _MOST_TESTS:
         lines.append(f"  and {counted(len(found) - _MOST_TESTS, 'more test')}")
     return lines

@@ -1,0 +1,57 @@
+"""One line on what a score owes to."""
+
+from __future__ import annotations
+
+import pytest
+
+from flakehound.learn.static_model import Head, StaticModel, TrainedOn, signals_of
+from flakehound.learn.static_why import contributions, reasons
+
+ABOUT = TrainedOn(digest="", projects=1, tests=1, nod=1, order_dependent=1)
+NOD = Head(
+    constant=-5,
+    even=-4,
+    weights={"rules": 1.0, "file causes": 0.5},
+    means={"rules": 0.2, "file causes": 0.1},
+)
+ORDER = Head(
+    constant=-3,
+    even=-4,
+    weights={"file paths": 1.0, "file word_file": 0.3, "file word_value": -0.2},
+    means={"file paths": 0.5, "file word_file": 0.1, "file word_value": 0.4},
+)
+MODEL = StaticModel(nod=NOD, order_dependent=ORDER, trained_on=ABOUT)
+
+
+def why(**columns):
+    return reasons(MODEL, [columns], ["test_a.py"])[0]
+
+
+def test_the_likelier_kind_is_told_with_what_adds_most():
+    assert why(rules=3.0, causes=2.0) == "NOD: rules 3 (+1.19), causes over the file 2 (+0.50)"
+
+
+def test_words_are_told_together():
+    assert (
+        why(paths=4.0, word_file=1.0)
+        == "order-dependent: paths over the file 4 (+1.11), words of the file (+0.26)"
+    )
+
+
+def test_what_lowers_a_score_and_what_hardly_matters_is_not_told():
+    assert why() == "nothing speaks for it"
+
+
+def test_the_contributions_are_what_parts_a_test_from_an_average_one():
+    (signals,) = signals_of([{"rules": 3.0, "causes": 2.0}], ["a"], NOD.weights)
+
+    added = contributions(NOD, signals)
+
+    assert sum(added.values()) == pytest.approx(NOD.evidence(signals) - NOD.evidence(NOD.means))
+
+
+def test_a_file_s_tests_are_seen_together():
+    alone, beside = reasons(MODEL, [{"rules": 1.0}, {"causes": 9.0}], ["a.py", "a.py"])
+
+    assert "causes over the file" in alone
+    assert "rules" not in beside

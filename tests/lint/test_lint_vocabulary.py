@@ -1,0 +1,82 @@
+"""The words that a test's code is written in."""
+
+from __future__ import annotations
+
+import pytest
+from lint_samples import project
+
+from flakehound.core.vocabulary import WORDS, column_of
+from flakehound.lint.cases import cases_of
+from flakehound.lint.rules._context import Memory
+from flakehound.lint.rules._joining import context_of
+from flakehound.lint.vocabulary import all_words_of, columns_of, words_in_name, words_of
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("path_of_file", {"path", "of", "file"}),
+        ("readAll", {"read", "all"}),
+        ("HTTPServer2", {"http", "server"}),
+        ("assertEqual", {"assert", "equal"}),
+        ("x", set()),
+        ("__init__", {"init"}),
+        ("_1", set()),
+    ],
+)
+def test_a_name_is_made_of_words(name, words):
+    assert words_in_name(name) == words
+
+
+def parts_of(name, **files):
+    """The functions that the test runs, the code under test not among them."""
+    found = project(**files)
+    cases = cases_of(found.module("test_it.py"), found.patterns, found)
+    (case,) = [one for one in cases if one.name == name]
+    return context_of(case, found, Memory()).own
+
+
+SHOP = """
+    def rates(filename):
+        return open(filename)
+"""
+TESTS = """
+    import os
+    import pytest
+    from shop import rates
+
+    @pytest.fixture
+    def place(tmp_path):
+        return tmp_path / "expected.txt"
+
+    def checked(value):
+        return not value.error
+
+    def test_rates(place):
+        # the result is a list
+        kept = rates(filename=place, **{})
+        assert checked(kept), "with exception"
+
+    def test_other():
+        assert os.path.join("a")
+"""
+
+
+def test_names_of_the_test_its_fixtures_and_helpers_count_and_texts_and_production_do_not():
+    parts = parts_of("test_rates", test_it=TESTS, shop=SHOP)
+
+    assert words_of(parts) == ["error", "path", "pytest", "value"]
+    assert {"tmp", "kept", "filename", "checked", "place"} <= all_words_of(parts)
+    assert not {"open", "result", "list", "expected", "exception", "join"} & all_words_of(parts)
+
+
+def test_every_word_has_a_column():
+    columns = columns_of(["path", "file"])
+
+    assert list(columns) == [column_of(word) for word in WORDS]
+    assert {name for name, used in columns.items() if used} == {"word_path", "word_file"}
+
+
+def test_the_words_are_words():
+    assert len(set(WORDS)) == len(WORDS)
+    assert all(words_in_name(word) == {word} for word in WORDS)
