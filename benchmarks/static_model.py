@@ -26,6 +26,7 @@ from flakehound.learn.logistic import constant_for
 from flakehound.learn.static_fit import FORMS, Form, Sample, half_of_flaky, head
 from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT, Chances, Head, chances_of, signals_of
 from flakehound.learn.static_table import shipped, shipped_bytes
+from flakehound.learn.static_unseen import FOLDS, fold_of
 
 _RULES = ("rules", "causes", "file rules", "file causes")
 _STATE = ("file patches", "file state_in_tests", "file state_in_production", "file rules_test_order")
@@ -48,16 +49,12 @@ def candidates(names: Sequence[str]) -> list[Form]:
     return [Form(signals=signals, penalty=held, words=words) for signals, words in chosen for held in _PENALTIES]
 
 
-FOLDS, INNER = 5, 4
+INNER = 4
 
 
 @cache
 def samples() -> list[Sample]:
     return shipped(shipped_bytes())
-
-
-def fold_of(projects: Sequence[str], folds: int) -> dict[str, int]:
-    return {name: number % folds for number, name in enumerate(sorted(set(projects)))}
 
 
 def signals_for(tests: Sequence[Sample], names: Iterable[str]) -> list[dict[str, float]]:

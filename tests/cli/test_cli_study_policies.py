@@ -115,3 +115,21 @@ def test_costs_may_be_those_that_we_measured(project, say, monkeypatch):
     assert said.code == 0, said.err
     assert "costs measured" in said.out
     assert all(seconds > 0 for seconds in told["policies"]["index"]["seconds"] if seconds is not None)
+
+
+def test_scores_may_be_those_of_lint(project, say, monkeypatch):
+    monkeypatch.setenv("FLAKEHOUND_DATA", str(project))
+    by_cause(project, tests=6)
+    few = ("--flaky", "10", "--share", "0.1", "--counts", "by-cause")
+
+    said = say(*POLICIES, *few, "--scores", "lint")
+
+    assert said.code == 0, said.err
+    assert "; scores of lint; seed 1" in said.out
+
+
+def test_scores_of_lint_have_an_auc_of_their_own(say):
+    said = say(*POLICIES, "--scores", "lint", "--auc", "0.9")
+
+    assert said.code == 2
+    assert "try: flakehound study policies --seeds 3 --scores lint" in said.err

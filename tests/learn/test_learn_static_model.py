@@ -16,6 +16,7 @@ from flakehound.learn.dataset import UnusableData
 from flakehound.learn.static_fit import COLUMNS, Sample, fitted
 from flakehound.learn.static_model import UnusableModel, as_text, from_text
 from flakehound.learn.static_table import digest_of, shipped, shipped_bytes, training_table
+from flakehound.learn.static_unseen import unseen_nod_chances
 
 CALM = dict.fromkeys(COLUMNS, 0.0)
 RISKY = {**CALM, "rules": 4.0, "causes": 3.0}
@@ -238,3 +239,16 @@ def test_a_table_of_a_later_version_is_refused():
 def test_one_class_alone_cannot_be_learned():
     with pytest.raises(UnusableData, match="none is order-dependent"):
         fitted([sample(CALM, nod=True), sample(RISKY)], "digest")
+
+
+def test_tests_of_unseen_projects_are_scored_without_their_project():
+    odd = [replace(one, nod=not one.nod) for one in some("a")]  # what is calm elsewhere is NOD here
+    tests = [*odd, *(one for name in "bcdef" for one in some(name))]
+
+    found = unseen_nod_chances(tests)
+
+    assert len(found.nod) == sum(one.nod for one in tests) == 52 + 5 * 8
+    assert len(found.others) == len(tests) - len(found.nod)
+    # Its own project would have taught the model that such tests are NOD.
+    assert sorted(found.nod)[:40] == pytest.approx([min(found.nod)] * 40)
+    assert min(found.nod) < 0.2 < max(found.nod)

@@ -21,6 +21,14 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--auc", type=click.FloatRange(0.5, 0.99), default=0.75, show_default=True, help="How good the score is."
 )
 @click.option(
+    "--scores",
+    type=click.Choice(["drawn", "lint"]),
+    default="drawn",
+    show_default=True,
+    help="drawn: as good as --auc says; lint: as the model of flakehound lint scores tests of projects it has "
+    "not seen.",
+)
+@click.option(
     "--costs",
     type=click.Choice(["python", "measured", "by-kind", "alike"]),
     default="python",
@@ -54,6 +62,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 def command(
     seeds: int,
     auc: float,
+    scores: str,
     costs: str,
     counts: str,
     store_path: Path | None,
@@ -77,9 +86,10 @@ def command(
     check_writable(json_file)
     check_plot(plot_file)
     _check_one_source(store_path)
+    _check_one_score(scores)
     wishes = PolicyWishes(
         seeds=seeds,
-        auc=auc,
+        auc=None if scores == "lint" else auc,
         costs=costs,
         counts=counts,
         store=store_path,
@@ -104,4 +114,13 @@ def _check_one_source(store_path: Path | None) -> None:
         raise UsageError(
             f"--store brings its own counts and times: --{said[0]} says nothing about it",
             remedy=again(**dict.fromkeys(said)),
+        )
+
+
+def _check_one_score(scores: str) -> None:
+    """Scores that exist are as good as they are."""
+    said = click.get_current_context().get_parameter_source("auc") is ParameterSource.COMMANDLINE
+    if scores == "lint" and said:
+        raise UsageError(
+            "--scores lint has an AUC of its own: --auc says nothing about it", remedy=again(auc=None)
         )

@@ -12,14 +12,15 @@ from flakehound.cli.data_tables import read_table, rows_with, shared_table
 from flakehound.cli.remedies import again, hunt_command
 from flakehound.cli.study_published import rerun_and_timed
 from flakehound.core.index import PYTHON_NOD
+from flakehound.learn import measured_table, static_table
 from flakehound.learn.curves import detection_curves
 from flakehound.learn.dataset import UnusableData
 from flakehound.learn.extras import Array, check_installed, numpy
-from flakehound.learn.measured_table import shipped_bytes, unpacked
 from flakehound.learn.prior import fitted_rates
 from flakehound.learn.reading import number_in
 from flakehound.learn.seeds import seed_for
-from flakehound.learn.simulation import all_policies, suite_of, time_to_find
+from flakehound.learn.simulation import Scorer, all_policies, score_as_seen, score_of_auc, suite_of, time_to_find
+from flakehound.learn.static_unseen import unseen_nod_chances
 from flakehound.learn.times import measured_times, python_times
 
 SCHEMA = "flakehound/study-policies/1"
@@ -34,7 +35,7 @@ class PolicyWishes:
     """The options of `flakehound study policies`."""
 
     seeds: int
-    auc: float
+    auc: float | None  # None: scores as lint's model gives them to tests of projects that it has not seen
     costs: str
     flaky: int
     share: float
@@ -74,12 +75,18 @@ def replayed(wishes: PolicyWishes, *, tell: Callable[[str], None]) -> dict[str, 
 
 
 def _source(wishes: PolicyWishes) -> OneSuite:
+    scorer = _lint_scores() if wishes.auc is None else score_of_auc(wishes.auc)
     if wishes.store is not None:
-        return _of_store(wishes.store)
+        return _of_store(wishes.store, scorer)
     if wishes.counts == "java":
-        return _of_java()
+        return _of_java(scorer)
     nod = _by_cause(MODES[wishes.counts]) if wishes.counts in MODES else _python_nod()
-    return _of_python(nod, _times(wishes.costs))
+    return _of_python(nod, _times(wishes.costs), scorer)
+
+
+def _lint_scores() -> Scorer:
+    seen = unseen_nod_chances(static_table.shipped(static_table.shipped_bytes()))
+    return score_as_seen(numpy().array(seen.nod), numpy().array(seen.others))
 
 
 def _seconds(found_s: list[Array]) -> list[float | None]:
@@ -135,14 +142,14 @@ def _times(costs: str) -> Times:
     if costs == "python":
         return python_times
     if costs == "measured":
-        rows, _pairs = unpacked(shipped_bytes())
+        rows, _pairs = measured_table.unpacked(measured_table.shipped_bytes())
         seconds = numpy().array([float(row["cost_s"]) for row in rows])
         return lambda flaky, steady, rng: measured_times(seconds, flaky, steady, rng)
     flaky_s, steady_s = _java_costs(costs)
     return lambda flaky, steady, rng: (rng.choice(flaky_s, flaky), rng.choice(steady_s, steady))
 
 
-def _of_python(nod: _Rates, times: Times) -> OneSuite:
+def _of_python(nod: _Rates, times: Times, scorer: Scorer) -> OneSuite:
     """Rates of Python's NOD tests, and times of others."""
     failed, runs = nod.failed, nod.runs
 
@@ -152,13 +159,13 @@ def _of_python(nod: _Rates, times: Times) -> OneSuite:
         rates = rng.choice((failed / runs)[~learned], wishes.flaky)
         steady = round(wishes.flaky * (1 - wishes.share) / wishes.share)
         own_s = np.concatenate(times(wishes.flaky, steady, rng))
-        suite = suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, wishes.auc, FORK_S, rng)
+        suite = suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, scorer, FORK_S, rng)
         return all_policies(suite, fitted_rates(failed[learned], runs[learned]).prior, rng)
 
     return one_suite
 
 
-def _of_java() -> OneSuite:
+def _of_java(scorer: Scorer) -> OneSuite:
     """Counts of 10,000 runs and measured times of the same tests, in their true proportion."""
     data = rerun_and_timed()
     assert data.counts is not None
@@ -177,7 +184,7 @@ def _of_java() -> OneSuite:
         flaky, steady = np.flatnonzero(nod & ~learned), np.flatnonzero(~nod & ~learned)
         part = min(1.0, wishes.flaky / len(flaky))
         chosen = np.concatenate([rng.permutation(some)[: round(part * len(some))] for some in (flaky, steady)])
-        suite = suite_of(np.where(nod, failed / runs, 0.0)[chosen], cost_s[chosen], wishes.auc, FORK_S, rng)
+        suite = suite_of(np.where(nod, failed / runs, 0.0)[chosen], cost_s[chosen], scorer, FORK_S, rng)
         return all_policies(suite, fitted_rates(failed[learned & nod], runs[learned & nod]).prior, rng)
 
     return one_suite
@@ -190,7 +197,7 @@ def _half(projects: Array, rng: Array) -> Array:
     return np.isin(projects, rng.permutation(names)[: len(names) // 2])
 
 
-def _of_store(store_path: Path) -> OneSuite:
+def _of_store(store_path: Path, scorer: Scorer) -> OneSuite:
     """The tests of a store as they are, rates and times; scores, calls and luck are drawn for each suite."""
     rate, own_s = _recorded(store_path)
     flaky = int((rate > 0).sum())
@@ -204,7 +211,7 @@ def _of_store(store_path: Path) -> OneSuite:
         raise TooFewFlaky(f"{str(store_path)!r} has no steady test: there is nothing to search in")
 
     def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, Array]:
-        suite = suite_of(rate, own_s, wishes.auc, FORK_S, rng)
+        suite = suite_of(rate, own_s, scorer, FORK_S, rng)
         return all_policies(suite, PYTHON_NOD, rng)
 
     return one_suite

@@ -6,6 +6,7 @@ the rates. Everything is exact given how many runs each test needs, so that no r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -29,25 +30,49 @@ class Suite:
     fork_s: float = 0.0  # what of each cost is not the test's own time
 
 
-def suite_of(rate: Array, own_s: Array, auc: float, fork_s: float, rng: Array) -> Suite:
+# Which tests are flaky, and a generator -> what the score says of each.
+Scorer = Callable[[Array, Array], Array]
+
+
+def suite_of(rate: Array, own_s: Array, scorer: Scorer, fork_s: float, rng: Array) -> Suite:
     """Tests with these rates and times of their own, in an order by chance; scores and calls are drawn."""
     place = rng.permutation(len(rate))
     rate, cost_s = rate[place], own_s[place] + fork_s
     return Suite(
         rate=rate,
         cost_s=cost_s,
-        prior=_scored(rate > 0, auc, rng),
+        prior=scorer(rate > 0, rng),
         calls=_calling(rate > 0, cost_s, rng),
         fork_s=fork_s,
     )
 
 
-def _scored(flaky: Array, auc: float, rng: Array) -> Array:
-    """A calibrated score of the given AUC: two normal distributions, and Bayes' rule with the true share."""
-    np = numpy()
+def score_of_auc(auc: float) -> Scorer:
+    """A calibrated score: two normal distributions, and Bayes' rule with the true share."""
     apart = 2**0.5 * NormalDist().inv_cdf(auc)
-    seen = rng.normal(size=len(flaky)) + apart * flaky
-    odds = flaky.mean() / (1 - flaky.mean()) * np.exp(apart * seen - apart**2 / 2)
+
+    def scored(flaky: Array, rng: Array) -> Array:
+        seen = rng.normal(size=len(flaky)) + apart * flaky
+        return _with_odds(numpy().exp(apart * seen - apart**2 / 2), flaky)
+
+    return scored
+
+
+def score_as_seen(of_flaky: Array, of_others: Array) -> Scorer:
+    """Scores as they were given to flaky tests and to others, brought to the share of flaky tests here."""
+    np = numpy()
+    odds_there = len(of_flaky) / len(of_others)
+
+    def scored(flaky: Array, rng: Array) -> Array:
+        drawn = np.where(flaky, rng.choice(of_flaky, len(flaky)), rng.choice(of_others, len(flaky)))
+        return _with_odds(drawn / (1 - drawn) / odds_there, flaky)
+
+    return scored
+
+
+def _with_odds(likelier: Array, flaky: Array) -> Array:
+    """By Bayes' rule, from how much likelier each test is than an average one."""
+    odds = flaky.mean() / (1 - flaky.mean()) * likelier
     return odds / (1 + odds)
 
 

@@ -15,7 +15,8 @@ _PEERS = ("rerun", "cannier", "calls")
 
 def policy_lines(told: Mapping[str, Any]) -> Iterator[str]:
     """Mean times, and ratios to the peers turn by turn with a 95 % interval."""
-    yield f"{_suites(told)}; score of AUC {told['auc']}; seed {told['seed']}"
+    score = "scores of lint" if told["auc"] is None else f"score of AUC {told['auc']}"
+    yield f"{_suites(told)}; {score}; seed {told['seed']}"
     yield ""
     seconds = {name: one["seconds"] for name, one in told["policies"].items()}
     head = ["policy", f"s until {told['found']:.0%} are found", *(f"against {peer}" for peer in _PEERS)]

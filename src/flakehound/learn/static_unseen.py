@@ -1,0 +1,47 @@
+"""What lint's model says of tests in projects that it has not seen: five folds, no project in two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from flakehound.core.rates import probability
+from flakehound.learn.logistic import constant_for
+from flakehound.learn.static_fit import FORMS, Sample, head
+from flakehound.learn.static_model import NOD, signals_of
+
+FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnseenChances:
+    """Chances of being NOD, of tests that are and of the others."""
+
+    nod: tuple[float, ...]
+    others: tuple[float, ...]
+
+
+def fold_of(projects: Iterable[str], folds: int = FOLDS) -> dict[str, int]:
+    """Which fold each project is in."""
+    return {name: number % folds for number, name in enumerate(sorted(set(projects)))}
+
+
+def unseen_nod_chances(samples: Sequence[Sample]) -> UnseenChances:
+    """Every test by a model that was fitted without its project.
+
+    All folds have the constant for one base rate: a fold's own tells how many tests flake in the *other* folds.
+    """
+    learned = [sample for sample in samples if sample.learned]
+    place = fold_of(sample.project for sample in samples)
+    files = [f"{sample.project} {sample.file}" for sample in samples]
+    signals = signals_of([sample.values for sample in samples], files, FORMS[NOD].names)
+    known = [(sample, one) for sample, one in zip(samples, signals, strict=True) if sample.learned]
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for fold in range(FOLDS):
+        model = head([one for one in samples if place[one.project] != fold], NOD, FORMS[NOD])
+        odds = [model.evidence(one) for _sample, one in known]
+        constant = constant_for(odds, [1.0] * len(odds), sum(one.nod for one in learned))
+        for (sample, _signals), one in zip(known, odds, strict=True):
+            if place[sample.project] == fold:
+                found[sample.nod].append(probability(constant + one))
+    return UnseenChances(nod=tuple(found[True]), others=tuple(found[False]))
