@@ -43,12 +43,10 @@ def test_measured_times_are_drawn_as_they_are_with_the_nod_tests_among_the_dear_
     flaky_s, steady_s = measured_times(seconds, 2_000, 98_000, rng)
 
     every = np.sort(np.concatenate([flaky_s, steady_s]))
-    cheap = np.searchsorted(np.cumsum(every), 0.075 * every.sum()) / len(every)
     assert (len(flaky_s), len(steady_s)) == (2_000, 98_000)
     assert np.isin(every, seconds).all()
     assert every.mean() == pytest.approx(seconds.mean(), rel=0.1)
     assert (flaky_s >= np.quantile(every, 0.6)).mean() == pytest.approx(0.858, abs=0.03)
-    assert (flaky_s <= np.quantile(every, cheap)).mean() == pytest.approx(0.8, abs=0.03)
 
 
 def test_measured_times_that_are_all_the_same_have_no_dear_tests():

@@ -8,6 +8,7 @@ in times that were measured.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 from statistics import NormalDist
 
@@ -31,24 +32,27 @@ CHEAP = _NORMAL.cdf(_NORMAL.inv_cdf(CHEAP_TIME) + SPREAD)
 def python_times(flaky: int, steady: int, rng: Array) -> tuple[Array, Array]:
     """Seconds of so many NOD tests and of so many others."""
     every = numpy().sort(numpy().exp(rng.normal(MIDDLE, SPREAD, flaky + steady)))
-    return _placed(every, flaky, CHEAP, rng)
+    shares = (0.0, 1 - NOD_IN_DEAREST, NOD_IN_CHEAP_TIME, 1.0)
+    return _placed(every, flaky, shares, (0.0, 1 - DEAREST, CHEAP, 1.0), rng)
 
 
 def measured_times(seconds: Array, flaky: int, steady: int, rng: Array) -> tuple[Array, Array]:
-    """The same, drawn from measured seconds of tests; where NOD tests stand among them is after the figures."""
-    np = numpy()
-    every = np.sort(rng.choice(seconds, flaky + steady))
-    spent = np.cumsum(every)
-    cheap = np.searchsorted(spent, CHEAP_TIME * spent[-1]) / len(every)
-    return _placed(every, flaky, max(cheap, 1 - DEAREST), rng)
+    """The same, drawn from measured seconds of tests.
+
+    The dearest 40 % hold 85.8 % of the NOD tests here, too. What is said of 7.5 % of the time is true of another
+    distribution only.
+    """
+    every = numpy().sort(rng.choice(seconds, flaky + steady))
+    return _placed(every, flaky, (0.0, 1 - NOD_IN_DEAREST, 1.0), (0.0, 1 - DEAREST, 1.0), rng)
 
 
-def _placed(every: Array, flaky: int, cheap: float, rng: Array) -> tuple[Array, Array]:
-    """Which of the sorted times are of NOD tests; `cheap` of the tests take the cheapest 7.5 % of the time."""
+def _placed(
+    every: Array, flaky: int, shares: Sequence[float], ranks: Sequence[float], rng: Array
+) -> tuple[Array, Array]:
+    """Which of the sorted times are of NOD tests, with these shares of them up to these ranks of all."""
     np = numpy()
     chosen = np.zeros(len(every), dtype=bool)
     while (missing := flaky - int(chosen.sum())) > 0:
-        shares = (0.0, 1 - NOD_IN_DEAREST, NOD_IN_CHEAP_TIME, 1.0)
-        ranks = np.interp(rng.random(missing), shares, (0.0, 1 - DEAREST, cheap, 1.0))
-        chosen[np.minimum((ranks * len(every)).astype(int), len(every) - 1)] = True
+        drawn = np.interp(rng.random(missing), shares, ranks)
+        chosen[np.minimum((drawn * len(every)).astype(int), len(every) - 1)] = True
     return rng.permutation(every[chosen]), every[~chosen]
