@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import islice
+
 import pytest
 from simulator import Simulator, fails_after, fails_by_luck, hunt, id_of, reference_plan, suite_of
 
@@ -84,6 +87,34 @@ def test_a_test_that_failed_is_worth_nothing_as_it_is_followed_up_anyway():
     assert id_of("c") not in worth.tests
 
 
+def lifted(**behaviours):
+    """After ten runs, how many times more each test is worth once it is noticed who failed."""
+    suite = suite_of(*NAMES, "other.py::far")
+    simulator = Simulator(suite, {id_of(name): acts for name, acts in behaviours.items()})
+    history = History(suite, simulator.run(reference_plan(suite)))
+    for record in (one for _ in range(9) for one in simulator.run(order_plan(suite.order))):
+        history.add(record)
+    worth = Worth(history, Priors())
+    before = {test: worth.of(alone_plan(test)) for test in suite.order}
+    worth.notice()
+    return {test: worth.of(alone_plan(test)) / before[test] for test in suite.order}, worth
+
+
+def test_where_one_test_is_flaky_the_others_of_its_file_are_likelier():
+    times, worth = lifted(c=fails_by_luck(0.5))
+
+    assert times[id_of("a")] > 10
+    assert times[id_of("other.py::far")] == 1
+    assert worth.lifts == 1
+
+
+def test_a_test_that_always_fails_says_nothing_about_its_file():
+    times, worth = lifted(c=fails_by_luck(1.0))
+
+    assert times[id_of("a")] == 1
+    assert worth.lifts == 0
+
+
 def test_what_was_found_beyond_expectation_is_expected_of_the_rest():
     worth = Worth(History(SUITE), Priors())
     left = worth.left(SUITE.order)
@@ -105,6 +136,20 @@ def test_a_gain_is_the_formula_of_the_index():
 
 
 # What is chosen
+
+
+def test_after_a_failure_its_file_comes_first():
+    suite = suite_of(*"abc", *(f"other.py::{name}" for name in "klm"))
+    simulator = Simulator(suite, {id_of("c"): fails_by_luck(0.5)}, test_s=dict.fromkeys(suite.order, 0.5))
+    history = History(suite, simulator.run(reference_plan(suite)))
+    for record in (one for _ in range(9) for one in simulator.run(order_plan(suite.order))):
+        history.add(record)
+    sweeps = IndexedSweeps(history, HuntOptions(seed=5, techniques=("rerun",)), lambda: Neighbourhood(history))
+    plans = sweeps.plans(lambda: 60.0)
+
+    alone = Counter(branch[-1] for plan in islice(plans, 40) for branch in plan.branches)
+
+    assert min(alone[id_of("a")], alone[id_of("b")]) > 2 * max(alone[id_of(f"other.py::{one}")] for one in "klm")
 
 
 def test_the_first_look_is_that_of_the_stages_where_the_time_allows_it():

@@ -168,18 +168,26 @@ class IndexedSweeps(Sweeps):
 
     def _chosen(self, worth: Worth) -> Iterator[RunPlan]:
         """Tests alone, always the one with the largest index."""
-        queue = [
-            (-self._index_alone(worth, test), place, test) for place, test in enumerate(self._history.suite.order)
-        ]
-        heapq.heapify(queue)
+        lifts, queue = worth.lifts, self._queue(worth)
         while batch := self._largest(worth, queue):
             yield self._batch([(test,) for test in batch])
             self._again.update(batch)
+            if worth.lifts > lifts:
+                lifts, queue = worth.lifts, self._queue(worth)
+
+    def _queue(self, worth: Worth) -> list[tuple[float, int, NodeId]]:
+        """All tests by their index, the largest first."""
+        found = [
+            (-self._index_alone(worth, test), place, test) for place, test in enumerate(self._history.suite.order)
+        ]
+        heapq.heapify(found)
+        return found
 
     def _largest(self, worth: Worth, queue: list[tuple[float, int, NodeId]]) -> list[NodeId]:
         """One batch; a test may come several times, and nothing of far less worth than the first comes with it.
 
-        An index only falls, so a place in the queue is an upper bound: only the first few are looked at again.
+        Between two lifts an index only falls, so a place in the queue is an upper bound: only the first few are
+        looked at again.
         """
         most = FOREVER if self._options.endless else ENOUGH_ALONE
         batch: list[NodeId] = []

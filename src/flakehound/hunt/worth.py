@@ -13,7 +13,7 @@ from flakehound.core.history import History
 from flakehound.core.index import Known, chance_of_flaky, chances_after
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
-from flakehound.core.prevalence import POLLUTERS, RATES, Priors, Way
+from flakehound.core.prevalence import POLLUTERS, RATES, Priors, Way, knowing_neighbour
 
 ORIGINAL = (Way.ANYWHERE, Way.IN_ITS_ORDER)
 NEW_INTERPRETER = (*ORIGINAL, Way.HASH_SEED)
@@ -24,6 +24,7 @@ PAIRED = (Way.ANYWHERE,)
 # Suites differ far more than their tests: what was found beyond expectation is expected of the rest as well.
 CAUTION = 0.5  # findings that such a comparison needs to be believed half
 MOST_LIFT = 20.0
+_TOGETHER = tuple(way for way in Way if way is not Way.REPEATED)  # of which it is not known
 
 
 class Worth:
@@ -31,7 +32,10 @@ class Worth:
 
     def __init__(self, history: History, priors: Priors) -> None:
         self._history = history
-        self._priors = {test.id: priors.of(test.id) for test in history.suite.tests}
+        self._priors = {test.id: priors.of(test.id) for test in history.suite.tests}  # at first
+        self._now = {test: dict(chances) for test, chances in self._priors.items()}
+        self._file_of = {test.id: test.module for test in history.suite.tests}
+        self._files_lifted: set[str] = set()
         self._seen: dict[NodeId, dict[Way, int]] = {test: {} for test in self._priors}
         self._failed: set[NodeId] = set()
         self._chances: dict[Way, list[tuple[float, float]]] = {way: [] for way in Way}  # by number of passes
@@ -40,6 +44,11 @@ class Worth:
         self._seen = {test: self._runs_so_far(test) for test in self._priors}
         self._gains = {test: {way: self._gain(test, way) for way in Way} for test in self._priors}
         self._sums = {way: sum(gains[way] for gains in self._gains.values()) for way in Way}
+
+    @property
+    def lifts(self) -> int:
+        """How often something has become worth more, which else it never does."""
+        return len(self._files_lifted)
 
     @property
     def tests(self) -> list[NodeId]:
@@ -54,7 +63,7 @@ class Worth:
         # `core.index.chance_of_detection` of a test that only passed, without an object for each of many tests.
         if test in self._failed:
             return 0.0
-        prior = self._priors[test][way]
+        prior = self._now[test][way]
         passed, known = self._seen[test][way] + more, self._chances[way]
         while len(known) <= passed:
             known.append(chances_after(len(known), RATES[way]))
@@ -118,6 +127,17 @@ class Worth:
                 for way in Way:
                     self._sums[way] -= self._gains[test][way]
                     self._gains[test][way] = 0.0
+        flaky = {self._file_of[test] for test in self._failed if self._history.first_pass_of(test) is not None}
+        self._lift(flaky - self._files_lifted)
+
+    def _lift(self, files: set[str]) -> None:
+        """Flaky tests come together: where one is known, the others of its file are likelier."""
+        self._files_lifted |= files
+        beside = [test for test in self._priors if self._file_of[test] in files] if files else []
+        for test in beside:
+            for way in _TOGETHER:
+                self._now[test][way] = knowing_neighbour(self._now[test][way])
+                self._set_gain(test, way)
 
     def left(self, tests: Sequence[NodeId]) -> float:
         """Flaky tests that are expected to be among these still, as far as the rates of other suites tell."""
@@ -144,12 +164,14 @@ class Worth:
         }
 
     def _count(self, test: NodeId, ways: Iterable[Way]) -> None:
-        seen, gains = self._seen[test], self._gains[test]
         for way in ways:
-            seen[way] += 1
-            now = self._gain(test, way)
-            self._sums[way] += now - gains[way]
-            gains[way] = now
+            self._seen[test][way] += 1
+            self._set_gain(test, way)
+
+    def _set_gain(self, test: NodeId, way: Way) -> None:
+        now = self._gain(test, way)
+        self._sums[way] += now - self._gains[test][way]
+        self._gains[test][way] = now
 
 
 def ways_of(plan: RunPlan) -> tuple[Way, ...]:
