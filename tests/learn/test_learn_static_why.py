@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flakehound.learn.static_model import Head, StaticModel, TrainedOn, signals_of
-from flakehound.learn.static_why import contributions, reasons
+from flakehound.learn.static_why import contributions, explained
 
 ABOUT = TrainedOn(digest="", projects=1, tests=1, nod=1, order_dependent=1)
 NOD = Head(
@@ -24,7 +24,8 @@ MODEL = StaticModel(nod=NOD, order_dependent=ORDER, trained_on=ABOUT)
 
 
 def why(**columns):
-    return reasons(MODEL, [columns], ["test_a.py"])[0]
+    ((_chances, said),) = explained(MODEL, [columns], ["test_a.py"])
+    return said
 
 
 def test_the_likelier_kind_is_told_with_what_adds_most():
@@ -51,7 +52,10 @@ def test_the_contributions_are_what_parts_a_test_from_an_average_one():
 
 
 def test_a_file_s_tests_are_seen_together():
-    alone, beside = reasons(MODEL, [{"rules": 1.0}, {"causes": 9.0}], ["a.py", "a.py"])
+    tests, files = [{"rules": 1.0}, {"causes": 9.0}], ["a.py", "a.py"]
 
-    assert "causes over the file" in alone
-    assert "rules" not in beside
+    (chances, first), (_chances, second) = explained(MODEL, tests, files)
+
+    assert "causes over the file" in first
+    assert "rules" not in second
+    assert chances == MODEL.chances(tests, files)[0]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from flakehound.cli.model_file import NamedModel, model_for
 from flakehound.core.verdicts import Cause
-from flakehound.learn.static_why import reasons
+from flakehound.learn.static_why import explained
 from flakehound.lint.findings import Finding
 from flakehound.lint.metrics.table import METRIC_NAMES
 from flakehound.lint.score import counts, score
@@ -62,10 +62,9 @@ class ByModel:
         """On each test, with a look at its file."""
         values = [values_of(test, found) for test, found in zip(tests, findings, strict=True)]
         files = [test["row"]["path"] for test in tests]
-        chances, why = self._model.chances(values, files), reasons(self._model, values, files)
         return [
-            Opinion(flaky=one.flaky, nod=one.nod, order_dependent=one.order_dependent, why=said)
-            for one, said in zip(chances, why, strict=True)
+            Opinion(flaky=one.flaky, nod=one.nod, order_dependent=one.order_dependent, why=why)
+            for one, why in explained(self._model, values, files)
         ]
 
 

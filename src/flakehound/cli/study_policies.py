@@ -33,7 +33,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.Choice(["python", "measured", "by-kind", "alike"]),
     default="python",
     show_default=True,
-    help="python: drawn after published figures on Python tests; measured: what we measured of 20 Python suites; "
+    help="python: drawn after published figures on Python tests; measured: what we measured of real suites; "
     "by-kind: Java's flaky tests and Java's others; alike: all of Java's tests.",
 )
 @click.option(

@@ -12,7 +12,7 @@ from flakehound.cli.data_tables import read_table, rows_with, shared_table
 from flakehound.cli.remedies import again, hunt_command
 from flakehound.cli.study_published import rerun_and_timed
 from flakehound.core.index import PYTHON_NOD
-from flakehound.learn import measured_table, static_table
+from flakehound.learn import static_table
 from flakehound.learn.curves import detection_curves
 from flakehound.learn.dataset import UnusableData
 from flakehound.learn.extras import Array, check_installed, numpy
@@ -21,7 +21,7 @@ from flakehound.learn.reading import number_in
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.simulation import Scorer, all_policies, score_as_seen, score_of_auc, suite_of, time_to_find
 from flakehound.learn.static_unseen import unseen_nod_chances
-from flakehound.learn.times import measured_times, python_times
+from flakehound.learn.times import measured_seconds, measured_times, python_times
 
 SCHEMA = "flakehound/study-policies/1"
 FOUND = 0.8
@@ -142,8 +142,7 @@ def _times(costs: str) -> Times:
     if costs == "python":
         return python_times
     if costs == "measured":
-        rows, _pairs = measured_table.unpacked(measured_table.shipped_bytes())
-        seconds = numpy().array([float(row["cost_s"]) for row in rows])
+        seconds = measured_seconds()
         return lambda flaky, steady, rng: measured_times(seconds, flaky, steady, rng)
     flaky_s, steady_s = _java_costs(costs)
     return lambda flaky, steady, rng: (rng.choice(flaky_s, flaky), rng.choice(steady_s, steady))

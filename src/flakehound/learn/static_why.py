@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from flakehound.core.rates import probability
 from flakehound.core.vocabulary import WORDS, column_of
-from flakehound.learn.static_model import OF_FILE, Head, StaticModel, Values, signals_of
+from flakehound.learn.static_model import OF_FILE, Chances, Head, StaticModel, Values, chances_of, signals_of
 
 MOST = 3  # signals that are named
 LEAST = 0.05  # log odds; less is not worth a word
@@ -18,10 +18,13 @@ _WORDS = frozenset(OF_FILE + column_of(word) for word in WORDS)
 WORDS_OF_FILE = "words of the file"
 
 
-def reasons(model: StaticModel, tests: Sequence[Values], files: Sequence[str]) -> list[str]:
-    """One line for each test; the tests of a file have to be there together."""
+def explained(model: StaticModel, tests: Sequence[Values], files: Sequence[str]) -> list[tuple[Chances, str]]:
+    """What the model says of each test, and why; the tests of a file have to be there together."""
     names = [*model.nod.weights, *model.order_dependent.weights]
-    return [_reason(model, signals) for signals in signals_of(tests, files, names)]
+    return [
+        (chances_of(model.nod, model.order_dependent, signals), _reason(model, signals))
+        for signals in signals_of(tests, files, names)
+    ]
 
 
 def _reason(model: StaticModel, signals: Mapping[str, float]) -> str:

@@ -8,7 +8,10 @@ in times that were measured.
 
 from __future__ import annotations
 
+import csv
+import gzip
 from collections.abc import Sequence
+from importlib import resources
 from math import log
 from statistics import NormalDist
 
@@ -18,6 +21,8 @@ MEAN_S = 6703 / 10511
 BELOW_A_SECOND = 0.9532
 DEAREST, NOD_IN_DEAREST = 0.4, 0.858
 CHEAP_TIME, NOD_IN_CHEAP_TIME = 0.075, 0.8
+
+MEASURED = "test_times.csv.gz"  # seconds of tests, by `benchmarks/test_times.py`
 
 _NORMAL = NormalDist()
 _Z = _NORMAL.inv_cdf(BELOW_A_SECOND)
@@ -34,6 +39,13 @@ def python_times(flaky: int, steady: int, rng: Array) -> tuple[Array, Array]:
     every = numpy().sort(numpy().exp(rng.normal(MIDDLE, SPREAD, flaky + steady)))
     shares = (0.0, 1 - NOD_IN_DEAREST, NOD_IN_CHEAP_TIME, 1.0)
     return _placed(every, flaky, shares, (0.0, 1 - DEAREST, CHEAP, 1.0), rng)
+
+
+def measured_seconds() -> Array:
+    """What tests of real suites took, as we measured it."""
+    packed = (resources.files("flakehound.learn") / "facts" / MEASURED).read_bytes()
+    rows = csv.DictReader(gzip.decompress(packed).decode("utf-8").splitlines())
+    return numpy().array([float(row["seconds"]) for row in rows])
 
 
 def measured_times(seconds: Array, flaky: int, steady: int, rng: Array) -> tuple[Array, Array]:
