@@ -80,6 +80,8 @@ class WriteWatch:
             return
         if not makes and not os.path.lexists(path):
             return  # nothing is taken away
+        if makes and not os.path.isdir(os.path.dirname(path)):
+            return  # the attempt will fail; a later one may not
         self._seen.add(path)
         if os.path.realpath(path).startswith(self._ours) or any(part in path for part in PASSED_OVER):
             return

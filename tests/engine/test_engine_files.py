@@ -145,6 +145,28 @@ def test_files_written_while_modules_are_imported_are_there_for_every_run_and_go
     assert listing(sample.root) == before
 
 
+def test_a_file_that_could_not_be_written_at_first_is_seen_when_it_is(open_sample):
+    sample = open_sample(
+        {
+            "test_it.py": """
+                import contextlib, os
+                def test_late():
+                    with contextlib.suppress(FileNotFoundError):
+                        open("late/file", "w")
+                    os.makedirs("late", exist_ok=True)
+                    with open("late/file", "w") as file:
+                        file.write("x")
+            """
+        }
+    )
+
+    with opened(sample) as suite:
+        written = suite.guard.written
+
+    assert suite.guard.active
+    assert any(str(one).endswith("late/file") for one in written)
+
+
 def test_a_suite_that_writes_temporary_files_only_is_not_slowed_down(open_sample, home):
     sample = open_sample(
         {
@@ -173,6 +195,8 @@ def test_a_suite_that_writes_temporary_files_only_is_not_slowed_down(open_sample
                         assert file.read() == "some"
                     with contextlib.suppress(FileNotFoundError):
                         os.remove("never there")
+                    with contextlib.suppress(FileNotFoundError):
+                        open("missing/file", "w")
                 def test_nothing():
                     with open(os.devnull, "w") as file:
                         file.write("x")
