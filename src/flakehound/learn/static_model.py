@@ -70,8 +70,11 @@ class StaticModel:
 
     def chances(self, tests: Sequence[Values], files: Sequence[str]) -> list[Chances]:
         """What it says of each test; the tests of a file have to be there together."""
-        names = [*self.nod.weights, *self.order_dependent.weights]
-        return [chances_of(self.nod, self.order_dependent, one) for one in signals_of(tests, files, names)]
+        return [chances_of(self.nod, self.order_dependent, one) for one in self.signals(tests, files)]
+
+    def signals(self, tests: Sequence[Values], files: Sequence[str]) -> list[dict[str, float]]:
+        """All that it looks at, of each test."""
+        return signals_of(tests, files, [*self.nod.weights, *self.order_dependent.weights])
 
 
 def chances_of(nod: Head, order_dependent: Head, signals: Mapping[str, float]) -> Chances:

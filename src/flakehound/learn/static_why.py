@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from flakehound.core.rates import probability
 from flakehound.core.vocabulary import WORDS, column_of
-from flakehound.learn.static_model import OF_FILE, Chances, Head, StaticModel, Values, chances_of, signals_of
+from flakehound.learn.static_model import OF_FILE, Chances, Head, StaticModel, Values, chances_of
 
 MOST = 3  # signals that are named
 LEAST = 0.05  # log odds; less is not worth a word
@@ -20,10 +20,9 @@ WORDS_OF_FILE = "words of the file"
 
 def explained(model: StaticModel, tests: Sequence[Values], files: Sequence[str]) -> list[tuple[Chances, str]]:
     """What the model says of each test, and why; the tests of a file have to be there together."""
-    names = [*model.nod.weights, *model.order_dependent.weights]
     return [
         (chances_of(model.nod, model.order_dependent, signals), _reason(model, signals))
-        for signals in signals_of(tests, files, names)
+        for signals in model.signals(tests, files)
     ]
 
 
