@@ -364,7 +364,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _skipped_before(work: Path) -> set[str]:
+def skipped_before(work: Path) -> set[str]:
     path = work / "skipped.csv"
     return {line.partition(",")[0] for line in path.read_text().splitlines()} if path.exists() else set()
 
@@ -386,7 +386,7 @@ def main() -> None:
         work.mkdir(parents=True, exist_ok=True)
         with index_before(DAY) as index:
             maker = Maker(work, index, asked.pause)
-            known = {path.parent.name for path in (work / "tables").glob("*/tests.csv")} | _skipped_before(work)
+            known = {path.parent.name for path in (work / "tables").glob("*/tests.csv")} | skipped_before(work)
             names = asked.names or in_turns(flaky_projects(), MORE)[: asked.most]
             suites = [
                 ("shaky", partial(maker.shaky)),

@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from flakehound.cli.measured_priors import Ratios
 from flakehound.cli.model_file import default_model
 from flakehound.cli.priors import Earlier, priors_of
 from flakehound.cli.static_priors import Scores, rebased, static_scores
@@ -103,3 +104,14 @@ def test_a_hunt_that_has_no_time_to_fit_the_model_waits_for_none(tmp_path, monke
 
     assert in_vain == Scores()
     assert set(found.nod) == {one}
+
+
+def test_measured_features_move_a_score_and_the_literature_alike():
+    ratios = Ratios(nod={A: 2.0, B: 0.5}, order_dependent={A: 3.0})
+    priors = priors_of(SUITE, Earlier(told={}, calls={}, ratios=ratios), Scores(nod={B: 0.2}))
+
+    assert priors.nod[A] == pytest.approx(2 * NOD, rel=0.01)
+    assert 0.1 < priors.nod[B] < 0.2
+    assert priors.nod[C] == NOD
+    assert priors.order_dependent[A] == pytest.approx(3 * ORDER_DEPENDENT, rel=0.02)
+    assert priors.order_dependent[B] == ORDER_DEPENDENT

@@ -85,9 +85,11 @@ def test_the_store_gives_back_what_was_measured(path):
 
     with Store.open(path) as store:
         records = list(store.records(session_id))
+        measured = list(store.measured_records(session_id))
         source = store.source_features(session_id)
 
     assert [dict(record.measures) for record in records] == [dict(run.measures) for run in [*RUNS, run_with({})]]
+    assert [dict(record.measures) for record in measured] == [dict(run.measures) for run in RUNS]
     assert source == SOURCE
 
 

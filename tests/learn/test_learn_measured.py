@@ -15,8 +15,8 @@ from flakehound.cli.model_selecting import SingleModel
 from flakehound.core.errors import Problem as Trouble
 from flakehound.features.table import NAMES
 from flakehound.learn.assisted import Aim
-from flakehound.learn.dataset import UnusableData
-from flakehound.learn.measured_model import PROBLEMS, as_text, fitted_models, from_text
+from flakehound.learn.dataset import UNKNOWN, UnusableData
+from flakehound.learn.measured_model import PROBLEMS, as_text, fitted_models, from_text, trust_in
 from flakehound.learn.measured_table import packed, shipped_bytes, unpacked
 from flakehound.learn.measures import area_under_curve
 from flakehound.learn.problems import Counts, Problem
@@ -192,3 +192,51 @@ def test_features_that_a_suite_cannot_have_are_left_out_and_told(tmp_path):
 
     assert not lines & set(taught.names)
     assert "without covered_lines, source_covered_lines" in taught.note
+
+
+def test_models_learn_about_polluters_only_from_tests_that_somebody_looked_at(data):
+    unknown = replace(data, polluter=np.where(np.arange(300) < 150, UNKNOWN, data.polluter))
+    models = fitted_models(unknown).models
+
+    assert len(models[Problem.POLLUTER_VS_REST].kept_apart) == 150
+    assert len(models[Problem.NOD_VS_REST].kept_apart) == 300
+
+
+# trust in the odds of a model
+
+
+def trusted(right, projects=10):
+    """Trust in a model that is right about so many of ten projects, each with one NOD test of ten."""
+    positive = np.tile([1, *[0] * 9], projects)
+    place = np.repeat(np.arange(projects), 10)
+    names = np.array([f"project {number}" for number in place])
+    return trust_in(np.where((positive == 1) == (place % 10 < right), 0.8, 0.2), positive, names)
+
+
+def test_a_model_that_tells_is_trusted_and_one_that_misleads_is_not():
+    assert trusted(right=10) > 0.9
+    assert 0.1 < trusted(right=7) < 0.9
+    assert trusted(right=5) == pytest.approx(0, abs=1e-6)
+    assert trusted(right=2) == 0.0
+
+
+def test_more_projects_earn_more_trust():
+    assert trusted(right=7, projects=10) < trusted(right=7, projects=50) < trusted(right=7, projects=500) <= 1.0
+
+
+def test_a_project_with_many_nod_tests_counts_as_much_as_one_with_few():
+    positive = np.array([1, *[0] * 9] + [1] * 90 + [0] * 10)
+    names = np.repeat(["few", "many"], [10, 100])
+    # It is right about the one test and wrong about the ninety.
+    apart = np.array([0.9, *[0.1] * 9] + [0.4] * 90 + [0.6] * 10)
+
+    assert trust_in(apart, positive, names) > 0
+
+
+def test_odds_are_held_back_by_trust(data, models):
+    model = models.models[Problem.NOD_VS_REST]
+    own = data.values[data.projects == data.projects[0]]
+    odds = model.probability(own) / (1 - model.probability(own))
+
+    assert model.likelier(own) == pytest.approx(odds**model.trust)
+    assert replace(model, trust=0.0).likelier(own) == pytest.approx(np.ones(len(own)))

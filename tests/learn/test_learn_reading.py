@@ -58,6 +58,14 @@ def test_polluters_are_the_ones_the_table_names():
     assert positive(data, Problem.POLLUTER_VS_REST) == ["a"]
 
 
+def test_a_test_of_which_nobody_knows_whether_it_pollutes_is_in_no_domain_of_polluters():
+    data = table("id,project,polluter\na,p,1\nb,p,\nc,p,0", Columns(polluter="polluter", features=()))
+
+    assert [data.ids[place] for place in data.labels(Problem.POLLUTER_VS_REST).domain] == ["a", "c"]
+    assert positive(data, Problem.POLLUTER_VS_REST) == ["a"]
+    assert list(data.of_known_polluters().ids) == ["a", "c"]
+
+
 def test_a_missing_column_is_named_beside_the_ones_that_are_there():
     with pytest.raises(UnusableData, match=r"'table\.csv' has no column 'flaky'") as error:
         table("id,project,size\nt,p,1")

@@ -27,7 +27,8 @@ def default_taught(aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Pa
     """What the shipped table teaches, without some features; thresholds are found with projects kept apart."""
     packed = shipped_bytes()
     data = default_table(packed, absent)
-    return taught_of(data, _models(packed, data, folder or cache_folder()), aim, _note(data, absent))
+    file = _file(packed, data, folder or cache_folder())
+    return taught_of(data, _kept(file, data) or _fitted(data, file), aim, _note(data, absent))
 
 
 def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Taught:
@@ -53,6 +54,16 @@ def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Tau
     )
 
 
+def default_models(
+    absent: frozenset[str] = frozenset(), *, may_fit: bool = True, folder: Path | None = None
+) -> MeasuredModels | None:
+    """The models of the shipped table, without some features; None where none is kept and none may be fitted."""
+    packed = shipped_bytes()
+    data = default_table(packed, absent)
+    file = _file(packed, data, folder or cache_folder())
+    return _kept(file, data) or (_fitted(data, file) if may_fit else None)
+
+
 def default_table(packed: bytes, absent: frozenset[str] = frozenset()) -> Dataset:
     """The tests of the shipped table, with the features that are not absent."""
     rows, _pairs = unpacked(packed)
@@ -68,12 +79,12 @@ def _note(data: Dataset, absent: frozenset[str]) -> str:
     )
 
 
-def _models(packed: bytes, data: Dataset, folder: Path | None) -> MeasuredModels:
-    """From the cache, where the same table was fitted before by the same code."""
-    file = folder / f"cannier-{_digest(packed, data.features)}.json" if folder else None
-    kept = _kept(file, data)
-    if kept is not None:
-        return kept
+def _file(packed: bytes, data: Dataset, folder: Path | None) -> Path | None:
+    """Where the models of the same table are kept, once the same code has fitted them."""
+    return folder / f"cannier-{_digest(packed, data.features)}.json" if folder else None
+
+
+def _fitted(data: Dataset, file: Path | None) -> MeasuredModels:
     models = fitted_models(data)
     keep_text(file, as_text(models))
     return models

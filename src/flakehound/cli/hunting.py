@@ -8,25 +8,27 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flakehound.cli.calls_causes import MOST_S, CauseFinder, reserve_s
 from flakehound.cli.calls_settings import characteristic_in
-from flakehound.cli.hunt_start import MEASURED_RUNS, HuntStart
+from flakehound.cli.hunt_start import HuntStart
 from flakehound.cli.plain_runs import drained, failed_lately
-from flakehound.cli.priors import earlier_in, priors_of
+from flakehound.cli.priors import Earlier, earlier_in, priors_of
 from flakehound.cli.probing import Probes
 from flakehound.cli.progress import Progress
 from flakehound.cli.remedies import again
 from flakehound.cli.state_causes import StateFinder
-from flakehound.cli.static_priors import Scores, static_scores
+from flakehound.cli.static_priors import static_scores
 from flakehound.cli.stored import runs_of
+from flakehound.cli.suite_trace import calls_in_suite, is_worth_a_trace
 from flakehound.cli.target import commit_of, plain_arguments
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
 from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.prevalence import Priors
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.budget import Budget
@@ -148,17 +150,31 @@ class _Hunt:
         self._session_id = self._session.id
         self._history = History(opened.suite, self._earlier_records() if wishes.earlier else ())
         self._keep_reference()
-        self._priors = priors_of(opened.suite, earlier_in(store, self._session, self._known), self._scores())
+        self._interrupted = False
         self._selection = self._selected()
+        if wishes.measure and not (self._selection and self._selection.measured):
+            self._measure()
+        self._priors = self._believed()
         self._suspects = failed_lately(store, opened.handshake.rootdir)
         self._agenda = self._planner()
-        self._interrupted = False
 
-    def _scores(self) -> Scores:
-        """A model's, where the policy asks for them."""
-        if self._wishes.policy != INDEX:
-            return Scores()
-        return static_scores(Path(self._opened.handshake.rootdir), self._opened.suite.order, self._budget.limit_s)
+    def _believed(self) -> Priors:
+        """What is known beforehand; models are only asked where the policy goes by their answers."""
+        suite, time_s = self._opened.suite, self._budget.limit_s if self._wishes.policy == INDEX else None
+        scores = static_scores(Path(self._opened.handshake.rootdir), suite.order, time_s)
+        earlier = earlier_in(self._store, self._session, self._known, time_s)
+        return priors_of(suite, self._with_calls(earlier) if self._wishes.policy == INDEX else earlier, scores)
+
+    def _with_calls(self, earlier: Earlier) -> Earlier:
+        """With what a trace of this hunt tells, where there is the time for one and no earlier one tells it."""
+        traced = sum(test in earlier.calls for test in self._opened.suite.order)
+        if self._interrupted or 2 * traced > len(self._opened.suite.order) or not is_worth_a_trace(self._start()):
+            return earlier
+        try:
+            return replace(earlier, calls={**earlier.calls, **calls_in_suite(self._start())})
+        except KeyboardInterrupt:
+            self._interrupted = True
+            return earlier
 
     def _selected(self) -> Selection | None:
         return None if self._wishes.select is None else self._wishes.select(self._start())
@@ -247,16 +263,18 @@ class _Hunt:
         with Progress(patience, self._found, self._stage, quiet=self._wishes.quiet) as progress:
             self._greet(progress)
             loop = self._loop(self._history, patience, self._keep, progress)
-            try:
-                if self._wishes.measure:
-                    self._measure(progress)
-                loop.run(self._agenda)
-                # Proof comes before causes: open cases may have the time that was kept for these.
-                self._budget.reserved_s = 0.0
-                loop.run(_OpenCases(self._agenda))
-            except KeyboardInterrupt:
-                self._interrupted = True
+            if not self._interrupted:
+                self._search(loop)
         return self._conclude(loop)
+
+    def _search(self, loop: Loop) -> None:
+        try:
+            loop.run(self._agenda)
+            # Proof comes before causes: open cases may have the time that was kept for these.
+            self._budget.reserved_s = 0.0
+            loop.run(_OpenCases(self._agenda))
+        except KeyboardInterrupt:
+            self._interrupted = True
 
     def _loop(
         self,
@@ -275,12 +293,14 @@ class _Hunt:
             tell=progress.tell,
         )
 
-    def _measure(self, progress: Progress) -> None:
+    def _measure(self) -> None:
         """Runs that measure features. Measuring may disturb a test, so that no verdict depends on them."""
-        from flakehound.cli.measuring import measured_at
+        from flakehound.cli.measuring import measured_first
 
-        if self._selection is None or not self._selection.measured:
-            measured_at(self._start(), MEASURED_RUNS, progress.tell)
+        try:
+            measured_first(self._start())
+        except KeyboardInterrupt:
+            self._interrupted = True
 
     def _patience(self) -> Budget:
         """How long the loop goes on; the agenda keeps to the budget by itself where that is for ever."""

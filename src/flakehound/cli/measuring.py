@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from flakehound.cli.hunt_start import HuntStart
+from flakehound.cli.hunt_start import MEASURED_RUNS, HuntStart
 from flakehound.cli.lint_work import FORMAT, metrics_on
 from flakehound.cli.linting import scan
 from flakehound.cli.progress import Progress
@@ -237,6 +237,13 @@ def measured_at(start: HuntStart, runs: int, tell: Callable[[Spent], None]) -> l
     )
     loop.run(rounds_of(start.opened, runs, history))
     return mean_vectors(start.opened.suite.order, kept, static)
+
+
+def measured_first(start: HuntStart) -> list[FeatureVector]:
+    """The same with a line that says so, for whoever plans a hunt by features; empty places where time ran out."""
+    with Progress(start.budget, lambda: "", lambda: "measuring", quiet=start.quiet) as progress:
+        progress.say(f"measuring the features of {len(start.opened.suite.order)} tests ...")
+        return measured_at(start, MEASURED_RUNS, progress.tell)
 
 
 def rounds_of(opened: OpenSuite, runs: int, history: History) -> Rounds:

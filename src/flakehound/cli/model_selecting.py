@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flakehound.cli.data_export import features_in, looked_up
 from flakehound.cli.data_tables import read_table
-from flakehound.cli.hunt_start import MEASURED_RUNS, HuntStart
+from flakehound.cli.hunt_start import HuntStart
 from flakehound.cli.remedies import again
 from flakehound.cli.selecting import Selection
 from flakehound.core.errors import Problem as Trouble
@@ -135,15 +135,11 @@ def _check_features(names: Sequence[str], told: Features | None, who: str, path:
 
 
 def _measured(start: HuntStart) -> Features:
-    from flakehound.cli.measuring import measured_at
-    from flakehound.cli.progress import Progress
+    from flakehound.cli.measuring import measured_first
 
-    with Progress(start.budget, lambda: "", lambda: "measuring", quiet=start.quiet) as progress:
-        progress.say(f"measuring the features of {len(start.opened.suite.order)} tests ...")
-        vectors = measured_at(start, MEASURED_RUNS, progress.tell)
     return {
         vector.id: {name: value for name, value in vector.values.items() if value is not None}
-        for vector in vectors
+        for vector in measured_first(start)
         if vector.runs
     }
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.characteristic import Characteristic
+from flakehound.cli.measured_priors import Ratios, measured_ratios
 from flakehound.cli.static_priors import Scores
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Suite
@@ -20,6 +21,7 @@ from flakehound.core.prevalence import (
     Way,
     knowing_calls,
     knowing_passes,
+    likelier,
 )
 from flakehound.store import SessionInfo, Store
 
@@ -34,14 +36,21 @@ class Earlier:
 
     told: Mapping[NodeId, Mapping[str, Any]]  # the last report's words on each test
     calls: Mapping[NodeId, bool]  # whether the last trace saw a characteristic function
+    ratios: Ratios = field(default_factory=Ratios)  # what the last measured features say
 
 
-def earlier_in(store: Store, before: SessionInfo, known: Characteristic) -> Earlier:
-    """The last finished hunt and the last traces of the same folder."""
-    others = [
-        info for info in store.sessions() if info.rootdir == before.rootdir and (info.id or 0) < (before.id or 0)
+def earlier_in(store: Store, before: SessionInfo, known: Characteristic, time_s: float | None = None) -> Earlier:
+    """The last finished hunt, traces and measured features of the same folder; the latter where there is time."""
+    until_now = [
+        info for info in store.sessions() if info.rootdir == before.rootdir and (info.id or 0) <= (before.id or 0)
     ]
-    return Earlier(told=_last_report(store, others), calls=dict(_calling(store, others, known)))
+    others = [info for info in until_now if info.id != before.id]
+    return Earlier(
+        told=_last_report(store, others),
+        # Of this hunt, too: one that is resumed was traced, and measured first if at all.
+        calls=dict(_calling(store, until_now, known)),
+        ratios=measured_ratios(store, until_now, time_s),
+    )
 
 
 def _last_report(store: Store, sessions: list[SessionInfo]) -> dict[NodeId, Mapping[str, Any]]:
@@ -63,9 +72,7 @@ def priors_of(suite: Suite, earlier: Earlier, scores: Scores) -> Priors:
     """The probabilities of every test; the scores of a model stand in place of the literature's rates."""
     nod = {test: _nod(test, min(SUREST, scores.nod.get(test, NOD)), earlier) for test in suite.order}
     order_dependent = {
-        test: _order_dependent(
-            min(SUREST, scores.order_dependent.get(test, ORDER_DEPENDENT)), earlier.told.get(test)
-        )
+        test: _order_dependent(test, min(SUREST, scores.order_dependent.get(test, ORDER_DEPENDENT)), earlier)
         for test in suite.order
     }
     return Priors(nod=nod, order_dependent=order_dependent)
@@ -77,10 +84,15 @@ def _nod(test: NodeId, prior: float, earlier: Earlier) -> float:
         return SEEN_FLAKY
     if test in earlier.calls:
         prior = knowing_calls(prior, calls=earlier.calls[test])
+    if test in earlier.ratios.nod:
+        prior = likelier(prior, earlier.ratios.nod[test])
     return prior if told is None else knowing_passes(prior, _passes(told, _CLEAN), Way.ANYWHERE)
 
 
-def _order_dependent(prior: float, told: Mapping[str, Any] | None) -> float:
+def _order_dependent(test: NodeId, prior: float, earlier: Earlier) -> float:
+    told = earlier.told.get(test)
+    if test in earlier.ratios.order_dependent:
+        prior = likelier(prior, earlier.ratios.order_dependent[test])
     if told is None:
         return prior
     if told["kind"] in _ORDER_DEPENDENT_KINDS:

@@ -9,7 +9,7 @@ from pathlib import Path
 from flakehound.cli.model_file import is_at_hand, model_for
 from flakehound.core.errors import Problem, attempted
 from flakehound.core.outcomes import NodeId
-from flakehound.core.prevalence import NOD, ORDER_DEPENDENT
+from flakehound.core.prevalence import NOD, ORDER_DEPENDENT, likelier
 
 SHARE = 0.02  # of a hunt's time that may be spent on reading sources
 START_S = 1.5
@@ -58,8 +58,7 @@ def rebased(chance: float, here: float, there: float) -> float:
 
     Projects with a known flaky test taught the model; in the suites of this world such tests are rarer.
     """
-    odds = chance / (1 - chance) * (there / (1 - there)) / (here / (1 - here))
-    return odds / (1 + odds)
+    return likelier(chance, (there / (1 - there)) / (here / (1 - here)))
 
 
 def _by_test(found: Mapping[str, float], tests: Sequence[NodeId]) -> dict[NodeId, float]:

@@ -90,6 +90,7 @@ def _one_model(wishes: FrontWishes, tables: Sequence[Dataset], tell: Callable[[s
 
 def _two_models(wishes: FrontWishes, tables: Sequence[Dataset], tell: Callable[[str], None]) -> _Swept:
     """Two models only choose which pairs are run, so that there is no point without a run (CANNIER §5.2.4)."""
+    tables = [table.of_known_polluters() for table in tables]
     paired = paired_tests(tables[0], None if wishes.pairs is None else pairs_in(wishes.pairs))
     predicted = _predicted(wishes, tables, tell)
     points = pair_points(paired.task, ((samples, victim, polluter) for samples, (victim, polluter) in predicted))

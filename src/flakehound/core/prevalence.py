@@ -62,15 +62,16 @@ RATES: Mapping[Way, BetaPrior] = {
 def knowing_calls(prior: float, *, calls: bool) -> float:
     """The probability of being NOD, once it is known whether the test calls a characteristic function."""
     ratio = CALLS_IF_NOD / CALLS_OF_ALL if calls else (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL)
-    return _likelier(prior, ratio)
+    return likelier(prior, ratio)
 
 
 def knowing_neighbour(prior: float) -> float:
     """The probability for a test in whose file another one is flaky."""
-    return _likelier(prior, BESIDE_FLAKY)
+    return likelier(prior, BESIDE_FLAKY)
 
 
-def _likelier(prior: float, ratio: float) -> float:
+def likelier(prior: float, ratio: float) -> float:
+    """The probability with so many times the odds."""
     odds = prior / (1 - prior) * ratio
     return odds / (1 + odds)
 

@@ -16,8 +16,10 @@ from functools import cached_property
 from math import ceil
 
 from flakehound.core.history import History
+from flakehound.core.index import chance_of_flaky
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.prevalence import RATES, Way
 from flakehound.hunt.forecast import Forecast, RunSort
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
@@ -69,6 +71,7 @@ class IndexedSweeps(Sweeps):
         self._suite_s, self._timed_at = 0.0, -1  # all tests, and how many runs were known when it was summed up
         self._hash_seeds_made: set[int | None] = set()
         self._other_orders: Source | None = None
+        self._pair_runs: Source | None = None
         self._repeated_made: set[NodeId] = set()
         self._again: Counter[NodeId] = Counter()
 
@@ -158,6 +161,7 @@ class IndexedSweeps(Sweeps):
             found.append(self._pairs_by_index(time_left_s))
         sources = [Source(plans) for plans in found]
         self._other_orders = sources[0] if "idflakies" in wants else None
+        self._pair_runs = sources[-1] if forks and "pairwise" in wants else None
         return sources
 
     def _pairs_by_index(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
@@ -277,8 +281,23 @@ class IndexedSweeps(Sweeps):
             return 0.0  # every one has failed, and is followed up
         found, times = len(self._history.suite.tests) - len(tests), len(tests) / len(asked)
         sorts = list(self._sorts(worth, asked, seconds / times))
-        bought = times * Forecast(known=worth.known).worth_of(seconds / times * self._options.jobs, sorts)
+        bought = Forecast(known=worth.known).worth_of(seconds / times * self._options.jobs, sorts)
+        bought = times * (bought + self._bought_by_pairs(worth, asked, seconds))
         return worth.lift(found, times * worth.left(asked)) * bought
+
+    def _bought_by_pairs(self, worth: Worth, tests: list[NodeId], seconds: float) -> float:
+        """Victims among these that pairs would show in that time; where other orders show them sooner, none."""
+        forks, wants = self._options.isolation is Isolation.FORK, self._options.techniques
+        if self._has_orders or not forks or "pairwise" not in wants or (self._pair_runs and self._pair_runs.is_empty):
+            return 0.0
+        order = self._history.suite.order
+        whole_s = len(order) * sum(self._alone_s(test) for test in order)
+        hidden = sum(chance_of_flaky(worth.known(test, Way.ORDER), RATES[Way.ORDER]) for test in tests)
+        return hidden * min(1.0, seconds * self._options.jobs / whole_s)
+
+    @property
+    def _has_orders(self) -> bool:
+        return "idflakies" in self._options.techniques and not (self._other_orders and self._other_orders.is_empty)
 
     def _sorts(self, worth: Worth, tests: list[NodeId], seconds: float) -> Iterator[RunSort]:
         """What the time can be spent on: the whole suite in two ways, or tests alone, all or the best of them."""
@@ -286,7 +305,7 @@ class IndexedSweeps(Sweeps):
         suite_s = self._start_s() + sum(self._history.mean_s(test) for test in tests)
         if "rerun" in wants:
             yield RunSort(tests=tests, ways=ORIGINAL, cost_s=suite_s, most=self._most_originals())
-        if "idflakies" in wants and not (self._other_orders and self._other_orders.is_empty):
+        if self._has_orders:
             yield RunSort(tests=tests, ways=OTHER_ORDER, cost_s=suite_s, most=most)
         by_index = sorted(tests, key=lambda test: -self._index_alone(worth, test))
         for share in (1.0, *BEST_SHARES):

@@ -10,6 +10,8 @@ from flakehound.core.errors import FlakehoundError
 from flakehound.learn.extras import Array, numpy
 from flakehound.learn.problems import Counts, Problem
 
+UNKNOWN = -1  # nobody looked whether the test is a polluter
+
 
 class UnusableData(FlakehoundError):
     """A table that nothing can be learned from."""
@@ -43,7 +45,7 @@ class Dataset:
     values: Array  # tests × features, float
     counts: Counts | None = None
     label: Array | None = None  # 0 or 1
-    polluter: Array | None = None  # 0 or 1
+    polluter: Array | None = None  # 0, 1, or UNKNOWN
     cost_s: Array | None = None
     words: tuple[str, ...] | None = None  # of each test's source
     exclusions: tuple[Exclusion, ...] = ()
@@ -59,7 +61,8 @@ class Dataset:
             return Labels(problem=problem, domain=everything, positive=self._needed(problem, "label", self.label))
         if problem is Problem.POLLUTER_VS_REST:
             found = self._needed(problem, "polluter", self.polluter)
-            return Labels(problem=problem, domain=everything, positive=found)
+            told = np.flatnonzero(found != UNKNOWN)
+            return Labels(problem=problem, domain=told, positive=found[told])
         counts: Counts = self._needed(problem, "outcome counts", self.counts)
         if problem is Problem.VICTIM_VS_REST:
             return Labels(problem=problem, domain=everything, positive=counts.is_victim.astype(int))
@@ -87,6 +90,10 @@ class Dataset:
             cost_s=_at(self.cost_s, places),
             words=None if self.words is None else tuple(self.words[place] for place in places),
         )
+
+    def of_known_polluters(self) -> Dataset:
+        """The tests of which somebody looked whether they are polluters."""
+        return self if self.polluter is None else self.rows(numpy().flatnonzero(self.polluter != UNKNOWN))
 
     def with_features(self, names: Sequence[str]) -> Dataset:
         """The same tests with these features only."""

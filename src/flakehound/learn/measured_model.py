@@ -2,7 +2,8 @@
 
 What is read of a feature is its rank among the tests of the suite: that means the same on a slow machine as on a
 fast one, and in a small project as in a large one. A model comes with what models without a test's own project say
-of that test: thresholds are found on these. Plain JSON; fitting takes no random choice.
+of that test: thresholds are found on these, and how far its odds can be trusted. Plain JSON; fitting takes no
+random choice.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from flakehound.learn.problems import Problem
 from flakehound.learn.unseen import ranks_within_projects
 from flakehound.learn.validation import learnable
 
-SCHEMA = "flakehound/cannier-models/1"
+SCHEMA = "flakehound/cannier-models/2"
 PROBLEMS = (Problem.NOD_VS_REST, Problem.NOD_VS_VICTIM, Problem.VICTIM_VS_REST, Problem.POLLUTER_VS_REST)
 PENALTY = 300.0  # on squared weights of scaled ranks
 _MOST_STEPS = 50
@@ -33,10 +34,18 @@ class MeasuredModel:
     constant: float
     weights: tuple[float, ...]  # of the ranks, in the order of the features
     kept_apart: tuple[float, ...]  # probabilities, for each test of the problem's domain
+    trust: float  # what its log odds are worth in projects that it never saw; 0: nothing, 1: all they say
 
     def probability(self, values: Array) -> Array:
         """How likely each test of one suite is positive, where both classes are equally common."""
-        return _sigmoid(self.constant + ranks_in_suite(values) @ numpy().array(self.weights))
+        return _sigmoid(self._log_odds(values))
+
+    def likelier(self, values: Array) -> Array:
+        """How many times the odds of an average test each test of one suite has, as far as that can be trusted."""
+        return numpy().exp(self.trust * self._log_odds(values))
+
+    def _log_odds(self, values: Array) -> Array:
+        return self.constant + ranks_in_suite(values) @ numpy().array(self.weights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +59,7 @@ class MeasuredModels:
 def fitted_models(data: Dataset) -> MeasuredModels:
     """Learn every problem from a table of several projects."""
     ranks = ranks_within_projects(data)
-    models = {problem: _fitted(data, ranks, problem) for problem in PROBLEMS}
+    models = {problem: fitted_model(data, ranks, problem) for problem in PROBLEMS}
     return MeasuredModels(features=data.features, models=models)
 
 
@@ -59,7 +68,8 @@ def ranks_in_suite(values: Array) -> Array:
     return (library("scipy.stats").rankdata(values, axis=0) - 0.5) / max(1, len(values))
 
 
-def _fitted(data: Dataset, ranks: Array, problem: Problem) -> MeasuredModel:
+def fitted_model(data: Dataset, ranks: Array, problem: Problem) -> MeasuredModel:
+    """Learn one problem; the ranks are those within projects."""
     np = numpy()
     labels = learnable(data, problem)
     own, positive, projects = ranks[labels.domain], labels.positive, data.projects[labels.domain]
@@ -78,7 +88,31 @@ def _fitted(data: Dataset, ranks: Array, problem: Problem) -> MeasuredModel:
         constant=round(float(whole[0] - plain @ centre), _DIGITS),
         weights=tuple(round(float(weight), _DIGITS) for weight in plain),
         kept_apart=tuple(round(float(one), _DIGITS) for one in apart),
+        trust=round(trust_in(apart, positive, projects), _DIGITS),
     )
+
+
+def trust_in(apart: Array, positive: Array, projects: Array) -> float:
+    """The factor on the log odds of unseen projects that explains their tests best; from 0 to 1.
+
+    Every project with positive tests counts once, as tests of one project are alike, and all others together as
+    much. Before anything is seen the factor is near 0, so that few projects earn little trust.
+    """
+    np = numpy()
+    odds = np.log(np.clip(apart, 1e-6, 1 - 1e-6)) - np.log1p(-np.clip(apart, 1e-6, 1 - 1e-6))
+    known = np.flatnonzero(apart < 1)
+    _names, place = np.unique(projects.astype(str), return_inverse=True)
+    found = np.bincount(place, weights=positive)
+    shares = np.where(positive == 1, 1 / np.maximum(found[place], 1), (found > 0).sum() / (1 - positive).sum())
+    odds, positive, shares = odds[known], positive[known], shares[known]
+    trust = 0.0
+    for _ in range(_MOST_STEPS):
+        chances = _sigmoid(trust * odds)
+        slope = (shares * odds * (positive - chances)).sum() - trust
+        trust += float(slope / ((shares * odds**2 * chances * (1 - chances)).sum() + 1))
+        if abs(slope) < _CLOSE:
+            break
+    return min(1.0, max(0.0, trust))
 
 
 def _solved(table: Array, positive: Array, start: Array) -> Array:
@@ -107,7 +141,12 @@ def _sigmoid(odds: Array) -> Array:
 def as_text(models: MeasuredModels) -> str:
     """The models as JSON."""
     told = {
-        problem.value: {"constant": one.constant, "weights": one.weights, "kept_apart": one.kept_apart}
+        problem.value: {
+            "constant": one.constant,
+            "weights": one.weights,
+            "kept_apart": one.kept_apart,
+            "trust": one.trust,
+        }
         for problem, one in models.models.items()
     }
     return json.dumps({"schema": SCHEMA, "features": models.features, "models": told}) + "\n"
@@ -129,4 +168,5 @@ def _model_in(told: Mapping[str, Any], features: Sequence[str]) -> MeasuredModel
     weights, apart = (tuple(map(float, told[name])) for name in ("weights", "kept_apart"))
     if len(weights) != len(features):
         raise ValueError(f"{len(weights)} weights for {len(features)} features")
-    return MeasuredModel(constant=float(told["constant"]), weights=weights, kept_apart=apart)
+    numbers = {name: float(told[name]) for name in ("constant", "trust")}
+    return MeasuredModel(weights=weights, kept_apart=apart, **numbers)

@@ -44,6 +44,8 @@ def _shortened(row: Row) -> dict[str, str]:
 
 
 def _short(number: str) -> str:
+    if not number:
+        return ""  # a polluter or not: nobody looked
     value = float(number)
     return str(int(value)) if value.is_integer() else f"{value:.{_DIGITS}g}"
 

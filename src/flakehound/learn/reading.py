@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flakehound.learn.dataset import Dataset, Exclusion, UnusableData
+from flakehound.learn.dataset import UNKNOWN, Dataset, Exclusion, UnusableData
 from flakehound.learn.extras import Array, numpy
 from flakehound.learn.mapping import Columns
 from flakehound.learn.problems import Counts
@@ -123,10 +123,11 @@ def _keep(kept: _Rows, row: Row, features: Sequence[str], columns: Columns, *, w
 def _numbers(row: Row, columns: Columns, where: str) -> Iterator[tuple[str, float]]:
     for name in ("original_passed", "original_failed", "shuffled_passed", "shuffled_failed"):
         yield name, sum(_count(row, column, where) for column in getattr(columns, name))
-    for name in ("label", "polluter"):
-        column = getattr(columns, name)
-        if column:
-            yield name, _label(row, column, where)
+    if columns.label:
+        yield "label", _label(row, columns.label, where)
+    if columns.polluter:
+        known = row[columns.polluter].strip()
+        yield "polluter", _label(row, columns.polluter, where) if known else UNKNOWN
     if columns.cost_s:
         cost = number_in(row[columns.cost_s])
         if cost is None or not 0 <= cost <= MOST:

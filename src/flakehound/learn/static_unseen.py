@@ -26,22 +26,31 @@ def fold_of(projects: Iterable[str], folds: int = FOLDS) -> dict[str, int]:
     return {name: number % folds for number, name in enumerate(sorted(set(projects)))}
 
 
-def unseen_nod_chances(samples: Sequence[Sample]) -> UnseenChances:
+def unseen_chances(samples: Sequence[Sample], kind: str = NOD) -> list[float]:
     """Every test by a model that was fitted without its project.
 
     All folds have the constant for one base rate: a fold's own tells how many tests flake in the *other* folds.
     """
-    learned = [sample for sample in samples if sample.learned]
     place = fold_of(sample.project for sample in samples)
     files = [f"{sample.project} {sample.file}" for sample in samples]
-    signals = signals_of([sample.values for sample in samples], files, FORMS[NOD].names)
-    known = [(sample, one) for sample, one in zip(samples, signals, strict=True) if sample.learned]
-    found: dict[bool, list[float]] = {True: [], False: []}
+    signals = signals_of([sample.values for sample in samples], files, FORMS[kind].names)
+    flaky = sum(sample.is_of(kind) for sample in samples if sample.learned)
+    found = [0.0] * len(samples)
     for fold in range(FOLDS):
-        model = head([one for one in samples if place[one.project] != fold], NOD, FORMS[NOD])
-        odds = [model.evidence(one) for _sample, one in known]
-        constant = constant_for(odds, [1.0] * len(odds), sum(one.nod for one in learned))
-        for (sample, _signals), one in zip(known, odds, strict=True):
+        model = head([one for one in samples if place[one.project] != fold], kind, FORMS[kind])
+        odds = list(map(model.evidence, signals))
+        counted = [one for one, sample in zip(odds, samples, strict=True) if sample.learned]
+        constant = constant_for(counted, [1.0] * len(counted), flaky)
+        for number, sample in enumerate(samples):
             if place[sample.project] == fold:
-                found[sample.nod].append(probability(constant + one))
+                found[number] = probability(constant + odds[number])
+    return found
+
+
+def unseen_nod_chances(samples: Sequence[Sample]) -> UnseenChances:
+    """Those of being NOD, of the tests that a model learns from."""
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for sample, chance in zip(samples, unseen_chances(samples), strict=True):
+        if sample.learned:
+            found[sample.nod].append(chance)
     return UnseenChances(nod=tuple(found[True]), others=tuple(found[False]))

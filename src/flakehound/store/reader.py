@@ -48,18 +48,18 @@ class RunReader:
         self._failures: dict[int, Failure] = {}
         self._outcomes = lru_cache(maxsize=CHUNK)(unpack_outcomes)
 
-    def chunks(self) -> Iterator[list[RunRecord]]:
-        """The runs in the order of appending, some at a time."""
+    def chunks(self, *, measured: bool = False) -> Iterator[list[RunRecord]]:
+        """The runs in the order of appending, some at a time; all, or those that measured features."""
         last = 0
-        while rows := self._rows_after(last):
+        while rows := self._rows_after(last, "AND id IN (SELECT run FROM measured)" if measured else ""):
             last = rows[-1]["id"]
             failures = self._failures_between(rows[0]["id"], last)
             measures = measures_between(self._connection, rows[0]["id"], last)
             traces = traces_between(self._connection, rows[0]["id"], last)
             yield [self._record(row, failures.get(row["id"], {}), measures, traces) for row in rows]
 
-    def _rows_after(self, last: int) -> list[sqlite3.Row]:
-        query = "SELECT * FROM run WHERE session = ? AND id > ? ORDER BY id LIMIT ?"
+    def _rows_after(self, last: int, which: str) -> list[sqlite3.Row]:
+        query = f"SELECT * FROM run WHERE session = ? AND id > ? {which} ORDER BY id LIMIT ?"
         return self._connection.execute(query, (self._session_id, last, CHUNK)).fetchall()
 
     def _failures_between(self, first: int, last: int) -> dict[int, dict[int, Failure]]:

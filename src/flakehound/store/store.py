@@ -67,8 +67,14 @@ class Store:
 
     def records(self, session_id: int) -> Iterator[RunRecord]:
         """The runs of a session in the order of appending; durations are right to 0.4 %."""
-        reader = RunReader(self._connection, session_id, self.suite(session_id))
-        return self._told_chunks(reader)
+        return self._told_chunks(self._reader(session_id).chunks())
+
+    def measured_records(self, session_id: int) -> Iterator[RunRecord]:
+        """The runs of a session in which features were measured."""
+        return self._told_chunks(self._reader(session_id).chunks(measured=True))
+
+    def _reader(self, session_id: int) -> RunReader:
+        return RunReader(self._connection, session_id, self.suite(session_id))
 
     def traced_runs(self, session_id: int) -> set[int]:
         """The ids of the runs of a session that were traced."""
@@ -84,8 +90,7 @@ class Store:
             if record.id in traces:
                 yield replace(record, calls=traces[record.id])
 
-    def _told_chunks(self, reader: RunReader) -> Iterator[RunRecord]:
-        chunks = reader.chunks()
+    def _told_chunks(self, chunks: Iterator[list[RunRecord]]) -> Iterator[RunRecord]:
         while True:
             with errors_told(self.path):
                 chunk = next(chunks, None)

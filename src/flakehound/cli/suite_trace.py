@@ -1,0 +1,58 @@
+"""One traced run of a hunt's suite: which tests call a characteristic function."""
+
+from __future__ import annotations
+
+from flakehound.calls.causes import likely_causes
+from flakehound.cli.calls_run import WHY, run_traced
+from flakehound.cli.calls_settings import wish_for
+from flakehound.cli.hunt_start import HuntStart
+from flakehound.cli.progress import Progress
+from flakehound.core.calls import TraceMode
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import RunPlan, Setting
+from flakehound.engine.limits import FIRST_TEST_LIMIT_S, Limits
+
+SHARE = 0.05  # of a hunt's time that may be spent on it, where nobody asked for it
+# Times a plain run: what benchmarks/tracing.py saw of tests of 0.3 and 10 ms, rather too much than too little.
+DEAR, CHEAP = 4.0, 1.4
+
+
+def calls_in_suite(start: HuntStart) -> dict[NodeId, bool]:
+    """Trace every test once; whether it calls one. A test that took its process with it is missing."""
+    opened, known = start.opened, start.known
+    plan = RunPlan(
+        order=opened.suite.order,
+        why=WHY,
+        setting=Setting.ORIGINAL,
+        isolation=opened.isolation,
+        seed=0,
+        hash_seed=opened.hash_seed,
+        trace=wish_for(known, _mode(opened.handshake.python)),
+    )
+    limits = Limits(test_limit_s=start.test_limit_s or FIRST_TEST_LIMIT_S)
+    with Progress(start.budget, lambda: "", lambda: "tracing", quiet=start.quiet) as progress:
+        progress.say(f"tracing what {len(plan.order)} tests call ...")
+        records = run_traced(opened, plan, limits, progress.say)
+    start.keep([record for record in records if record.calls])
+    return {
+        record.order[place]: bool(likely_causes([trace], known))
+        for record in records
+        for place, trace in record.calls.items()
+    }
+
+
+def is_worth_a_trace(start: HuntStart) -> bool:
+    """Whether tracing takes so small a part of the time that the order of all other runs may hang on it."""
+    limit_s = start.budget.limit_s
+    tests_s = sum(sum(record.durations_s) for record in start.opened.reference)
+    times = CHEAP if _hears_all_cheaply(start.opened.handshake.python) else DEAR
+    return limit_s is not None and 0 < times * tests_s <= SHARE * limit_s
+
+
+def _mode(python: str) -> TraceMode:
+    """What leaves no call unheard: before 3.12 the cheap mode hears only the first calls of a test."""
+    return TraceMode.CHARACTERISTIC if _hears_all_cheaply(python) else TraceMode.ALL
+
+
+def _hears_all_cheaply(python: str) -> bool:
+    return tuple(map(int, python.split(".")[:2])) >= (3, 12)

@@ -1,0 +1,160 @@
+"""What measured features and traces of a suite say before a hunt begins."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from types import SimpleNamespace
+
+import pytest
+from cli_projects import flakehound_in, write_project
+
+from flakehound.cli.measured_priors import Ratios, measured_ratios
+from flakehound.cli.suite_trace import is_worth_a_trace
+from flakehound.engine.budget import Budget
+from flakehound.store import Store
+
+pytest.importorskip("scipy", reason="needs flakehound[learn]")
+
+LONG_S = 3600.0
+COUNTED = ("--runs", "1", "--shuffles", "0", "--seed", "3", "--budget", "1h", "--json", "report.json")
+# Twelve tests, so that ranks mean something: each waits longer and opens more files than the one before.
+CLIMBING = {
+    "test_climb.py": """
+        import time
+        import pytest
+
+        @pytest.mark.parametrize("height", range(12))
+        def test_step(height, tmp_path):
+            for number in range(height):
+                (tmp_path / str(number)).write_text("x")
+            time.sleep(height / 500)
+    """
+}
+
+
+DICE = {
+    "test_dice.py": """
+        import random, time
+
+        def test_dice():
+            random.seed(time.time())
+
+        def test_calm():
+            pass
+    """
+}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """One cache for all tests here: models are fitted once."""
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A project with features in its store."""
+    folder = write_project(tmp_path_factory.mktemp("measured") / "climb", CLIMBING)
+    said = flakehound_in(folder, "features", "-q", "--runs", "1")
+    assert said.code == 0, said.err
+    return folder
+
+
+def ratios_in(folder, time_s):
+    with Store.open(folder / ".flakehound" / "flakehound.db") as store:
+        return measured_ratios(store, store.sessions(), time_s)
+
+
+def test_features_of_an_earlier_run_make_some_tests_likelier_than_others(measured, cache, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+
+    found = ratios_in(measured, LONG_S)
+
+    assert len(found.nod) == len(found.order_dependent) == 12
+    assert len(set(found.nod.values())) > 6
+    assert all(0.02 < ratio < 50 and math.isfinite(ratio) for ratio in found.nod.values())
+
+
+@pytest.mark.parametrize("time_s", [None, 60.0])
+def test_a_short_hunt_does_not_ask_for_them(measured, cache, monkeypatch, time_s):
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+
+    assert ratios_in(measured, time_s) == Ratios()
+
+
+def test_models_that_would_have_to_be_fitted_wait_for_a_longer_hunt(measured, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    assert ratios_in(measured, 100.0) == Ratios()
+
+
+def test_without_the_extra_features_say_nothing(measured, monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)  # what Python itself takes for "not there"
+
+    assert ratios_in(measured, LONG_S) == Ratios()
+
+
+def test_a_store_without_measured_runs_says_nothing(tmp_path):
+    folder = write_project(tmp_path / "calm", CLIMBING)
+    assert flakehound_in(folder, "hunt", "-q", "--runs", "1", "--shuffles", "0").code == 0
+
+    assert ratios_in(folder, LONG_S) == Ratios()
+
+
+def test_a_hunt_that_measures_plans_by_what_it_measured(tmp_path, cache):
+    folder = write_project(tmp_path / "climb", CLIMBING)
+
+    def priors(*words):
+        said = flakehound_in(folder, "hunt", *words, *COUNTED, XDG_CACHE_HOME=cache)
+        assert said.code == 0, said.err
+        return {test["prior"] for test in json.loads((folder / "report.json").read_text())["tests"]}
+
+    # Twelve parameters of one function: lint cannot tell them apart.
+    plain, with_features = priors("--store", "plain.db"), priors("--measure", "--store", "measured.db")
+
+    assert len(plain) <= 2  # those whose trace shows a characteristic function, and those whose does not
+    assert len(with_features) > 6
+
+
+# traces
+
+
+def start(python, tests_s, limit_s):
+    reference = [SimpleNamespace(durations_s=[tests_s / 2, tests_s / 2])]
+    opened = SimpleNamespace(handshake=SimpleNamespace(python=python), reference=reference)
+    return SimpleNamespace(opened=opened, budget=Budget(limit_s=limit_s))
+
+
+@pytest.mark.parametrize(
+    ("python", "limit_s", "worth_it"),
+    [("3.13.0", 30.0, True), ("3.13.0", 20.0, False), ("3.11.7", 30.0, False), ("3.11.7", 90.0, True)],
+)
+def test_a_trace_takes_a_small_part_of_the_time_or_is_not_made(python, limit_s, worth_it):
+    assert is_worth_a_trace(start(python, 1.0, limit_s)) is worth_it
+
+
+def test_a_suite_whose_times_nobody_knows_is_not_traced():
+    assert not is_worth_a_trace(start("3.13.0", 0.0, 600.0))
+
+
+def test_the_index_traces_a_suite_once_and_remembers_it(tmp_path):
+    folder = write_project(tmp_path / "dice", DICE)
+    hunt = ("hunt", "--runs", "1", "--shuffles", "0", "--budget", "60s", "--json", "report.json")
+
+    first, second = (flakehound_in(folder, *hunt) for _ in range(2))
+
+    prior = {test["id"]: test["prior"] for test in json.loads((folder / "report.json").read_text())["tests"]}
+    assert "tracing what 2 tests call" in first.err
+    assert "tracing" not in second.err
+    assert prior["test_dice.py::test_dice"] > prior["test_dice.py::test_calm"] + 0.0005
+
+
+def test_other_policies_trace_nothing_for_the_index(tmp_path):
+    folder = write_project(tmp_path / "calm", CLIMBING)
+
+    said = flakehound_in(folder, "hunt", "--policy", "rerun", "--runs", "1", "--shuffles", "0", "--budget", "60s")
+
+    assert said.code == 0
+    assert "tracing" not in said.err
