@@ -53,7 +53,7 @@ from flakehound.learn.static_table import shipped, shipped_bytes
 from flakehound.store import Store
 
 FEATURES = tuple(name for name in NAMES if name != "covered_changes")  # sdists have no history
-MEASURE_S = 600.0  # limit
+MEASURE_S = 240.0  # limit
 RUNS = 200  # of the study, in either way
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
 from cli_projects import flakehound_in, write_project
 
 from flakehound.cli.measured_priors import Ratios, measured_ratios
-from flakehound.cli.suite_trace import is_worth_a_trace
+from flakehound.cli.suite_trace import SHARE, calls_if_cheap, expected_s
 from flakehound.engine.budget import Budget
 from flakehound.store import Store
 
@@ -127,16 +128,37 @@ def start(python, tests_s, limit_s):
     return SimpleNamespace(opened=opened, budget=Budget(limit_s=limit_s))
 
 
-@pytest.mark.parametrize(
-    ("python", "limit_s", "worth_it"),
-    [("3.13.0", 30.0, True), ("3.13.0", 20.0, False), ("3.11.7", 30.0, False), ("3.11.7", 90.0, True)],
-)
-def test_a_trace_takes_a_small_part_of_the_time_or_is_not_made(python, limit_s, worth_it):
-    assert is_worth_a_trace(start(python, 1.0, limit_s)) is worth_it
+@pytest.mark.parametrize(("python", "most_s"), [("3.13.0", 2.0), ("3.11.7", 6.0)])
+def test_a_trace_is_expected_to_take_longer_than_a_plain_run(python, most_s):
+    assert 1.0 < expected_s(start(python, 1.0, 30.0)) < most_s
 
 
-def test_a_suite_whose_times_nobody_knows_is_not_traced():
-    assert not is_worth_a_trace(start("3.13.0", 0.0, 600.0))
+@pytest.mark.parametrize("tests_s", [0.0, 2 * SHARE * 60.0])
+def test_a_suite_that_takes_too_long_or_whose_times_nobody_knows_is_not_traced(tests_s):
+    assert calls_if_cheap(start("3.13.0", tests_s, 60.0)) == {}
+
+
+def test_a_trace_that_takes_longer_than_expected_ends_and_what_it_saw_counts(tmp_path):
+    source = """
+        import sys, time
+
+        def test_quick():
+            time.time()
+
+        def test_slow_when_traced():
+            time.sleep(20 if sys.getprofile() or sys.version_info >= (3, 12) and sys.monitoring.get_tool(4) else 0)
+
+        def test_behind():
+            time.time()
+    """
+    folder = write_project(tmp_path / "slow", {"test_slow.py": source})
+    began = time.monotonic()
+
+    said = flakehound_in(folder, "hunt", "--runs", "1", "--shuffles", "0", "--budget", "20s")
+
+    assert said.code == 0, said.out + said.err
+    assert "tracing what 3 tests call" in said.err
+    assert time.monotonic() - began < 18
 
 
 def test_the_index_traces_a_suite_once_and_remembers_it(tmp_path):

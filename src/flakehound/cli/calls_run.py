@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -82,16 +83,26 @@ def traced(wishes: CallWishes, tell: Callable[[str], None]) -> Traced:
     return _joined(records, known, tuple(opened.notes))
 
 
-def run_traced(opened: OpenSuite, plan: RunPlan, limits: Limits, tell: Callable[[str], None]) -> list[RunRecord]:
-    """The runs that the plan takes: after a test that ended its process, the rest in another one."""
+def run_traced(
+    opened: OpenSuite, plan: RunPlan, limits: Limits, tell: Callable[[str], None], most_s: float = math.inf
+) -> list[RunRecord]:
+    """The runs that the plan takes: after a test that ended its process, the rest in another one.
+
+    After `most_s` what is left stays untraced.
+    """
     records: list[RunRecord] = []
     left: Order = plan.order
+    until = time.monotonic() + most_s
     while left:
+        if most_s < math.inf:
+            limits = replace(limits, run_limit_s=max(0.0, until - time.monotonic()))
         records += _attempt(opened, replace(plan, order=left), limits)
         done = {test for _place, test, outcome in records[-1] if outcome is not Outcome.NOT_RUN}
         if not done:
             break  # the process could not even begin
         left = tuple(test for test in left if test not in done)
+        if time.monotonic() >= until:
+            break
         if left:
             tell(f"the process ended ({records[-1].ended or 'early'}), {len(left)} tests are left")
     return [record for record in records if record.executed]

@@ -23,7 +23,7 @@ from flakehound.cli.remedies import again
 from flakehound.cli.state_causes import StateFinder
 from flakehound.cli.static_priors import static_scores
 from flakehound.cli.stored import runs_of
-from flakehound.cli.suite_trace import calls_in_suite, is_worth_a_trace
+from flakehound.cli.suite_trace import calls_if_cheap
 from flakehound.cli.target import commit_of, plain_arguments
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
@@ -168,10 +168,10 @@ class _Hunt:
     def _with_calls(self, earlier: Earlier) -> Earlier:
         """With what a trace of this hunt tells, where there is the time for one and no earlier one tells it."""
         traced = sum(test in earlier.calls for test in self._opened.suite.order)
-        if self._interrupted or 2 * traced > len(self._opened.suite.order) or not is_worth_a_trace(self._start()):
+        if self._interrupted or 2 * traced > len(self._opened.suite.order):
             return earlier
         try:
-            return replace(earlier, calls={**earlier.calls, **calls_in_suite(self._start())})
+            return replace(earlier, calls={**earlier.calls, **calls_if_cheap(self._start())})
         except KeyboardInterrupt:
             self._interrupted = True
             return earlier

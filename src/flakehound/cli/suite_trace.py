@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from flakehound.calls.causes import likely_causes
 from flakehound.cli.calls_run import WHY, run_traced
 from flakehound.cli.calls_settings import wish_for
@@ -17,8 +19,11 @@ SHARE = 0.05  # of a hunt's time that may be spent on it, where nobody asked for
 DEAR, CHEAP = 4.0, 1.4
 
 
-def calls_in_suite(start: HuntStart) -> dict[NodeId, bool]:
-    """Trace every test once; whether it calls one. A test that took its process with it is missing."""
+def calls_in_suite(start: HuntStart, most_s: float = math.inf) -> dict[NodeId, bool]:
+    """Trace every test once; whether it calls one.
+
+    A test that took its process with it is missing, and so is what had no turn in that time.
+    """
     opened, known = start.opened, start.known
     plan = RunPlan(
         order=opened.suite.order,
@@ -32,7 +37,7 @@ def calls_in_suite(start: HuntStart) -> dict[NodeId, bool]:
     limits = Limits(test_limit_s=start.test_limit_s or FIRST_TEST_LIMIT_S)
     with Progress(start.budget, lambda: "", lambda: "tracing", quiet=start.quiet) as progress:
         progress.say(f"tracing what {len(plan.order)} tests call ...")
-        records = run_traced(opened, plan, limits, progress.say)
+        records = run_traced(opened, plan, limits, progress.say, most_s)
     start.keep([record for record in records if record.calls])
     return {
         record.order[place]: bool(likely_causes([trace], known))
@@ -41,12 +46,19 @@ def calls_in_suite(start: HuntStart) -> dict[NodeId, bool]:
     }
 
 
-def is_worth_a_trace(start: HuntStart) -> bool:
-    """Whether tracing takes so small a part of the time that the order of all other runs may hang on it."""
-    limit_s = start.budget.limit_s
+def calls_if_cheap(start: HuntStart) -> dict[NodeId, bool]:
+    """The same, if it should take so small a part of the time that the order of all other runs may hang on it.
+
+    Where it takes twice that part, it ends.
+    """
+    most_s = SHARE * (start.budget.limit_s or 0.0)
+    return calls_in_suite(start, 2 * most_s) if 0 < expected_s(start) <= most_s else {}
+
+
+def expected_s(start: HuntStart) -> float:
+    """What a traced run should take; 0 where the suite's times are not known."""
     tests_s = sum(sum(record.durations_s) for record in start.opened.reference)
-    times = CHEAP if _hears_all_cheaply(start.opened.handshake.python) else DEAR
-    return limit_s is not None and 0 < times * tests_s <= SHARE * limit_s
+    return tests_s * (CHEAP if _hears_all_cheaply(start.opened.handshake.python) else DEAR)
 
 
 def _mode(python: str) -> TraceMode:

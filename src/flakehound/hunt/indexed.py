@@ -288,7 +288,12 @@ class IndexedSweeps(Sweeps):
     def _bought_by_pairs(self, worth: Worth, tests: list[NodeId], seconds: float) -> float:
         """Victims among these that pairs would show in that time; where other orders show them sooner, none."""
         forks, wants = self._options.isolation is Isolation.FORK, self._options.techniques
-        if self._has_orders or not forks or "pairwise" not in wants or (self._pair_runs and self._pair_runs.is_empty):
+        if (
+            self._has_orders
+            or not forks
+            or "pairwise" not in wants
+            or (self._pair_runs and self._pair_runs.is_empty)
+        ):
             return 0.0
         order = self._history.suite.order
         whole_s = len(order) * sum(self._alone_s(test) for test in order)
