@@ -36,7 +36,7 @@ from running import own_environment
 from flakehound.learn.measured_table import FILE, packed
 from flakehound.learn.static_table import shipped, shipped_bytes
 
-_OUT = Path(__file__).parents[1] / "src" / "flakehound" / "learn" / "facts" / FILE
+OUT = Path(__file__).parents[1] / "src" / "flakehound" / "learn" / "facts" / FILE
 _SHAKY = Path(__file__).parents[1] / "examples" / "shaky"
 DAY = "2021-01-01"  # the study's commits are of 2020
 PYTHON = "3.9"  # the newest that had wheels of most packages by then
@@ -379,7 +379,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=7200, help="start no suite later (default %(default)s)")
     parser.add_argument("--pause", type=Path, help="start nothing while this file is there")
     parser.add_argument("--join", action="store_true", help="only join what was measured")
-    parser.add_argument("--out", type=Path, default=_OUT)
+    parser.add_argument("--out", type=Path, default=OUT)
     asked = parser.parse_args()
     work = asked.work.resolve()
     if not asked.join:

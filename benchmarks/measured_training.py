@@ -9,6 +9,7 @@ does. Of polluters the study says nothing, so that their column is empty.
 
     python benchmarks/measured_training.py --work DIR [--most 150] [--seconds 7200] [NAME ...]
     python benchmarks/measured_training.py --work DIR --calls     then trace once what was measured
+    python benchmarks/measured_training.py --work DIR --join      add what was measured to the table we ship
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -30,6 +31,7 @@ from pathlib import Path
 from cannier_training import (
     AHEAD,
     DAY,
+    OUT,
     Maker,
     Skipped,
     Suite,
@@ -49,6 +51,7 @@ from flakehound.cli.stored import runs_of
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.features.table import NAMES
 from flakehound.features.vectors import mean_vectors
+from flakehound.learn.measured_table import packed, unpacked
 from flakehound.learn.static_table import shipped, shipped_bytes
 from flakehound.store import Store
 
@@ -217,6 +220,25 @@ def collected(
         pool.shutdown(cancel_futures=True)
 
 
+def joined(work: Path, out: Path) -> str:
+    """The hunted tests of the table as it is, and the measured ones; a project comes from one of them.
+
+    Hunts know who pollutes whom, so a hunted project gives way only where its hunt named no victim.
+    """
+    rows, pairs = unpacked(out.read_bytes())
+    with_victims = {pair.project for pair in pairs}
+    measured_rows = []
+    for path in sorted((work / "tables").glob("*/tests.csv")):
+        if path.parent.name not in with_victims:
+            with path.open(newline="", encoding="utf-8") as file:
+                measured_rows += list(csv.DictReader(file))
+    taken = {row["project"] for row in measured_rows}
+    hunted = [row for row in rows if row["polluter"] and row["project"] not in taken]
+    every = [*hunted, *({name: row[name] for name in rows[0]} for row in measured_rows)]
+    out.write_bytes(packed(every, [asdict(pair) for pair in pairs]))
+    return f"{len(hunted)} hunted and {len(measured_rows)} measured tests: {out}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="projects on PyPI (default: those of the study)")
@@ -226,8 +248,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=7200, help="start no suite later (default %(default)s)")
     parser.add_argument("--pause", type=Path, help="start nothing while this file is there")
     parser.add_argument("--calls", action="store_true", help="trace the suites that were measured")
+    parser.add_argument("--join", action="store_true", help="only join what was measured")
+    parser.add_argument("--out", type=Path, default=OUT, help="the table (default %(default)s)")
     asked = parser.parse_args()
     work = asked.work.resolve()
+    if asked.join:
+        print(joined(work, asked.out))
+        return
     work.mkdir(parents=True, exist_ok=True)
     known = labels(asked.data)
     there = {path.parent.name for path in (work / "tables").glob("*/tests.csv")}

@@ -115,3 +115,13 @@ def test_measured_features_move_a_score_and_the_literature_alike():
     assert priors.nod[C] == NOD
     assert priors.order_dependent[A] == pytest.approx(3 * ORDER_DEPENDENT, rel=0.02)
     assert priors.order_dependent[B] == ORDER_DEPENDENT
+
+
+def test_features_say_less_of_a_test_that_a_score_and_calls_have_spoken_of():
+    ratios = Ratios(nod=dict.fromkeys((A, B, C), 16.0))
+    calls = {B: True, C: True}
+    with_ratios = priors_of(SUITE, Earlier(told={}, calls=calls, ratios=ratios), Scores(nod={C: NOD}))
+    without = priors_of(SUITE, Earlier(told={}, calls=calls), Scores(nod={C: NOD}))
+
+    gained = [with_ratios.nod[test] / without.nod[test] for test in (A, B, C)]
+    assert gained == pytest.approx([16, 4, 2], rel=0.05)

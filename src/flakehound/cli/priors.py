@@ -20,8 +20,8 @@ from flakehound.core.prevalence import (
     Priors,
     Way,
     knowing_calls,
+    knowing_features,
     knowing_passes,
-    likelier,
 )
 from flakehound.store import SessionInfo, Store
 
@@ -70,34 +70,34 @@ def _calling(store: Store, sessions: list[SessionInfo], known: Characteristic) -
 
 def priors_of(suite: Suite, earlier: Earlier, scores: Scores) -> Priors:
     """The probabilities of every test; the scores of a model stand in place of the literature's rates."""
-    nod = {test: _nod(test, min(SUREST, scores.nod.get(test, NOD)), earlier) for test in suite.order}
-    order_dependent = {
-        test: _order_dependent(test, min(SUREST, scores.order_dependent.get(test, ORDER_DEPENDENT)), earlier)
-        for test in suite.order
-    }
-    return Priors(nod=nod, order_dependent=order_dependent)
+    return Priors(
+        nod={test: _nod(test, earlier, scores) for test in suite.order},
+        order_dependent={test: _order_dependent(test, earlier, scores) for test in suite.order},
+    )
 
 
-def _nod(test: NodeId, prior: float, earlier: Earlier) -> float:
+def _nod(test: NodeId, earlier: Earlier, scores: Scores) -> float:
     told = earlier.told.get(test)
     if told is not None and told["kind"] == "nod":
         return SEEN_FLAKY
+    prior = min(SUREST, scores.nod.get(test, NOD))
     if test in earlier.calls:
         prior = knowing_calls(prior, calls=earlier.calls[test])
     if test in earlier.ratios.nod:
-        prior = likelier(prior, earlier.ratios.nod[test])
+        others = (test in scores.nod) + (test in earlier.calls)
+        prior = knowing_features(prior, earlier.ratios.nod[test], others=others)
     return prior if told is None else knowing_passes(prior, _passes(told, _CLEAN), Way.ANYWHERE)
 
 
-def _order_dependent(test: NodeId, prior: float, earlier: Earlier) -> float:
+def _order_dependent(test: NodeId, earlier: Earlier, scores: Scores) -> float:
     told = earlier.told.get(test)
-    if test in earlier.ratios.order_dependent:
-        prior = likelier(prior, earlier.ratios.order_dependent[test])
-    if told is None:
-        return prior
-    if told["kind"] in _ORDER_DEPENDENT_KINDS:
+    if told is not None and told["kind"] in _ORDER_DEPENDENT_KINDS:
         return SEEN_FLAKY
-    return knowing_passes(prior, _passes(told, ("shuffled",)), Way.ORDER)
+    prior = min(SUREST, scores.order_dependent.get(test, ORDER_DEPENDENT))
+    if test in earlier.ratios.order_dependent:
+        others = int(test in scores.order_dependent)
+        prior = knowing_features(prior, earlier.ratios.order_dependent[test], others=others)
+    return prior if told is None else knowing_passes(prior, _passes(told, ("shuffled",)), Way.ORDER)
 
 
 def _passes(told: Mapping[str, Any], settings: tuple[str, ...]) -> int:

@@ -31,6 +31,9 @@ BESIDE_FLAKY = 50.0
 POLLUTERS = 1.0
 # Share of tests that call a characteristic function (CALLS).
 CALLS_IF_NOD, CALLS_OF_ALL = 0.9227, 0.4382
+# What features say is partly what lint's score and calls have said already: beside each of them half of their log
+# odds is left (benchmarks/prior_parts.py).
+FEATURES_BESIDE_ANOTHER = 0.5
 # A run of an earlier hunt says so much of one of today: the code may have changed since. A guess.
 EARLIER_RUN = 0.5
 SEEN_FLAKY = 0.5  # before this hunt: as likely fixed as not
@@ -63,6 +66,11 @@ def knowing_calls(prior: float, *, calls: bool) -> float:
     """The probability of being NOD, once it is known whether the test calls a characteristic function."""
     ratio = CALLS_IF_NOD / CALLS_OF_ALL if calls else (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL)
     return likelier(prior, ratio)
+
+
+def knowing_features(prior: float, ratio: float, *, others: int) -> float:
+    """The probability, once features say how many times the odds it has, beside so many other sources."""
+    return likelier(prior, ratio ** (FEATURES_BESIDE_ANOTHER**others))
 
 
 def knowing_neighbour(prior: float) -> float:
