@@ -123,5 +123,13 @@ def test_features_say_less_of_a_test_that_a_score_and_calls_have_spoken_of():
     with_ratios = priors_of(SUITE, Earlier(told={}, calls=calls, ratios=ratios), Scores(nod={C: NOD}))
     without = priors_of(SUITE, Earlier(told={}, calls=calls), Scores(nod={C: NOD}))
 
-    gained = [with_ratios.nod[test] / without.nod[test] for test in (A, B, C)]
-    assert gained == pytest.approx([16, 4, 2], rel=0.05)
+    alone, beside_calls, beside_both = (with_ratios.nod[test] / without.nod[test] for test in (A, B, C))
+    assert alone == pytest.approx(16, rel=0.02)
+    assert alone > 1.5 * beside_calls > 2 * beside_both > 4
+
+
+def test_calls_say_less_of_a_test_that_has_a_score():
+    calls = Earlier(told={}, calls=dict.fromkeys((A, B), False))
+    priors = priors_of(SUITE, calls, Scores(nod={B: NOD}))
+
+    assert priors.nod[A] < 0.5 * priors.nod[B] < 0.5 * NOD

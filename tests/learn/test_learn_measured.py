@@ -185,6 +185,25 @@ def test_few_nod_tests_do_not_teach_to_do_without_proof(data, models):
     assert few_said.reruns.thresholds.upper > 1
 
 
+def test_models_that_cannot_tell_strangers_do_not_do_without_proof(data, models):
+    telling = models.models[Problem.NOD_VS_VICTIM]
+    guessing = replace(telling, kept_apart=(0.5,) * len(telling.kept_apart))
+    said = taught_of(data, replace(models, models={**models.models, Problem.NOD_VS_VICTIM: guessing}), Aim(), "")
+
+    assert isinstance(said.kinds, Trouble)
+
+
+def test_a_suite_whose_tests_take_minutes_does_not_decide_about_the_thresholds(data, models):
+    dear = np.where(data.projects == data.projects[0], 1000.0, 1.0) * data.cost_s
+
+    said, slow = (taught_of(replace(data, cost_s=cost_s), models, Aim(), "") for cost_s in (data.cost_s, dear))
+
+    assert (slow.reruns.thresholds.lower, slow.reruns.thresholds.upper) == (
+        said.reruns.thresholds.lower,
+        said.reruns.thresholds.upper,
+    )
+
+
 def test_features_that_a_suite_cannot_have_are_left_out_and_told(tmp_path):
     lines = frozenset({"covered_lines", "source_covered_lines"})
 

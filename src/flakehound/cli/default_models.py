@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import blake2b
 from importlib import resources
 from pathlib import Path
@@ -9,18 +10,20 @@ from pathlib import Path
 from flakehound.cli.model_file import cache_folder, keep_text
 from flakehound.cli.model_selecting import PAIRED, PairModel, SingleModel, Taught
 from flakehound.core.errors import Problem as Trouble
-from flakehound.learn.assisted import Aim, least_of, sweep_of
+from flakehound.learn.assisted import Aim, Sweep, least_of, sweep_of
 from flakehound.learn.dataset import Dataset, UnusableData
 from flakehound.learn.extras import numpy
 from flakehound.learn.mapping import KNOWN
 from flakehound.learn.measured_model import MeasuredModels, as_text, fitted_models, from_text
 from flakehound.learn.measured_table import shipped_bytes, unpacked
+from flakehound.learn.measures import area_under_curve
 from flakehound.learn.problems import Problem
 from flakehound.learn.reading import dataset_from
 
 _FITTING = ("measured_model.py", "measured_table.py", "problems.py", "reading.py")
 _NAME = "the default table"
-ENOUGH_NOD = 40  # tests, before a model may say "NOD" or "victim" without a run that proves it
+# Before a model may say "NOD" or "victim" without a run that proves it: NOD tests, and AUC in unseen projects.
+ENOUGH_NOD, GOOD_AUC = 40, 0.75
 
 
 def default_taught(aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Path | None = None) -> Taught:
@@ -32,16 +35,15 @@ def default_taught(aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Pa
 
 
 def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Taught:
-    """Models with their thresholds; few NOD tests teach which ones not to rerun, but not to do without a proof."""
+    """Models with their thresholds; until they are good at unseen projects, they only say what not to rerun."""
+    alike = _with_suites_alike(data)
     apart = {problem: numpy().array(model.kept_apart) for problem, model in models.models.items()}
-    sweep = sweep_of(data, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
-    nod = int(sweep.positive.sum())
-    enough = nod >= ENOUGH_NOD
-    reruns = (sweep if enough else sweep.with_proof()).thresholds(aim)
-    kinds: SingleModel | Trouble = Trouble(what=f"{nod} NOD tests are too few to tell kinds without runs")
-    if enough:
-        told = sweep_of(data, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM]).thresholds(aim)
-        kinds = SingleModel(model=models.models[Problem.NOD_VS_VICTIM], thresholds=told)
+    sweep = sweep_of(alike, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
+    reruns = (sweep if _can_do_without_proof(sweep) else sweep.with_proof()).thresholds(aim)
+    telling = sweep_of(alike, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM])
+    kinds: SingleModel | Trouble = Trouble(what="the models are not good enough to tell kinds without runs")
+    if _can_do_without_proof(telling):
+        kinds = SingleModel(model=models.models[Problem.NOD_VS_VICTIM], thresholds=telling.thresholds(aim))
     return Taught(
         names=data.features,
         reruns=SingleModel(model=models.models[Problem.NOD_VS_REST], thresholds=reruns),
@@ -52,6 +54,22 @@ def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Tau
         },
         note=note,
     )
+
+
+def _can_do_without_proof(sweep: Sweep) -> bool:
+    good = area_under_curve(sweep.positive, sweep.probability) >= GOOD_AUC
+    return good and int(sweep.positive.sum()) >= ENOUGH_NOD
+
+
+def _with_suites_alike(data: Dataset) -> Dataset:
+    """With costs in parts of what a mean test of the same suite costs.
+
+    The thresholds are for another suite: one of ours whose tests take minutes must not decide alone.
+    """
+    np = numpy()
+    _names, place = np.unique(data.projects.astype(str), return_inverse=True)
+    mean_s = np.bincount(place, weights=data.cost_s) / np.bincount(place)
+    return replace(data, cost_s=data.cost_s / np.maximum(mean_s[place], 1e-9))
 
 
 def default_models(

@@ -82,7 +82,7 @@ def _nod(test: NodeId, earlier: Earlier, scores: Scores) -> float:
         return SEEN_FLAKY
     prior = min(SUREST, scores.nod.get(test, NOD))
     if test in earlier.calls:
-        prior = knowing_calls(prior, calls=earlier.calls[test])
+        prior = knowing_calls(prior, calls=earlier.calls[test], scored=test in scores.nod)
     if test in earlier.ratios.nod:
         others = (test in scores.nod) + (test in earlier.calls)
         prior = knowing_features(prior, earlier.ratios.nod[test], others=others)

@@ -31,9 +31,10 @@ BESIDE_FLAKY = 50.0
 POLLUTERS = 1.0
 # Share of tests that call a characteristic function (CALLS).
 CALLS_IF_NOD, CALLS_OF_ALL = 0.9227, 0.4382
-# What features say is partly what lint's score and calls have said already: beside each of them half of their log
-# odds is left (benchmarks/prior_parts.py).
-FEATURES_BESIDE_ANOTHER = 0.5
+# The parts of a prior overlap: of the log odds that calls give, half is left beside lint's score; of those that
+# features give, four fifths beside each of the two (benchmarks/prior_parts.py; decision 0028).
+CALLS_BESIDE_SCORE = 0.5
+FEATURES_BESIDE_ANOTHER = 0.8
 # A run of an earlier hunt says so much of one of today: the code may have changed since. A guess.
 EARLIER_RUN = 0.5
 SEEN_FLAKY = 0.5  # before this hunt: as likely fixed as not
@@ -62,10 +63,10 @@ RATES: Mapping[Way, BetaPrior] = {
 }
 
 
-def knowing_calls(prior: float, *, calls: bool) -> float:
+def knowing_calls(prior: float, *, calls: bool, scored: bool = False) -> float:
     """The probability of being NOD, once it is known whether the test calls a characteristic function."""
     ratio = CALLS_IF_NOD / CALLS_OF_ALL if calls else (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL)
-    return likelier(prior, ratio)
+    return likelier(prior, ratio ** (CALLS_BESIDE_SCORE if scored else 1.0))
 
 
 def knowing_features(prior: float, ratio: float, *, others: int) -> float:
