@@ -4,13 +4,17 @@ On the tests that `measured_training.py` measured and traced, with what Gruber e
 score is of a model that never saw the project: lint's in five folds, that of features with each project left out.
 The slopes say how much of each part's log odds is left once the others are known: 1 where they are independent.
 
-    python benchmarks/prior_parts.py --work DIR [--cache SDISTS] [--data ../shared/data]
+    python benchmarks/prior_parts.py --work DIR [--cache SDISTS] [--data ../shared/data] [--write]
+
+With --write the NOD part becomes the table that `flakehound study policies --scores parts` draws from.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import gzip
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +24,14 @@ from typing import Any
 import numpy as np
 from lint_recall import CACHE, DATA, jobs_for, project_of
 
+import flakehound.learn
 from flakehound.cli.lint_work import remarks_on
 from flakehound.core.prevalence import CALLS_IF_NOD, CALLS_OF_ALL
 from flakehound.features.vectors import without_parameters
 from flakehound.learn.mapping import KNOWN
-from flakehound.learn.measured_model import fitted_model
+from flakehound.learn.measured_model import fitted_model, trust_in
 from flakehound.learn.measures import area_under_curve
+from flakehound.learn.prior_parts import COLUMNS, FILE
 from flakehound.learn.problems import Problem
 from flakehound.learn.reading import dataset_from
 from flakehound.learn.static_model import NOD, ORDER_DEPENDENT
@@ -33,6 +39,7 @@ from flakehound.learn.static_table import shipped, shipped_bytes
 from flakehound.learn.static_unseen import unseen_chances
 from flakehound.learn.unseen import ranks_within_projects
 
+OUT = Path(flakehound.learn.__file__).parent / "facts" / FILE
 KINDS = {NOD: Problem.NOD_VS_REST, ORDER_DEPENDENT: Problem.VICTIM_VS_REST}
 RESAMPLED = 200
 HELD_BACK = 1.0  # a prior of deviation 1 around 0, on each slope
@@ -101,6 +108,22 @@ def parts_of(work: Path, data: Path, cache: Path, kind: str) -> Parts:
     return Parts(odds=odds, positive=labels.positive[known], projects=table.projects[known].astype(str))
 
 
+def written(parts: Parts) -> bytes:
+    """The table of COLUMNS: by lint and by features how many times the odds of an average test each has."""
+    samples = [sample for sample in shipped(shipped_bytes()) if sample.learned]
+    nod = sum(sample.nod for sample in samples)
+    base = math.log(nod / (len(samples) - nod))
+    trust = trust_in(1 / (1 + np.exp(-parts.odds["features"])), parts.positive, parts.projects)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for at, project in enumerate(parts.projects):
+        lint, features = math.exp(parts.odds["lint"][at] - base), math.exp(trust * parts.odds["features"][at])
+        calls = int(parts.odds["calls"][at] > 0)
+        writer.writerow([project, int(parts.positive[at]), f"{lint:.4g}", f"{features:.4g}", calls])
+    return gzip.compress(text.getvalue().encode(), 9, mtime=0)
+
+
 def shares_of(positive: Any, projects: Any) -> Any:
     """Each project with positive tests counts once, all negative tests together as much."""
     _names, place = np.unique(projects, return_inverse=True)
@@ -157,9 +180,14 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder of measured_training.py")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder of the sources (default %(default)s)")
     parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--write", action="store_true", help=f"write {OUT}")
     asked = parser.parse_args()
-    for kind in KINDS:
-        told(parts_of(asked.work, asked.data, asked.cache, kind), kind)
+    found = {kind: parts_of(asked.work, asked.data, asked.cache, kind) for kind in KINDS}
+    for kind, parts in found.items():
+        told(parts, kind)
+    if asked.write:
+        OUT.write_bytes(written(found[NOD]))
+        print(f"\n{OUT.stat().st_size:,} bytes: {OUT}")
 
 
 if __name__ == "__main__":

@@ -133,3 +133,20 @@ def test_scores_of_lint_have_an_auc_of_their_own(say):
 
     assert said.code == 2
     assert "try: flakehound study policies --seeds 3 --scores lint" in said.err
+
+
+def test_parts_of_real_tests_bring_a_policy_that_measures(project, say):
+    hunted(project, flaky=5)
+
+    said = say(*POLICIES, "--store", STORE, "--scores", "parts")
+
+    assert said.code == 0, said.err
+    assert "scores, calls and features of real tests" in said.out
+    assert "index, measured" in said.out
+
+
+def test_a_score_that_real_tests_got_has_its_own_auc(project, say):
+    said = say(*POLICIES, "--scores", "parts", "--auc", "0.9")
+
+    assert said.code == 2
+    assert "--scores parts has an AUC of its own" in said.err

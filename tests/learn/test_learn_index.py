@@ -21,7 +21,19 @@ from flakehound.core.index import (
     worth_of,
 )
 from flakehound.learn.prior import fitted_rates
-from flakehound.learn.simulation import Suite, all_policies, by_index, runs_needed, swept, time_to_find
+from flakehound.learn.prior_parts import known_parts
+from flakehound.learn.simulation import (
+    MEASURED,
+    Parts,
+    Suite,
+    all_policies,
+    by_index,
+    parts_as_seen,
+    runs_needed,
+    suite_of,
+    swept,
+    time_to_find,
+)
 
 RATES = BetaPrior(a=0.5, b=2.0)
 
@@ -149,3 +161,55 @@ def test_the_index_imports_the_standard_library_only():
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert said.stdout.strip() == "[]"
+
+
+# what is known beforehand, of real tests
+
+
+def parts(features):
+    """Two NOD tests and two others; only the first of each is ever drawn."""
+    return Parts(
+        flaky=np.array([1, 1, 0, 0]),
+        score=np.array([8.0, 99.0, 0.5, 99.0]),
+        features=np.array(features),
+        calls=np.array([True, False, False, True]),
+        weight=np.array([1.0, 0.0, 1.0, 0.0]),
+    )
+
+
+def test_all_that_is_known_of_a_real_test_is_drawn_together():
+    rate = np.array([0.1] * 5 + [0.0] * 45)
+    suite = suite_of(
+        rate, np.ones(50), parts_as_seen(parts([2.0, 99.0, 0.25, 99.0])), 0.0, np.random.default_rng(1)
+    )
+    flaky = suite.rate > 0
+
+    assert (suite.calls == flaky).all()
+    assert set(suite.features[flaky]) == {2.0}
+    assert set(suite.features[~flaky]) == {0.25}
+    odds = suite.prior / (1 - suite.prior)
+    assert odds[flaky] / odds[~flaky][0] == pytest.approx([16.0] * 5)
+
+
+def test_features_that_tell_bring_the_flaky_tests_forward_and_cost_their_runs():
+    def seconds(features, policy):
+        rng = np.random.default_rng(1)
+        rate = np.array([0.05] * 20 + [0.0] * 980)
+        suite = suite_of(rate, np.full(1000, 0.01), parts_as_seen(parts(features)), 0.0, rng)
+        return time_to_find(all_policies(suite, RATES, rng)[policy], 0.8)
+
+    telling, silent = (seconds(one, "index, measured") for one in ([9.0, 1, 0.1, 1], [1.0, 1, 1.0, 1]))
+    traced = seconds([1.0, 1, 1.0, 1], "index, traced")
+
+    assert telling < silent
+    assert silent == pytest.approx(traced + MEASURED * 10.0)
+
+
+def test_the_shipped_parts_have_nod_tests_of_several_projects_that_weigh_the_same():
+    known = known_parts()
+
+    assert known.flaky.sum() > 100
+    assert known.weight[known.flaky == 1].sum() == pytest.approx(round(known.weight[known.flaky == 1].sum()))
+    assert known.weight[known.flaky == 1].sum() >= 10
+    assert (known.score > 0).all()
+    assert (known.features > 0).all()

@@ -22,11 +22,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--scores",
-    type=click.Choice(["drawn", "lint"]),
+    type=click.Choice(["drawn", "lint", "parts"]),
     default="drawn",
     show_default=True,
     help="drawn: as good as --auc says; lint: as the model of flakehound lint scores tests of projects it has "
-    "not seen.",
+    "not seen; parts: the same of fewer tests, with the features and calls that they really have.",
 )
 @click.option(
     "--costs",
@@ -89,7 +89,8 @@ def command(
     _check_one_score(scores)
     wishes = PolicyWishes(
         seeds=seeds,
-        auc=None if scores == "lint" else auc,
+        auc=auc if scores == "drawn" else None,
+        scores=scores,
         costs=costs,
         counts=counts,
         store=store_path,
@@ -120,7 +121,7 @@ def _check_one_source(store_path: Path | None) -> None:
 def _check_one_score(scores: str) -> None:
     """Scores that exist are as good as they are."""
     said = click.get_current_context().get_parameter_source("auc") is ParameterSource.COMMANDLINE
-    if scores == "lint" and said:
+    if scores != "drawn" and said:
         raise UsageError(
-            "--scores lint has an AUC of its own: --auc says nothing about it", remedy=again(auc=None)
+            f"--scores {scores} has an AUC of its own: --auc says nothing about it", remedy=again(auc=None)
         )

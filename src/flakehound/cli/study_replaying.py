@@ -17,9 +17,18 @@ from flakehound.learn.curves import detection_curves
 from flakehound.learn.dataset import UnusableData
 from flakehound.learn.extras import Array, check_installed, numpy
 from flakehound.learn.prior import fitted_rates
+from flakehound.learn.prior_parts import known_parts
 from flakehound.learn.reading import number_in
 from flakehound.learn.seeds import seed_for
-from flakehound.learn.simulation import Scorer, all_policies, score_as_seen, score_of_auc, suite_of, time_to_find
+from flakehound.learn.simulation import (
+    Scorer,
+    all_policies,
+    parts_as_seen,
+    score_as_seen,
+    score_of_auc,
+    suite_of,
+    time_to_find,
+)
 from flakehound.learn.static_unseen import unseen_nod_chances
 from flakehound.learn.times import measured_seconds, measured_times, python_times
 
@@ -35,13 +44,14 @@ class PolicyWishes:
     """The options of `flakehound study policies`."""
 
     seeds: int
-    auc: float | None  # None: scores as lint's model gives them to tests of projects that it has not seen
+    auc: float | None  # of a score that is drawn; None: one that real tests got
     costs: str
     flaky: int
     share: float
     seed: int
     counts: str = "python"  # or one of MODES, or "java": rates and times of the same tests
     store: Path | None = None  # its tests instead
+    scores: str = "drawn"  # "lint": of projects that its model has not seen; "parts": features and calls, too
 
 
 # By policy, when each NOD test of a suite is found: seconds, inf for never.
@@ -75,7 +85,7 @@ def replayed(wishes: PolicyWishes, *, tell: Callable[[str], None]) -> dict[str, 
 
 
 def _source(wishes: PolicyWishes) -> OneSuite:
-    scorer = _lint_scores() if wishes.auc is None else score_of_auc(wishes.auc)
+    scorer = _scorer(wishes)
     if wishes.store is not None:
         return _of_store(wishes.store, scorer)
     if wishes.counts == "java":
@@ -84,7 +94,11 @@ def _source(wishes: PolicyWishes) -> OneSuite:
     return _of_python(nod, _times(wishes.costs), scorer)
 
 
-def _lint_scores() -> Scorer:
+def _scorer(wishes: PolicyWishes) -> Scorer:
+    if wishes.scores == "parts":
+        return parts_as_seen(known_parts())
+    if wishes.auc is not None:
+        return score_of_auc(wishes.auc)
     seen = unseen_nod_chances(static_table.shipped(static_table.shipped_bytes()))
     return score_as_seen(numpy().array(seen.nod), numpy().array(seen.others))
 

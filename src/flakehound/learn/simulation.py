@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from flakehound.core.index import BetaPrior
-from flakehound.core.prevalence import CALLS_IF_NOD, CALLS_OF_ALL
+from flakehound.core.prevalence import CALLS_BESIDE_SCORE, CALLS_IF_NOD, CALLS_OF_ALL, FEATURES_BESIDE_ANOTHER
 from flakehound.learn.extras import Array, library, numpy
 
 MOST_RUNS = 4096  # of one test; a test that needs more is not found
 TRACED = 1.361  # what a traced run costs (CALLS)
+MEASURED = 4.0  # what features cost: three runs, one of which traces lines
 SMALL_S = 0.004  # CALLS' split: smaller tests are rerun in any case
 
 
@@ -27,22 +28,45 @@ class Suite:
     cost_s: Array  # of one run
     prior: Array  # what the score says of being flaky, the same for every policy
     calls: Array  # whether a characteristic function is called
+    features: Array | None = None  # how many times the odds measured features give; None: nobody measured
     fork_s: float = 0.0  # what of each cost is not the test's own time
 
 
-# Which tests are flaky, and a generator -> what the score says of each.
-Scorer = Callable[[Array, Array], Array]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Believed:
+    """What is known of tests beforehand; arrays of one length."""
+
+    prior: Array
+    calls: Array | None = None  # None: drawn after published shares
+    features: Array | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What models of other projects and a trace say of real tests; arrays of one length."""
+
+    flaky: Array  # 0 or 1
+    score: Array  # times the odds of an average test, by lint's score
+    features: Array  # the same by measured features
+    calls: Array  # whether a characteristic function is called
+    weight: Array  # how often a test is drawn
+
+
+# Which tests are flaky, and a generator -> what is known of each.
+Scorer = Callable[[Array, Array], Believed]
 
 
 def suite_of(rate: Array, own_s: Array, scorer: Scorer, fork_s: float, rng: Array) -> Suite:
     """Tests with these rates and times of their own, in an order by chance; scores and calls are drawn."""
     place = rng.permutation(len(rate))
     rate, cost_s = rate[place], own_s[place] + fork_s
+    known = scorer(rate > 0, rng)
     return Suite(
         rate=rate,
         cost_s=cost_s,
-        prior=scorer(rate > 0, rng),
-        calls=_calling(rate > 0, cost_s, rng),
+        prior=known.prior,
+        calls=_calling(rate > 0, cost_s, rng) if known.calls is None else known.calls,
+        features=known.features,
         fork_s=fork_s,
     )
 
@@ -51,9 +75,9 @@ def score_of_auc(auc: float) -> Scorer:
     """A calibrated score: two normal distributions, and Bayes' rule with the true share."""
     apart = 2**0.5 * NormalDist().inv_cdf(auc)
 
-    def scored(flaky: Array, rng: Array) -> Array:
+    def scored(flaky: Array, rng: Array) -> Believed:
         seen = rng.normal(size=len(flaky)) + apart * flaky
-        return _with_odds(numpy().exp(apart * seen - apart**2 / 2), flaky)
+        return Believed(prior=_with_odds(numpy().exp(apart * seen - apart**2 / 2), flaky))
 
     return scored
 
@@ -63,16 +87,35 @@ def score_as_seen(of_flaky: Array, of_others: Array) -> Scorer:
     np = numpy()
     odds_there = len(of_flaky) / len(of_others)
 
-    def scored(flaky: Array, rng: Array) -> Array:
+    def scored(flaky: Array, rng: Array) -> Believed:
         drawn = np.where(flaky, rng.choice(of_flaky, len(flaky)), rng.choice(of_others, len(flaky)))
-        return _with_odds(drawn / (1 - drawn) / odds_there, flaky)
+        return Believed(prior=_with_odds(drawn / (1 - drawn) / odds_there, flaky))
+
+    return scored
+
+
+def parts_as_seen(parts: Parts) -> Scorer:
+    """Scores, calls and features of real tests, each test's together, flaky ones for flaky ones."""
+    np = numpy()
+    places = {kind: np.flatnonzero(parts.flaky == kind) for kind in (0, 1)}
+    shares = {kind: parts.weight[at] / parts.weight[at].sum() for kind, at in places.items()}
+
+    def scored(flaky: Array, rng: Array) -> Believed:
+        drawn = {kind: rng.choice(places[kind], len(flaky), p=shares[kind]) for kind in (0, 1)}
+        at = np.where(flaky, drawn[1], drawn[0])
+        prior = _with_odds(parts.score[at], flaky)
+        return Believed(prior=prior, calls=parts.calls[at], features=parts.features[at])
 
     return scored
 
 
 def _with_odds(likelier: Array, flaky: Array) -> Array:
     """By Bayes' rule, from how much likelier each test is than an average one."""
-    odds = flaky.mean() / (1 - flaky.mean()) * likelier
+    return _likelier(flaky.mean(), likelier)
+
+
+def _likelier(prior: Array, times: Array) -> Array:
+    odds = prior / (1 - prior) * times
     return odds / (1 + odds)
 
 
@@ -163,14 +206,19 @@ def all_policies(suite: Suite, rates: BetaPrior, rng: Array, detection: float = 
     flaky, every = suite.rate > 0, np.ones(len(needed), dtype=bool)
     suite_s = float(suite.cost_s.sum())
     small = suite.cost_s - suite.fork_s < SMALL_S
-    likelier = np.where(suite.calls, CALLS_IF_NOD / CALLS_OF_ALL, (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL))
-    odds = suite.prior / (1 - suite.prior) * likelier
-    return {
+    by_calls = np.where(suite.calls, CALLS_IF_NOD / CALLS_OF_ALL, (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL))
+    traced = _likelier(suite.prior, by_calls**CALLS_BESIDE_SCORE)
+    found = {
         "rerun": swept(suite, needed, every),
         "cannier": swept(suite, needed, kept_by_threshold(suite.prior, flaky, detection), suite_s),
         "calls": swept(suite, needed, suite.calls, TRACED * suite_s),
         "calls, small always": swept(suite, needed, suite.calls | small, TRACED * suite_s),
         "index, cost alone": by_index(suite, needed, np.full(len(needed), flaky.mean()), rates),
         "index": by_index(suite, needed, suite.prior, rates),
-        "index, traced": by_index(suite, needed, odds / (1 + odds), rates, TRACED * suite_s),
+        "index, traced": by_index(suite, needed, traced, rates, TRACED * suite_s),
     }
+    if suite.features is not None:
+        measured = _likelier(traced, suite.features ** (FEATURES_BESIDE_ANOTHER**2))
+        before_s = (TRACED + MEASURED) * suite_s
+        found["index, measured"] = by_index(suite, needed, measured, rates, before_s)
+    return found

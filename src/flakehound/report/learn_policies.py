@@ -15,7 +15,8 @@ _PEERS = ("rerun", "cannier", "calls")
 
 def policy_lines(told: Mapping[str, Any]) -> Iterator[str]:
     """Mean times, and ratios to the peers turn by turn with a 95 % interval."""
-    score = "scores of lint" if told["auc"] is None else f"score of AUC {told['auc']}"
+    known = {"lint": "scores of lint", "parts": "scores, calls and features of real tests"}
+    score = known.get(told["scores"], f"score of AUC {told['auc']}")
     yield f"{_suites(told)}; {score}; seed {told['seed']}"
     yield ""
     seconds = {name: one["seconds"] for name, one in told["policies"].items()}
