@@ -185,6 +185,30 @@ def test_a_test_with_a_high_prior_runs_alone_again_and_again():
     assert alone.count((id_of("c"),)) == 0
 
 
+def test_likely_tests_that_take_less_than_a_fork_run_many_in_one_process_in_their_order():
+    names = tuple(f"t{number:02}" for number in range(60))
+    likely = [id_of(name) for name in names[::5]]
+    suite = suite_of(*names)
+    tiny = Simulator(suite, {}, test_s=dict.fromkeys(suite.order, 0.0002))
+    history = History(suite, tiny.run(reference_plan(suite)))
+    priors = Priors(nod=dict.fromkeys(likely, 0.2))
+
+    plans = first_plans(history, 60, priors=priors, techniques=("rerun",), endless=True, hash_seeds=False)
+
+    groups = [plan.order for plan in plans if plan.setting is Setting.PROBE and not plan.branches]
+    assert groups
+    assert all(list(group) == sorted(group) and set(group) <= set(likely) for group in groups)
+    assert max(map(len, groups)) > 5
+
+
+def test_a_group_is_never_the_whole_suite():
+    _simulator, history = seen_once(test_s=dict.fromkeys(SUITE.order, 0.0002))
+
+    plans = first_plans(history, 60, techniques=("rerun",), endless=True, hash_seeds=False)
+
+    assert all(len(plan.order) < len(SUITE.order) for plan in plans if plan.setting is Setting.PROBE)
+
+
 def test_a_suite_too_dear_for_a_first_look_is_searched_by_index_at_once():
     _simulator, history = seen_once(test_s={id_of("a"): 30.0})
 

@@ -144,7 +144,7 @@ def test_sweeps_are_what_running_test_after_test_gives():
 def test_small_tests_without_calls_are_found_only_where_small_ones_always_run():
     rate = np.array([0.5, 0.0])
     suite = Suite(
-        rate=rate, cost_s=np.array([0.006, 1.0]), prior=np.array([0.5, 0.1]), calls=np.zeros(2, bool), fork_s=0.005
+        rate=rate, cost_s=np.array([0.001, 1.0]), prior=np.array([0.5, 0.1]), calls=np.zeros(2, bool), fork_s=0.005
     )
 
     found = all_policies(suite, RATES, np.random.default_rng(1))
@@ -166,11 +166,11 @@ def test_the_index_imports_the_standard_library_only():
 # what is known beforehand, of real tests
 
 
-def parts(features):
+def parts(features, score=(8.0, 99.0, 0.5, 99.0)):
     """Two NOD tests and two others; only the first of each is ever drawn."""
     return Parts(
         flaky=np.array([1, 1, 0, 0]),
-        score=np.array([8.0, 99.0, 0.5, 99.0]),
+        score=np.array(score),
         features=np.array(features),
         calls=np.array([True, False, False, True]),
         weight=np.array([1.0, 0.0, 1.0, 0.0]),
@@ -195,7 +195,8 @@ def test_features_that_tell_bring_the_flaky_tests_forward_and_cost_their_runs():
     def seconds(features, policy):
         rng = np.random.default_rng(1)
         rate = np.array([0.05] * 20 + [0.0] * 980)
-        suite = suite_of(rate, np.full(1000, 0.01), parts_as_seen(parts(features)), 0.0, rng)
+        scorer = parts_as_seen(parts(features, score=(1.0, 1.0, 1.0, 1.0)))
+        suite = suite_of(rate, np.full(1000, 0.01), scorer, 0.0, rng)
         return time_to_find(all_policies(suite, RATES, rng)[policy], 0.8)
 
     telling, silent = (seconds(one, "index, measured") for one in ([9.0, 1, 0.1, 1], [1.0, 1, 1.0, 1]))

@@ -24,7 +24,7 @@ from flakehound.hunt.forecast import Forecast, RunSort
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
 from flakehound.hunt.sweeps import BATCH_S, ENOUGH_ALONE, ENOUGH_SHUFFLES, MOST_BATCH, Sweeps
-from flakehound.hunt.worth import ALONE, ORIGINAL, OTHER_ORDER, Worth
+from flakehound.hunt.worth import ALONE, ORIGINAL, OTHER_ORDER, TOGETHER, Worth
 
 STAGED_SHARE = 0.25  # of the time that follows the stages, whatever the index says
 NOTHING = 0.001  # expected detections in all the time that is left: not worth it any more
@@ -74,6 +74,7 @@ class IndexedSweeps(Sweeps):
         self._pair_runs: Source | None = None
         self._repeated_made: set[NodeId] = set()
         self._again: Counter[NodeId] = Counter()
+        self._again_together: Counter[NodeId] = Counter()
 
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All plans worth making, best first; may be endless."""
@@ -154,7 +155,7 @@ class IndexedSweeps(Sweeps):
         if "rerun" in wants or (forks and "pairwise" in wants):
             found.append(self._alone(Setting.REPEATED))
         if "rerun" in wants:
-            found.append(self._chosen(worth))
+            found += [self._chosen(worth), self._together(worth)]
         if forks and "rerun" in wants and self._options.hash_seeds:
             found.append(self._hash_seeds())
         if forks and "pairwise" in wants:
@@ -172,18 +173,16 @@ class IndexedSweeps(Sweeps):
 
     def _chosen(self, worth: Worth) -> Iterator[RunPlan]:
         """Tests alone, always the one with the largest index."""
-        lifts, queue = worth.lifts, self._queue(worth)
+        lifts, queue = worth.lifts, self._queue(worth, self._index_alone)
         while batch := self._largest(worth, queue):
             yield self._batch([(test,) for test in batch])
             self._again.update(batch)
             if worth.lifts > lifts:
-                lifts, queue = worth.lifts, self._queue(worth)
+                lifts, queue = worth.lifts, self._queue(worth, self._index_alone)
 
-    def _queue(self, worth: Worth) -> list[tuple[float, int, NodeId]]:
+    def _queue(self, worth: Worth, index: Callable[[Worth, NodeId], float]) -> list[tuple[float, int, NodeId]]:
         """All tests by their index, the largest first."""
-        found = [
-            (-self._index_alone(worth, test), place, test) for place, test in enumerate(self._history.suite.order)
-        ]
+        found = [(-index(worth, test), place, test) for place, test in enumerate(self._history.suite.order)]
         heapq.heapify(found)
         return found
 
@@ -215,8 +214,60 @@ class IndexedSweeps(Sweeps):
     def _alone_s(self, test: NodeId) -> float:
         return self._start_s() + self._history.mean_s(test)
 
+    def _together(self, worth: Worth) -> Iterator[RunPlan]:
+        """The tests with the largest index many in one process, as most take less time than a fork."""
+        lifts, queue = worth.lifts, self._queue(worth, self._index_together)
+        while group := self._largest_group(worth, queue):
+            if len(group) == 1:
+                yield self._batch([tuple(group)] * self._repeats(worth, group[0]))
+            else:
+                yield RunPlan(
+                    order=tuple(group),
+                    why="tests that are worth a rerun, in one process",
+                    setting=Setting.PROBE,
+                    isolation=self._options.isolation,
+                )
+            self._again_together.update(group)
+            if worth.lifts > lifts:
+                lifts, queue = worth.lifts, self._queue(worth, self._index_together)
+
+    def _largest_group(self, worth: Worth, queue: list[tuple[float, int, NodeId]]) -> list[NodeId]:
+        """Tests of one run, each once, in the order of the suite; by the same rules as a batch of tests alone.
+
+        Never all tests of the suite: that would be one more run in the original order.
+        """
+        room = min(MOST_BATCH, max(1, len(self._history.suite.order) // 2))
+        most = FOREVER if self._options.endless else ENOUGH_ALONE
+        taken: list[tuple[int, NodeId]] = []
+        seconds = least = 0.0
+        while queue and -queue[0][0] > least and seconds < BATCH_S and len(taken) < room:
+            bound, place, test = queue[0]
+            index = self._index_together(worth, test) if self._again_together[test] < most else 0.0
+            if index < -bound:
+                heapq.heapreplace(queue, (-index, place, test))
+                continue
+            heapq.heappop(queue)
+            taken.append((place, test))
+            seconds += self._history.mean_s(test)
+            least = least or index * FAR_LESS
+        for place, test in taken:
+            heapq.heappush(queue, (-self._index_together(worth, test, 1), place, test))
+        return [test for _place, test in sorted(taken)]
+
+    def _repeats(self, worth: Worth, test: NodeId) -> int:
+        """How often it may run alone before that is worth far less than at first."""
+        most = min(MOST_BATCH, ceil(BATCH_S / self._alone_s(test)))
+        least = self._index_alone(worth, test) * FAR_LESS
+        return next((more for more in range(1, most) if self._index_alone(worth, test, more) < least), most)
+
+    def _index_together(self, worth: Worth, test: NodeId, more: int = 0) -> float:
+        share_s = self._start_s() / MOST_BATCH
+        return worth.of_one(test, TOGETHER, more) / (share_s + self._history.mean_s(test))
+
     def _is_fresh(self, plan: RunPlan) -> bool:
         """Whether nobody made this run meanwhile, and the tests are still the ones to run."""
+        if plan.setting is Setting.PROBE and not plan.branches:
+            return True
         if plan.branches:
             twice = [branch[0] for branch in plan.branches if len(branch) > 1 and not plan.order]
             return not twice or not self._repeated_made.issuperset(twice)
@@ -317,3 +368,6 @@ class IndexedSweeps(Sweeps):
             chosen = [test for test in by_index[: ceil(share * len(tests))] if self._alone_s(test) < seconds]
             cost_s = sum(self._alone_s(test) for test in chosen)
             yield RunSort(tests=chosen, ways=ALONE, cost_s=cost_s, most=FOREVER)
+            together_s = cost_s - self._start_s() * (len(chosen) - ceil(len(chosen) / MOST_BATCH))
+            if "rerun" in wants:
+                yield RunSort(tests=chosen, ways=TOGETHER, cost_s=together_s, most=FOREVER)

@@ -21,6 +21,7 @@ OTHER_ORDER = (Way.ANYWHERE, Way.ORDER)
 ALONE = (Way.ANYWHERE, Way.ALONE)
 TWICE = (Way.ANYWHERE, Way.ALONE, Way.REPEATED)
 PAIRED = (Way.ANYWHERE,)
+TOGETHER = (Way.ANYWHERE,)  # some tests of the suite in one process
 # Suites differ far more than their tests: what was found beyond expectation is expected of the rest as well.
 CAUTION = 0.5  # findings that such a comparison needs to be believed half
 MOST_LIFT = 20.0
@@ -178,4 +179,6 @@ def ways_of(plan: RunPlan) -> tuple[Way, ...]:
     """What a run of many tests in one process can show."""
     if plan.setting is Setting.SHUFFLED:
         return OTHER_ORDER
+    if plan.setting is Setting.PROBE:
+        return TOGETHER
     return NEW_INTERPRETER if plan.isolation is Isolation.SPAWN and plan.hash_seed is not None else ORIGINAL

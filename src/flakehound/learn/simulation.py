@@ -18,6 +18,7 @@ MOST_RUNS = 4096  # of one test; a test that needs more is not found
 TRACED = 1.361  # what a traced run costs (CALLS)
 MEASURED = 4.0  # what features cost: three runs, one of which traces lines
 SMALL_S = 0.004  # CALLS' split: smaller tests are rerun in any case
+TOGETHER = 16  # tests of the index that share a fork; a hunt puts up to 64 into one process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +26,11 @@ class Suite:
     """Tests to search; arrays of one length."""
 
     rate: Array  # failure rate; 0: steady
-    cost_s: Array  # of one run
+    cost_s: Array  # of one run among others in one process
     prior: Array  # what the score says of being flaky, the same for every policy
     calls: Array  # whether a characteristic function is called
     features: Array | None = None  # how many times the odds measured features give; None: nobody measured
-    fork_s: float = 0.0  # what of each cost is not the test's own time
+    fork_s: float = 0.0  # what a process costs beside its tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ Scorer = Callable[[Array, Array], Believed]
 def suite_of(rate: Array, own_s: Array, scorer: Scorer, fork_s: float, rng: Array) -> Suite:
     """Tests with these rates and times of their own, in an order by chance; scores and calls are drawn."""
     place = rng.permutation(len(rate))
-    rate, cost_s = rate[place], own_s[place] + fork_s
+    rate, cost_s = rate[place], own_s[place]
     known = scorer(rate > 0, rng)
     return Suite(
         rate=rate,
@@ -138,7 +139,10 @@ def runs_needed(rate: Array, rng: Array) -> Array:
 
 
 def swept(suite: Suite, needed: Array, chosen: Array, before_s: float = 0.0) -> Array:
-    """When each flaky test is found by sweeps over the chosen tests, in their order; inf: never."""
+    """When each flaky test is found by sweeps over the chosen tests, in their order; inf: never.
+
+    A sweep is one process; what starting it costs is left out.
+    """
     np = numpy()
     found = np.full(len(needed), np.inf)
     cost_s, runs = suite.cost_s * chosen, needed
@@ -153,18 +157,19 @@ def by_index(suite: Suite, needed: Array, prior: Array, rates: BetaPrior, before
     """When each flaky test is found if the largest index runs next; inf: never.
 
     The index of a test falls with each run that shows nothing new, so a run comes after exactly those whose index
-    is larger. A test whose runs all failed is treated as one whose runs all passed.
+    is larger. A test whose runs all failed is treated as one whose runs all passed. Some tests share a process.
     """
     np = numpy()
+    cost_s = suite.cost_s + suite.fork_s / TOGETHER
     passes, missing = _tables(rates)
     steps = np.minimum(needed, MOST_RUNS)
     found = np.full(len(needed), np.inf)
     for test in np.flatnonzero((suite.rate > 0) & (needed <= MOST_RUNS)):
         chance = prior[test] * passes[needed[test] - 1]
-        value = chance * missing[needed[test] - 1] / (chance + 1 - prior[test]) / suite.cost_s[test]
-        runs = _runs_above(value, suite.cost_s, prior, passes, missing)
+        value = chance * missing[needed[test] - 1] / (chance + 1 - prior[test]) / cost_s[test]
+        runs = _runs_above(value, cost_s, prior, passes, missing)
         runs[test] = needed[test]
-        found[test] = before_s + (suite.cost_s * np.minimum(runs, steps)).sum()
+        found[test] = before_s + (cost_s * np.minimum(runs, steps)).sum()
     return found[suite.rate > 0]
 
 
@@ -205,7 +210,7 @@ def all_policies(suite: Suite, rates: BetaPrior, rng: Array, detection: float = 
     needed = runs_needed(suite.rate, rng)
     flaky, every = suite.rate > 0, np.ones(len(needed), dtype=bool)
     suite_s = float(suite.cost_s.sum())
-    small = suite.cost_s - suite.fork_s < SMALL_S
+    small = suite.cost_s < SMALL_S
     by_calls = np.where(suite.calls, CALLS_IF_NOD / CALLS_OF_ALL, (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL))
     traced = _likelier(suite.prior, by_calls**CALLS_BESIDE_SCORE)
     found = {

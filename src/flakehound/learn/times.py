@@ -23,6 +23,7 @@ DEAREST, NOD_IN_DEAREST = 0.4, 0.858
 CHEAP_TIME, NOD_IN_CHEAP_TIME = 0.075, 0.8
 
 MEASURED = "test_times.csv.gz"  # seconds of tests, by `benchmarks/test_times.py`
+RESOLUTION_S = 0.001  # of these: a test of no time took half of it, on average
 
 _NORMAL = NormalDist()
 _Z = _NORMAL.inv_cdf(BELOW_A_SECOND)
@@ -45,7 +46,7 @@ def measured_seconds() -> Array:
     """What tests of real suites took, as we measured it."""
     packed = (resources.files("flakehound.learn") / "facts" / MEASURED).read_bytes()
     rows = csv.DictReader(gzip.decompress(packed).decode("utf-8").splitlines())
-    return numpy().array([float(row["seconds"]) for row in rows])
+    return numpy().array([max(RESOLUTION_S / 2, float(row["seconds"])) for row in rows])
 
 
 def measured_times(seconds: Array, flaky: int, steady: int, rng: Array) -> tuple[Array, Array]:
