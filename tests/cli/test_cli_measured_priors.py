@@ -146,7 +146,7 @@ def test_a_trace_that_takes_longer_than_expected_ends_and_what_it_saw_counts(tmp
             time.time()
 
         def test_slow_when_traced():
-            time.sleep(20 if sys.getprofile() or sys.version_info >= (3, 12) and sys.monitoring.get_tool(4) else 0)
+            time.sleep(60 if sys.getprofile() or sys.version_info >= (3, 12) and sys.monitoring.get_tool(4) else 0)
 
         def test_behind():
             time.time()
@@ -158,19 +158,21 @@ def test_a_trace_that_takes_longer_than_expected_ends_and_what_it_saw_counts(tmp
 
     assert said.code == 0, said.out + said.err
     assert "tracing what 3 tests call" in said.err
-    assert time.monotonic() - began < 18
+    assert time.monotonic() - began < 50
 
 
 def test_the_index_traces_a_suite_once_and_remembers_it(tmp_path):
     folder = write_project(tmp_path / "dice", DICE)
-    hunt = ("hunt", "--runs", "1", "--shuffles", "0", "--budget", "60s", "--json", "report.json")
+    hunt = ("hunt", "--runs", "1", "--shuffles", "0", "--budget", "60s", "--json")
 
-    first, second = (flakehound_in(folder, *hunt) for _ in range(2))
+    first, second = (flakehound_in(folder, *hunt, f"{name}.json") for name in ("first", "second"))
 
-    prior = {test["id"]: test["prior"] for test in json.loads((folder / "report.json").read_text())["tests"]}
     assert "tracing what 2 tests call" in first.err
     assert "tracing" not in second.err
-    assert prior["test_dice.py::test_dice"] > prior["test_dice.py::test_calm"] + 0.0005
+    for name, least in (("first", 0.0005), ("second", 0.0001)):  # passes of the first one make both less likely
+        report = json.loads((folder / f"{name}.json").read_text())
+        prior = {test["id"]: test["prior"] for test in report["tests"]}
+        assert prior["test_dice.py::test_dice"] > prior["test_dice.py::test_calm"] + least
 
 
 def test_other_policies_trace_nothing_for_the_index(tmp_path):

@@ -155,7 +155,9 @@ class IndexedSweeps(Sweeps):
         if "rerun" in wants or (forks and "pairwise" in wants):
             found.append(self._alone(Setting.REPEATED))
         if "rerun" in wants:
-            found += [self._chosen(worth), self._together(worth)]
+            found.append(self._chosen(worth))
+        if "rerun" in wants and self._may_stop:
+            found.append(self._together(worth))
         if forks and "rerun" in wants and self._options.hash_seeds:
             found.append(self._hash_seeds())
         if forks and "pairwise" in wants:
@@ -256,7 +258,8 @@ class IndexedSweeps(Sweeps):
 
     def _repeats(self, worth: Worth, test: NodeId) -> int:
         """How often it may run alone before that is worth far less than at first."""
-        most = min(MOST_BATCH, ceil(BATCH_S / self._alone_s(test)))
+        room = MOST_BATCH if self._options.endless else 1
+        most = min(room, ceil(BATCH_S / self._alone_s(test)))
         least = self._index_alone(worth, test) * FAR_LESS
         return next((more for more in range(1, most) if self._index_alone(worth, test, more) < least), most)
 
