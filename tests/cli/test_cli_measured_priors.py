@@ -19,7 +19,8 @@ from flakehound.store import Store
 pytest.importorskip("scipy", reason="needs flakehound[learn]")
 
 LONG_S = 3600.0
-COUNTED = ("--runs", "1", "--shuffles", "0", "--seed", "3", "--budget", "1h", "--json", "report.json")
+FEW = ("--technique", "idflakies", "--runs", "1", "--shuffles", "1")
+COUNTED = (*FEW, "--seed", "3", "--budget", "1h", "--json", "report.json")
 # Twelve tests, so that ranks mean something: each waits longer and opens more files than the one before.
 CLIMBING = {
     "test_climb.py": """
@@ -99,7 +100,7 @@ def test_without_the_extra_features_say_nothing(measured, monkeypatch):
 
 def test_a_store_without_measured_runs_says_nothing(tmp_path):
     folder = write_project(tmp_path / "calm", CLIMBING)
-    assert flakehound_in(folder, "hunt", "-q", "--runs", "1", "--shuffles", "0").code == 0
+    assert flakehound_in(folder, "hunt", "-q", *FEW).code == 0
 
     assert ratios_in(folder, LONG_S) == Ratios()
 
@@ -154,7 +155,7 @@ def test_a_trace_that_takes_longer_than_expected_ends_and_what_it_saw_counts(tmp
     folder = write_project(tmp_path / "slow", {"test_slow.py": source})
     began = time.monotonic()
 
-    said = flakehound_in(folder, "hunt", "--runs", "1", "--shuffles", "0", "--budget", "20s")
+    said = flakehound_in(folder, "hunt", *FEW, "--budget", "20s")
 
     assert said.code == 0, said.out + said.err
     assert "tracing what 3 tests call" in said.err
@@ -163,7 +164,7 @@ def test_a_trace_that_takes_longer_than_expected_ends_and_what_it_saw_counts(tmp
 
 def test_the_index_traces_a_suite_once_and_remembers_it(tmp_path):
     folder = write_project(tmp_path / "dice", DICE)
-    hunt = ("hunt", "--runs", "1", "--shuffles", "0", "--budget", "60s", "--json")
+    hunt = ("hunt", *FEW, "--budget", "60s", "--json")
 
     first, second = (flakehound_in(folder, *hunt, f"{name}.json") for name in ("first", "second"))
 
@@ -178,7 +179,7 @@ def test_the_index_traces_a_suite_once_and_remembers_it(tmp_path):
 def test_other_policies_trace_nothing_for_the_index(tmp_path):
     folder = write_project(tmp_path / "calm", CLIMBING)
 
-    said = flakehound_in(folder, "hunt", "--policy", "rerun", "--runs", "1", "--shuffles", "0", "--budget", "60s")
+    said = flakehound_in(folder, "hunt", "--policy", "rerun", *FEW, "--budget", "60s")
 
     assert said.code == 0
     assert "tracing" not in said.err
