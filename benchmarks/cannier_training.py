@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -328,9 +328,13 @@ def _check_plainly(suite: Suite, tree: Path, env: Mapping[str, str]) -> None:
 
 
 def collected(
-    suites: Sequence[tuple[str, partial[Suite]]], work: Path, seconds: float, pause: Path | None
+    suites: Sequence[tuple[str, partial[Suite]]],
+    step: Callable[[Suite], str],
+    work: Path,
+    seconds: float,
+    pause: Path | None,
 ) -> None:
-    """Prepare in the background, hunt one suite after the other; every suite leaves a table or a reason."""
+    """Prepare in the background, take one suite after the other; every suite leaves a table or a reason."""
     until, rest = time.monotonic() + seconds, iter(suites)
     with ThreadPoolExecutor(2) as pool:
         ahead = deque((name, pool.submit(make)) for name, make in islice(rest, AHEAD))
@@ -340,7 +344,7 @@ def collected(
             try:
                 suite = future.result()
                 wait_while(pause)
-                told = measured(suite, work)
+                told = step(suite)
             except (Skipped, OSError, shutil.ReadError, ValueError, subprocess.SubprocessError) as problem:
                 told = f"skipped: {problem}"
                 with (work / "skipped.csv").open("a", newline="", encoding="utf-8") as file:
@@ -394,7 +398,8 @@ def main() -> None:
             ]
             taken = {name.lower() for name, _make in suites}
             suites += [(name, partial(maker.sdist, name)) for name in names if name.lower() not in taken]
-            collected([one for one in suites if one[0] not in known], work, asked.seconds, asked.pause)
+            left = [one for one in suites if one[0] not in known]
+            collected(left, partial(measured, work=work), work, asked.seconds, asked.pause)
     print(joined(work, asked.out))
 
 

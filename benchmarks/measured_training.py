@@ -17,28 +17,23 @@ from __future__ import annotations
 import argparse
 import csv
 import shutil
-import subprocess
 import sys
-import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from cannier_training import (
-    AHEAD,
     DAY,
     OUT,
     Maker,
     Skipped,
     Suite,
     clean_environment,
+    collected,
     run,
     skipped_before,
-    wait_while,
 )
 from index_of_day import index_before
 from lint_recall import DATA, Key, key_of, table
@@ -109,16 +104,15 @@ def measured(suite: Suite, known: Labels, work: Path) -> str:
     """Measure in a fresh copy and write its rows; gives a sentence on them."""
     place = work / "tables" / suite.name
     rows = list(_rows(suite.name, _ran("features", suite, known, work), known))
-    flaky = sum(row["original_failed"] or row["shuffled_failed"] for row in rows) > 0
-    if not flaky:
+    if not any(row["original_failed"] or row["shuffled_failed"] for row in rows):
         raise Skipped(f"none of its flaky tests passes here; {len(rows)} others do")
     with (place / "tests.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [*FACTS, *FEATURES])
         writer.writeheader()
         writer.writerows(rows)
-    nod = sum(row["original_failed"] > 0 and row["original_passed"] > 0 for row in rows)
-    dependent = sum(row["shuffled_failed"] > 0 for row in rows) - nod
-    return f"{len(rows)} tests, {nod} NOD, about {dependent} order-dependent"
+    nod = [bool(row["original_failed"] and row["original_passed"]) for row in rows]
+    dependent = sum(bool(row["shuffled_failed"]) and not one for row, one in zip(rows, nod, strict=True))
+    return f"{len(rows)} tests, {sum(nod)} NOD, {dependent} order-dependent"
 
 
 def traced(suite: Suite, known: Labels, work: Path) -> str:
@@ -193,33 +187,6 @@ def _row(project: str, test: NodeId, seen: Seen | None, values: Mapping[str, flo
     }
 
 
-def collected(
-    suites: Sequence[tuple[str, partial[Suite]]],
-    known: Mapping[str, Labels],
-    work: Path,
-    seconds: float,
-    pause: Path | None,
-    step: Callable[[Suite, Labels, Path], str],
-) -> None:
-    """Prepare in the background, measure one suite after the other; every suite leaves a table or a reason."""
-    until, rest = time.monotonic() + seconds, iter(suites)
-    with ThreadPoolExecutor(2) as pool:
-        ahead = deque((name, pool.submit(make)) for name, make in islice(rest, AHEAD))
-        while ahead and time.monotonic() < until:
-            name, future = ahead.popleft()
-            ahead += [(another, pool.submit(make)) for another, make in islice(rest, 1)]
-            try:
-                suite = future.result()
-                wait_while(pause)
-                told = step(suite, known[name], work)
-            except (Skipped, OSError, shutil.ReadError, ValueError, subprocess.SubprocessError) as problem:
-                told = f"skipped: {problem}"
-                with (work / "skipped.csv").open("a", newline="", encoding="utf-8") as file:
-                    csv.writer(file).writerow([name, str(problem)])
-            print(f"{time.strftime('%H:%M:%S')} {name}: {told}", flush=True)
-        pool.shutdown(cancel_futures=True)
-
-
 def joined(work: Path, out: Path) -> str:
     """The hunted tests of the table as it is, and the measured ones; a project comes from one of them.
 
@@ -267,7 +234,7 @@ def main() -> None:
     with index_before(DAY) as index:
         maker = Maker(work, index, asked.pause)
         suites = [(name, partial(maker.sdist, name)) for name in names if name not in done and name in known]
-        collected(suites, known, work, asked.seconds, asked.pause, step)
+        collected(suites, lambda suite: step(suite, known[suite.name], work), work, asked.seconds, asked.pause)
 
 
 if __name__ == "__main__":
