@@ -12,7 +12,7 @@ from flakehound.cli.priors import Earlier, priors_of
 from flakehound.cli.static_priors import Scores, rebased, static_scores
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Suite
-from flakehound.core.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY
+from flakehound.core.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY, Way
 
 A, B, C = (NodeId(f"t.py::{name}") for name in "abc")
 SUITE = Suite(tests=tuple(CollectedTest(id=test, module="t.py", parent="t.py") for test in (A, B, C)))
@@ -133,3 +133,10 @@ def test_calls_say_less_of_a_test_that_has_a_score():
     priors = priors_of(SUITE, calls, Scores(nod={B: NOD}))
 
     assert priors.nod[A] < 0.5 * priors.nod[B] < 0.5 * NOD
+
+
+def test_calls_say_nothing_of_tests_that_a_hash_seed_decides():
+    priors = priors_of(SUITE, Earlier(told={}, calls={A: False, B: True}), Scores())
+
+    assert priors.of(A)[Way.HASH_SEED] == priors.of(B)[Way.HASH_SEED] == priors.of(C)[Way.HASH_SEED]
+    assert priors.of(A)[Way.ANYWHERE] < priors.of(B)[Way.ANYWHERE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flakehound.calls.causes import likely_causes
@@ -70,8 +70,10 @@ def _calling(store: Store, sessions: list[SessionInfo], known: Characteristic) -
 
 def priors_of(suite: Suite, earlier: Earlier, scores: Scores) -> Priors:
     """The probabilities of every test; the scores of a model stand in place of the literature's rates."""
+    uncalled = replace(earlier, calls={})
     return Priors(
         nod={test: _nod(test, earlier, scores) for test in suite.order},
+        uncalled={test: _nod(test, uncalled, scores) for test in suite.order} if earlier.calls else {},
         order_dependent={test: _order_dependent(test, earlier, scores) for test in suite.order},
     )
 

@@ -97,6 +97,8 @@ class Priors:
 
     nod: Mapping[NodeId, float] = field(default_factory=dict)
     order_dependent: Mapping[NodeId, float] = field(default_factory=dict)
+    # Of NOD without what calls say: nothing is called where the order of a set decides. Else as above.
+    uncalled: Mapping[NodeId, float] = field(default_factory=dict)
 
     def flaky(self, test: NodeId) -> float:
         """How likely it is one or the other."""
@@ -112,5 +114,5 @@ class Priors:
             Way.ORDER: order * (1 - BRITTLE),
             Way.ALONE: order * BRITTLE,
             Way.REPEATED: NON_IDEMPOTENT,
-            Way.HASH_SEED: nod * BY_HASH_SEED,
+            Way.HASH_SEED: self.uncalled.get(test, nod) * BY_HASH_SEED,
         }
