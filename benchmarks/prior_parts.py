@@ -26,10 +26,10 @@ from lint_recall import CACHE, DATA, jobs_for, project_of
 
 import flakehound.learn
 from flakehound.cli.lint_work import remarks_on
-from flakehound.core.prevalence import CALLS_IF_NOD, CALLS_OF_ALL
+from flakehound.core.prevalence import CALLS_RATIO
 from flakehound.features.vectors import without_parameters
 from flakehound.learn.mapping import KNOWN
-from flakehound.learn.measured_model import fitted_model, trust_in
+from flakehound.learn.measured_model import fitted_model, shares_of, trust_in
 from flakehound.learn.measures import area_under_curve
 from flakehound.learn.prior_parts import COLUMNS, FILE
 from flakehound.learn.problems import Problem
@@ -99,11 +99,10 @@ def parts_of(work: Path, data: Path, cache: Path, kind: str) -> Parts:
         for at, (project, test) in enumerate(keys)
         if (project, without_parameters(test)) in linted and (project, test) in called
     ]
-    yes, no = math.log(CALLS_IF_NOD / CALLS_OF_ALL), math.log((1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL))
     odds = {
         "lint": np.array([linted[keys[at][0], without_parameters(keys[at][1])] for at in known]),
         "features": np.log(apart / (1 - apart))[known],
-        "calls": np.array([yes if called[keys[at]] else no for at in known]),
+        "calls": np.array([math.log(CALLS_RATIO[called[keys[at]]]) for at in known]),
     }
     return Parts(odds=odds, positive=labels.positive[known], projects=table.projects[known].astype(str))
 
@@ -122,13 +121,6 @@ def written(parts: Parts) -> bytes:
         calls = int(parts.odds["calls"][at] > 0)
         writer.writerow([project, int(parts.positive[at]), f"{lint:.4g}", f"{features:.4g}", calls])
     return gzip.compress(text.getvalue().encode(), 9, mtime=0)
-
-
-def shares_of(positive: Any, projects: Any) -> Any:
-    """Each project with positive tests counts once, all negative tests together as much."""
-    _names, place = np.unique(projects, return_inverse=True)
-    found = np.bincount(place, weights=positive)
-    return np.where(positive == 1, 1 / np.maximum(found[place], 1), (found > 0).sum() / (1 - positive).sum())
 
 
 def slopes(columns: Sequence[Any], positive: Any, shares: Any) -> Any:

@@ -28,10 +28,9 @@ ENOUGH_NOD, GOOD_AUC = 40, 0.75
 
 def default_taught(aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Path | None = None) -> Taught:
     """What the shipped table teaches, without some features; thresholds are found with projects kept apart."""
-    packed = shipped_bytes()
-    data = default_table(packed, absent)
-    file = _file(packed, data, folder or cache_folder())
-    return taught_of(data, _kept(file, data) or _fitted(data, file), aim, _note(data, absent))
+    data, models = _learned(absent, folder)
+    assert models is not None
+    return taught_of(data, models, aim, _note(data, absent))
 
 
 def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Taught:
@@ -76,10 +75,7 @@ def default_models(
     absent: frozenset[str] = frozenset(), *, may_fit: bool = True, folder: Path | None = None
 ) -> MeasuredModels | None:
     """The models of the shipped table, without some features; None where none is kept and none may be fitted."""
-    packed = shipped_bytes()
-    data = default_table(packed, absent)
-    file = _file(packed, data, folder or cache_folder())
-    return _kept(file, data) or (_fitted(data, file) if may_fit else None)
+    return _learned(absent, folder, may_fit=may_fit)[1]
 
 
 def default_table(packed: bytes, absent: frozenset[str] = frozenset()) -> Dataset:
@@ -97,15 +93,18 @@ def _note(data: Dataset, absent: frozenset[str]) -> str:
     )
 
 
-def _file(packed: bytes, data: Dataset, folder: Path | None) -> Path | None:
-    """Where the models of the same table are kept, once the same code has fitted them."""
-    return folder / f"cannier-{_digest(packed, data.features)}.json" if folder else None
-
-
-def _fitted(data: Dataset, file: Path | None) -> MeasuredModels:
-    models = fitted_models(data)
-    keep_text(file, as_text(models))
-    return models
+def _learned(
+    absent: frozenset[str], folder: Path | None, *, may_fit: bool = True
+) -> tuple[Dataset, MeasuredModels | None]:
+    """The table, and its models: from the cache, where the same code fitted the same table before."""
+    packed = shipped_bytes()
+    data, place = default_table(packed, absent), folder or cache_folder()
+    file = place / f"cannier-{_digest(packed, data.features)}.json" if place else None
+    models = _kept(file, data)
+    if models is None and may_fit:
+        models = fitted_models(data)
+        keep_text(file, as_text(models))
+    return data, models
 
 
 def _digest(packed: bytes, features: tuple[str, ...]) -> str:

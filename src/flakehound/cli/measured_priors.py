@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from flakehound.cli.static_priors import FIT_S, SHARE, START_S
 from flakehound.core.errors import Problem as Trouble
 from flakehound.core.errors import attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.features.vectors import FeatureVector, mean_vectors
 from flakehound.store import SessionInfo, Store
 
-SHARE = 0.02  # of a hunt's time that may be spent on it
-START_S = 1.5  # for the libraries
-FIT_S = 4.0  # for models that are used for the first time
 FEWEST = 10  # tests: ranks among fewer mean nothing
 
 

@@ -31,6 +31,8 @@ BESIDE_FLAKY = 50.0
 POLLUTERS = 1.0
 # Share of tests that call a characteristic function (CALLS).
 CALLS_IF_NOD, CALLS_OF_ALL = 0.9227, 0.4382
+# How many times the odds of NOD a test has that calls one, and one that does not.
+CALLS_RATIO = {True: CALLS_IF_NOD / CALLS_OF_ALL, False: (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL)}
 # The parts of a prior overlap: of the log odds that calls give, half is left beside lint's score; of those that
 # features give, four fifths beside each of the two (benchmarks/prior_parts.py; decision 0028).
 CALLS_BESIDE_SCORE = 0.5
@@ -65,8 +67,7 @@ RATES: Mapping[Way, BetaPrior] = {
 
 def knowing_calls(prior: float, *, calls: bool, scored: bool = False) -> float:
     """The probability of being NOD, once it is known whether the test calls a characteristic function."""
-    ratio = CALLS_IF_NOD / CALLS_OF_ALL if calls else (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL)
-    return likelier(prior, ratio ** (CALLS_BESIDE_SCORE if scored else 1.0))
+    return likelier(prior, CALLS_RATIO[calls] ** (CALLS_BESIDE_SCORE if scored else 1.0))
 
 
 def knowing_features(prior: float, ratio: float, *, others: int) -> float:

@@ -94,7 +94,7 @@ class IndexedSweeps(Sweeps):
             if time_left_s() <= look_below_s:
                 look_below_s = time_left_s() - pause_s
                 self.expected = self._outlook(worth, time_left_s())
-                if self._may_stop and self.expected < NOTHING:
+                if self.expected < NOTHING and not self._is_counted:
                     self.ended_early = time_left_s() > pause_s
                     return
             plan = self._next(stages, sources, worth, time_left_s())
@@ -113,9 +113,9 @@ class IndexedSweeps(Sweeps):
         return self._outlook(self._worth, seconds)
 
     @property
-    def _may_stop(self) -> bool:
-        """Counted runs are made in any case."""
-        return self._options.runs is None and self._options.shuffles is None
+    def _is_counted(self) -> bool:
+        """Counted runs are made in any case, and no others beside them that nobody counted."""
+        return self._options.runs is not None or self._options.shuffles is not None
 
     def _next(
         self, stages: Iterator[RunPlan], sources: list[Source], worth: Worth, time_left_s: float
@@ -152,19 +152,19 @@ class IndexedSweeps(Sweeps):
         found: list[Iterator[RunPlan]] = [self._orders()] if "idflakies" in wants else []
         if "rerun" in wants and self._options.runs is None:
             found.append(self._originals(self._most_originals()))
-        if "rerun" in wants or (forks and "pairwise" in wants):
+        if "rerun" in wants or self._can_pair:
             found.append(self._alone(Setting.REPEATED))
         if "rerun" in wants:
             found.append(self._chosen(worth))
-        if "rerun" in wants and self._may_stop:
+        if "rerun" in wants and not self._is_counted:
             found.append(self._together(worth))
         if forks and "rerun" in wants and self._options.hash_seeds:
             found.append(self._hash_seeds())
-        if forks and "pairwise" in wants:
+        if self._can_pair:
             found.append(self._pairs_by_index(time_left_s))
         sources = [Source(plans) for plans in found]
         self._other_orders = sources[0] if "idflakies" in wants else None
-        self._pair_runs = sources[-1] if forks and "pairwise" in wants else None
+        self._pair_runs = sources[-1] if self._can_pair else None
         return sources
 
     def _pairs_by_index(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
@@ -341,18 +341,17 @@ class IndexedSweeps(Sweeps):
 
     def _bought_by_pairs(self, worth: Worth, tests: list[NodeId], seconds: float) -> float:
         """Victims among these that pairs would show in that time; where other orders show them sooner, none."""
-        forks, wants = self._options.isolation is Isolation.FORK, self._options.techniques
-        if (
-            self._has_orders
-            or not forks
-            or "pairwise" not in wants
-            or (self._pair_runs and self._pair_runs.is_empty)
-        ):
+        done = self._pair_runs is not None and self._pair_runs.is_empty
+        if not self._can_pair or self._has_orders or done:
             return 0.0
         order = self._history.suite.order
         whole_s = len(order) * sum(self._alone_s(test) for test in order)
         hidden = sum(chance_of_flaky(worth.known(test, Way.ORDER), RATES[Way.ORDER]) for test in tests)
         return hidden * min(1.0, seconds * self._options.jobs / whole_s)
+
+    @property
+    def _can_pair(self) -> bool:
+        return self._options.isolation is Isolation.FORK and "pairwise" in self._options.techniques
 
     @property
     def _has_orders(self) -> bool:

@@ -95,16 +95,12 @@ def fitted_model(data: Dataset, ranks: Array, problem: Problem) -> MeasuredModel
 def trust_in(apart: Array, positive: Array, projects: Array) -> float:
     """The factor on the log odds of unseen projects that explains their tests best; from 0 to 1.
 
-    Every project with positive tests counts once, as tests of one project are alike, and all others together as
-    much. Before anything is seen the factor is near 0, so that few projects earn little trust.
+    Before anything is seen the factor is near 0, so that few projects earn little trust.
     """
     np = numpy()
     odds = np.log(np.clip(apart, 1e-6, 1 - 1e-6)) - np.log1p(-np.clip(apart, 1e-6, 1 - 1e-6))
     known = np.flatnonzero(apart < 1)
-    _names, place = np.unique(projects.astype(str), return_inverse=True)
-    found = np.bincount(place, weights=positive)
-    shares = np.where(positive == 1, 1 / np.maximum(found[place], 1), (found > 0).sum() / (1 - positive).sum())
-    odds, positive, shares = odds[known], positive[known], shares[known]
+    odds, shares, positive = odds[known], shares_of(positive, projects)[known], positive[known]
     trust = 0.0
     for _ in range(_MOST_STEPS):
         chances = _sigmoid(trust * odds)
@@ -113,6 +109,15 @@ def trust_in(apart: Array, positive: Array, projects: Array) -> float:
         if abs(slope) < _CLOSE:
             break
     return min(1.0, max(0.0, trust))
+
+
+def shares_of(positive: Array, projects: Array) -> Array:
+    """How much each test counts: the positive ones of a project together once, as they are alike, all others as
+    much as all of these."""
+    np = numpy()
+    _names, place = np.unique(projects.astype(str), return_inverse=True)
+    found = np.bincount(place, weights=positive)
+    return np.where(positive == 1, 1 / np.maximum(found[place], 1), (found > 0).sum() / (1 - positive).sum())
 
 
 def _solved(table: Array, positive: Array, start: Array) -> Array:

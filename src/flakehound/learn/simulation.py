@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from flakehound.core.index import BetaPrior
-from flakehound.core.prevalence import CALLS_BESIDE_SCORE, CALLS_IF_NOD, CALLS_OF_ALL, FEATURES_BESIDE_ANOTHER
+from flakehound.core.prevalence import (
+    CALLS_BESIDE_SCORE,
+    CALLS_IF_NOD,
+    CALLS_OF_ALL,
+    CALLS_RATIO,
+    FEATURES_BESIDE_ANOTHER,
+    likelier,
+)
 from flakehound.learn.extras import Array, library, numpy
 
 MOST_RUNS = 4096  # of one test; a test that needs more is not found
@@ -78,7 +85,7 @@ def score_of_auc(auc: float) -> Scorer:
 
     def scored(flaky: Array, rng: Array) -> Believed:
         seen = rng.normal(size=len(flaky)) + apart * flaky
-        return Believed(prior=_with_odds(numpy().exp(apart * seen - apart**2 / 2), flaky))
+        return Believed(prior=likelier(flaky.mean(), numpy().exp(apart * seen - apart**2 / 2)))
 
     return scored
 
@@ -90,7 +97,7 @@ def score_as_seen(of_flaky: Array, of_others: Array) -> Scorer:
 
     def scored(flaky: Array, rng: Array) -> Believed:
         drawn = np.where(flaky, rng.choice(of_flaky, len(flaky)), rng.choice(of_others, len(flaky)))
-        return Believed(prior=_with_odds(drawn / (1 - drawn) / odds_there, flaky))
+        return Believed(prior=likelier(flaky.mean(), drawn / (1 - drawn) / odds_there))
 
     return scored
 
@@ -104,20 +111,11 @@ def parts_as_seen(parts: Parts) -> Scorer:
     def scored(flaky: Array, rng: Array) -> Believed:
         drawn = {kind: rng.choice(places[kind], len(flaky), p=shares[kind]) for kind in (0, 1)}
         at = np.where(flaky, drawn[1], drawn[0])
-        prior = _with_odds(parts.score[at], flaky)
-        return Believed(prior=prior, calls=parts.calls[at], features=parts.features[at])
+        return Believed(
+            prior=likelier(flaky.mean(), parts.score[at]), calls=parts.calls[at], features=parts.features[at]
+        )
 
     return scored
-
-
-def _with_odds(likelier: Array, flaky: Array) -> Array:
-    """By Bayes' rule, from how much likelier each test is than an average one."""
-    return _likelier(flaky.mean(), likelier)
-
-
-def _likelier(prior: Array, times: Array) -> Array:
-    odds = prior / (1 - prior) * times
-    return odds / (1 + odds)
 
 
 def _calling(flaky: Array, cost_s: Array, rng: Array) -> Array:
@@ -211,8 +209,8 @@ def all_policies(suite: Suite, rates: BetaPrior, rng: Array, detection: float = 
     flaky, every = suite.rate > 0, np.ones(len(needed), dtype=bool)
     suite_s = float(suite.cost_s.sum())
     small = suite.cost_s < SMALL_S
-    by_calls = np.where(suite.calls, CALLS_IF_NOD / CALLS_OF_ALL, (1 - CALLS_IF_NOD) / (1 - CALLS_OF_ALL))
-    traced = _likelier(suite.prior, by_calls**CALLS_BESIDE_SCORE)
+    by_calls = np.where(suite.calls, CALLS_RATIO[True], CALLS_RATIO[False])
+    traced = likelier(suite.prior, by_calls**CALLS_BESIDE_SCORE)
     found = {
         "rerun": swept(suite, needed, every),
         "cannier": swept(suite, needed, kept_by_threshold(suite.prior, flaky, detection), suite_s),
@@ -223,7 +221,7 @@ def all_policies(suite: Suite, rates: BetaPrior, rng: Array, detection: float = 
         "index, traced": by_index(suite, needed, traced, rates, TRACED * suite_s),
     }
     if suite.features is not None:
-        measured = _likelier(traced, suite.features ** (FEATURES_BESIDE_ANOTHER**2))
+        measured = likelier(traced, suite.features ** (FEATURES_BESIDE_ANOTHER**2))
         before_s = (TRACED + MEASURED) * suite_s
         found["index, measured"] = by_index(suite, needed, measured, rates, before_s)
     return found

@@ -48,10 +48,11 @@ class RunReader:
         self._failures: dict[int, Failure] = {}
         self._outcomes = lru_cache(maxsize=CHUNK)(unpack_outcomes)
 
-    def chunks(self, *, measured: bool = False) -> Iterator[list[RunRecord]]:
-        """The runs in the order of appending, some at a time; all, or those that measured features."""
+    def chunks(self, named_in: str = "run") -> Iterator[list[RunRecord]]:
+        """The runs in the order of appending, some at a time; all, or those that another table has rows of."""
+        which = "" if named_in == "run" else f"AND id IN (SELECT run FROM {named_in})"
         last = 0
-        while rows := self._rows_after(last, "AND id IN (SELECT run FROM measured)" if measured else ""):
+        while rows := self._rows_after(last, which):
             last = rows[-1]["id"]
             failures = self._failures_between(rows[0]["id"], last)
             measures = measures_between(self._connection, rows[0]["id"], last)

@@ -71,7 +71,7 @@ class Store:
 
     def measured_records(self, session_id: int) -> Iterator[RunRecord]:
         """The runs of a session in which features were measured."""
-        return self._told_chunks(self._reader(session_id).chunks(measured=True))
+        return self._told_chunks(self._reader(session_id).chunks("measured"))
 
     def _reader(self, session_id: int) -> RunReader:
         return RunReader(self._connection, session_id, self.suite(session_id))
@@ -86,7 +86,7 @@ class Store:
         """The runs of a session that were traced, with what their tests called."""
         with errors_told(self.path):
             traces = dict(calls_of(self._connection, session_id))
-        for record in self.records(session_id) if traces else ():
+        for record in self._told_chunks(self._reader(session_id).chunks("call_trace")) if traces else ():
             if record.id in traces:
                 yield replace(record, calls=traces[record.id])
 
