@@ -11,14 +11,9 @@ import pytest
 from flakehound.core.index import (
     PYTHON_NOD,
     BetaPrior,
-    IndexQueue,
     Known,
     chance_of_detection,
     chance_of_flaky,
-    expected_detections,
-    index_of,
-    planned,
-    worth_of,
 )
 from flakehound.learn.prior import fitted_rates
 from flakehound.learn.prior_parts import known_parts
@@ -44,49 +39,18 @@ def test_the_chances_equal_a_simulation():
     rate = np.where(flaky, rng.beta(0.5, 2.0, 400_000), 0)
     passed = rng.random(400_000) < (1 - rate) ** 5
 
-    known = Known(prior=0.2, cost_s=1, passed=5)
+    known = Known(prior=0.2, passed=5)
 
     assert chance_of_flaky(known, RATES) == pytest.approx(flaky[passed].mean(), abs=0.004)
     assert chance_of_detection(known, RATES) == pytest.approx(rate[passed].mean(), abs=0.002)
 
 
-def test_the_index_falls_with_runs_and_cost_and_rises_with_the_prior():
-    base = index_of(Known(prior=0.1, cost_s=1, passed=3), RATES)
+def test_a_run_is_worth_less_after_each_pass_and_more_with_a_larger_prior():
+    base = chance_of_detection(Known(prior=0.1, passed=3), RATES)
 
-    assert index_of(Known(prior=0.1, cost_s=1, passed=4), RATES) < base
-    assert index_of(Known(prior=0.1, cost_s=2, passed=3), RATES) == pytest.approx(base / 2)
-    assert index_of(Known(prior=0.2, cost_s=1, passed=3), RATES) > base
-
-
-def test_a_test_with_both_outcomes_is_settled_and_one_that_cannot_be_flaky_never_runs():
-    assert index_of(Known(prior=0.1, cost_s=1, passed=1, failed=1)) == 0
-    assert not IndexQueue({"a": Known(prior=0.0, cost_s=1)})
-
-
-def test_equal_tests_take_turns_and_unknown_costs_do_no_harm():
-    queue = IndexQueue({name: Known(prior=0.1, cost_s=0.0) for name in "abc"})
-    order = []
-    for _run in range(6):
-        order.append(queue.pop())
-        queue.seen(order[-1], failed=False)
-
-    assert order == list("abcabc")
-
-
-def test_a_failure_settles_a_test_that_had_passed():
-    queue = IndexQueue({"a": Known(prior=0.1, cost_s=1, passed=1)})
-
-    assert queue.seen(queue.pop(), failed=True).is_settled
-    assert not queue
-    assert queue.best() == 0
-
-
-def test_a_budget_buys_the_runs_that_fit_and_what_they_are_worth():
-    tests = {"cheap": Known(prior=0.1, cost_s=1), "dear": Known(prior=0.1, cost_s=50)}
-
-    assert set(planned(tests, 20)) == {"cheap"}
-    assert worth_of(tests, 20) == pytest.approx(expected_detections(tests["cheap"], 20))
-    assert worth_of(tests, 0.5) == 0
+    assert chance_of_detection(Known(prior=0.1, passed=4), RATES) < base
+    assert chance_of_detection(Known(prior=0.2, passed=3), RATES) > base
+    assert chance_of_detection(Known(prior=0.0, passed=3), RATES) == 0
 
 
 def test_the_fit_finds_the_spread_that_counts_were_drawn_from():
@@ -100,7 +64,7 @@ def test_the_fit_finds_the_spread_that_counts_were_drawn_from():
     assert PYTHON_NOD.a > 0
 
 
-def test_the_replay_by_index_is_what_the_queue_does_run_by_run():
+def test_the_replay_by_index_is_what_choosing_run_by_run_gives():
     rng = np.random.default_rng(4)
     rate = np.where(rng.random(30) < 0.3, rng.uniform(0.05, 0.4, 30), 0)
     suite = Suite(rate=rate, cost_s=rng.uniform(0.1, 3, 30), prior=rng.uniform(0.05, 0.4, 30), calls=rate > 0)
@@ -108,16 +72,16 @@ def test_the_replay_by_index_is_what_the_queue_does_run_by_run():
 
     replay = by_index(suite, needed, suite.prior, RATES)
 
-    # The replay counts a test's runs as passes until the last one, so the queue is told the same.
-    queue = IndexQueue({i: Known(prior=suite.prior[i], cost_s=suite.cost_s[i]) for i in range(30)}, RATES)
+    # The replay counts a test's runs as passes until the last one; so does this.
+    def index(test):
+        return chance_of_detection(Known(prior=suite.prior[test], passed=runs[test]), RATES) / suite.cost_s[test]
+
     clock, runs, found = 0.0, [0] * 30, {}
     while len(found) < (rate > 0).sum():
-        test = queue.pop()
+        test = max(set(range(30)) - found.keys(), key=index)
         clock, runs[test] = clock + suite.cost_s[test], runs[test] + 1
         if runs[test] == needed[test]:
             found[test] = clock
-        else:
-            queue.seen(test, failed=False)
     assert replay.tolist() == pytest.approx([found[i] for i in np.flatnonzero(rate > 0)])
 
 

@@ -88,7 +88,7 @@ def likelier(prior: float, ratio: float) -> float:
 
 def knowing_passes(prior: float, passed: int, way: Way) -> float:
     """The probability of being flaky in this way, after so many passes in earlier hunts."""
-    known = Known(prior=prior, cost_s=0.0, passed=int(EARLIER_RUN * passed))
+    known = Known(prior=prior, passed=int(EARLIER_RUN * passed))
     return chance_of_flaky(known, RATES[way])
 
 

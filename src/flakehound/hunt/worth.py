@@ -73,7 +73,7 @@ class Worth:
 
     def known(self, test: NodeId, way: Way, more: int = 0) -> Known:
         """What runs without a failure say about one way."""
-        return Known(prior=self._priors[test][way], cost_s=0.0, passed=self._seen[test].get(way, 0) + more)
+        return Known(prior=self._priors[test][way], passed=self._seen[test].get(way, 0) + more)
 
     def of(self, plan: RunPlan) -> float:
         """Expected detections of one plan."""
