@@ -19,12 +19,6 @@ COUNTED = ("--runs", "6", "--shuffles", "2", "--seed", "3")
 HEAD = "id,project,original_passed,original_failed,shuffled_passed,shuffled_failed,polluter,cost_s"
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """One cache for all tests here: the default models are fitted once."""
-    return str(tmp_path_factory.mktemp("cache"))
-
-
 @pytest.fixture
 def shop(tmp_path):
     return write_project(tmp_path / "shop", SHOP)
@@ -46,10 +40,8 @@ def own_table(folder, features):
     (folder / "mine.csv").write_text("\n".join([",".join([HEAD, *features]), *rows]) + "\n")
 
 
-def test_the_default_models_choose_among_tests_that_the_hunt_has_measured(shop, cache):
-    said = flakehound_in(
-        shop, "hunt", "--policy", "cannier", *COUNTED, "--json", "report.json", XDG_CACHE_HOME=cache
-    )
+def test_the_default_models_choose_among_tests_that_the_hunt_has_measured(shop):
+    said = flakehound_in(shop, "hunt", "--policy", "cannier", *COUNTED, "--json", "report.json")
 
     report = json.loads((shop / "report.json").read_text())
     assert said.code == 1, said.err
@@ -60,10 +52,10 @@ def test_the_default_models_choose_among_tests_that_the_hunt_has_measured(shop, 
     assert {test["kind"] for test in report["tests"]} & {"nod", "victim", "brittle", "unresolved"}
 
 
-def test_what_was_measured_for_the_choice_is_exported_and_not_measured_again(shop, cache):
+def test_what_was_measured_for_the_choice_is_exported_and_not_measured_again(shop):
     hunt = ("hunt", "--policy", "cannier", "--measure", "--quiet", *COUNTED)
 
-    assert flakehound_in(shop, *hunt, XDG_CACHE_HOME=cache).code == 1
+    assert flakehound_in(shop, *hunt).code == 1
     said = flakehound_in(shop, "data", "export", "tests.csv")
 
     assert said.code == 0, said.err
@@ -77,7 +69,7 @@ def test_what_was_measured_for_the_choice_is_exported_and_not_measured_again(sho
     assert sum(bool(record.measures) for record in looks) == 3
 
 
-def test_features_of_a_file_are_taken_in_place_of_measured_ones(shop, cache):
+def test_features_of_a_file_are_taken_in_place_of_measured_ones(shop):
     assert flakehound_in(shop, "features", "--csv", "here.csv", "--quiet").code == 0
     with open(shop / "here.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -88,21 +80,17 @@ def test_features_of_a_file_are_taken_in_place_of_measured_ones(shop, cache):
         writer.writeheader()
         writer.writerows(rows)
 
-    said = flakehound_in(
-        shop, "hunt", "--policy", "cannier", "--features", "here.csv", *COUNTED, XDG_CACHE_HOME=cache
-    )
+    said = flakehound_in(shop, "hunt", "--policy", "cannier", "--features", "here.csv", *COUNTED)
 
     assert said.code == 1, said.err
     assert "measuring the features" not in said.err
     assert "of 8 tests are rerun" in words_of(said)
 
 
-def test_a_table_of_the_users_is_learned_from_in_place_of_ours(shop, cache):
+def test_a_table_of_the_users_is_learned_from_in_place_of_ours(shop):
     own_table(shop, ["run_time_s", "assertions"])
 
-    said = flakehound_in(
-        shop, "hunt", "--policy", "cannier", "--training", "mine.csv", *COUNTED, XDG_CACHE_HOME=cache
-    )
+    said = flakehound_in(shop, "hunt", "--policy", "cannier", "--training", "mine.csv", *COUNTED)
 
     assert said.code == 1, said.err
     assert "of 8 tests are rerun" in words_of(said)
@@ -120,10 +108,10 @@ def test_a_feature_that_no_hunt_measures_needs_a_file(shop):
     assert not (shop / ".flakehound").exists()
 
 
-def test_a_file_without_the_features_of_the_default_models_is_refused(shop, cache):
+def test_a_file_without_the_features_of_the_default_models_is_refused(shop):
     (shop / "here.csv").write_text("id,assertions\ntest_shop.py::test_luck,1\n")
 
-    said = flakehound_in(shop, "hunt", "--policy", "cannier", "--features", "here.csv", XDG_CACHE_HOME=cache)
+    said = flakehound_in(shop, "hunt", "--policy", "cannier", "--features", "here.csv")
 
     assert said.code == 2
     assert "'here.csv' lacks the features read_count, write_count" in said.err

@@ -35,12 +35,6 @@ NAMES = ("test_luck", "test_seen", "test_see", "test_steady", "test_gone")
 TESTS = tuple(NodeId(f"test_shop.py::{name}") for name in NAMES)
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory, monkeypatch):
-    """One for the whole run: the default model is fitted once."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-
-
 @pytest.fixture
 def project(tmp_path):
     """Hunted: the first test is NOD, the second a victim."""

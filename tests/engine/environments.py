@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 CACHE = Path.home() / ".cache" / "flakehound-tests"
+_OURS = ("PYTHONPATH", "VIRTUAL_ENV", "XDG_CACHE_HOME")  # pip's own cache is kept from run to run
 _PYENV = Path.home() / ".pyenv" / "versions"
 
 
@@ -42,7 +43,7 @@ def _interpreter(version: str) -> str:
 
 def _make(base: str, folder: Path, packages: tuple[str, ...]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    env = {name: value for name, value in os.environ.items() if name not in _OURS}
     pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
     for command in ([base, "-m", "venv", str(folder)], [*pip, *packages]):
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)

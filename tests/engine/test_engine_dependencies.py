@@ -77,7 +77,10 @@ def recorded(open_sample):
 
 
 def below(root: Path, told):
-    """The same dependencies with paths as they are called below the root."""
+    """The same dependencies with paths as they are called below the root.
+
+    Without files of our own environment: pytest reads those of plugins that happen to be installed in it.
+    """
 
     def short(path):
         return os.path.relpath(path, root) if path and Path(path).is_relative_to(root) else path
@@ -86,7 +89,8 @@ def below(root: Path, told):
         **told,
         "lines": {short(path): lines for path, lines in told["lines"].items()},
         "imported": {name: short(path) for name, path in told["imported"].items()},
-        **{name: [short(path) for path in told[name]] for name in ("opened", "listed", "folders", "settings")},
+        "opened": [short(path) for path in told["opened"] if not path.startswith(sys.prefix)],
+        **{name: [short(path) for path in told[name]] for name in ("listed", "folders", "settings")},
     }
 
 

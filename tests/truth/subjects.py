@@ -66,6 +66,7 @@ def _prepare(key: str) -> None:
 
 
 def _or_skip(command: list) -> None:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    env = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}  # pip's cache is kept
+    done = subprocess.run([str(part) for part in command], env=env, capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"cannot prepare: {done.stderr.strip().splitlines()[-1:]}")
