@@ -11,7 +11,10 @@ from types import SimpleNamespace
 import pytest
 from cli_projects import flakehound_in, write_project
 
+from flakehound.cli.calls_settings import characteristic_in
 from flakehound.cli.measured_priors import Ratios, measured_ratios
+from flakehound.cli.priors import earlier_in, priors_of
+from flakehound.cli.static_priors import static_scores
 from flakehound.cli.suite_trace import SHARE, calls_if_cheap, expected_s
 from flakehound.engine.budget import Budget
 from flakehound.store import Store
@@ -50,12 +53,6 @@ DICE = {
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """One cache for all tests here: models are fitted once."""
-    return str(tmp_path_factory.mktemp("cache"))
-
-
-@pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     """A project with features in its store."""
     folder = write_project(tmp_path_factory.mktemp("measured") / "climb", CLIMBING)
@@ -69,9 +66,7 @@ def ratios_in(folder, time_s):
         return measured_ratios(store, store.sessions(), time_s)
 
 
-def test_features_of_an_earlier_run_make_some_tests_likelier_than_others(measured, cache, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", cache)
-
+def test_features_of_an_earlier_run_make_some_tests_likelier_than_others(measured):
     found = ratios_in(measured, LONG_S)
 
     assert len(found.nod) == len(found.order_dependent) == 12
@@ -80,9 +75,7 @@ def test_features_of_an_earlier_run_make_some_tests_likelier_than_others(measure
 
 
 @pytest.mark.parametrize("time_s", [None, 60.0])
-def test_a_short_hunt_does_not_ask_for_them(measured, cache, monkeypatch, time_s):
-    monkeypatch.setenv("XDG_CACHE_HOME", cache)
-
+def test_a_short_hunt_does_not_ask_for_them(measured, time_s):
     assert ratios_in(measured, time_s) == Ratios()
 
 
@@ -105,19 +98,32 @@ def test_a_store_without_measured_runs_says_nothing(tmp_path):
     assert ratios_in(folder, LONG_S) == Ratios()
 
 
-def test_a_hunt_that_measures_plans_by_what_it_measured(tmp_path, cache):
+def test_a_hunt_that_measures_plans_by_what_it_measured(tmp_path):
     folder = write_project(tmp_path / "climb", CLIMBING)
 
-    def priors(*words):
-        said = flakehound_in(folder, "hunt", *words, *COUNTED, XDG_CACHE_HOME=cache)
-        assert said.code == 0, said.err
-        return {test["prior"] for test in json.loads((folder / "report.json").read_text())["tests"]}
+    said = flakehound_in(folder, "hunt", "--measure", *COUNTED)
 
-    # Twelve parameters of one function: lint cannot tell them apart.
-    plain, with_features = priors("--store", "plain.db"), priors("--measure", "--store", "measured.db")
+    assert said.code == 0, said.err
+    report = json.loads((folder / "report.json").read_text())
+    with Store.open(folder / ".flakehound" / "flakehound.db") as store:
+        earlier = earlier_in(store, store.latest(), characteristic_in(folder), LONG_S)
+        suite = store.suite(store.latest().id)
+    expected = priors_of(suite, earlier, static_scores(folder, suite.order, LONG_S))
+    assert len(earlier.ratios.nod) == 12
+    for test in report["tests"]:
+        assert test["prior"] == pytest.approx(expected.flaky(test["id"]), abs=1e-6)
 
-    assert len(plain) <= 2  # those whose trace shows a characteristic function, and those whose does not
-    assert len(with_features) > 6
+
+def test_a_hunt_knows_what_its_tests_take(tmp_path):
+    folder = write_project(tmp_path / "climb", CLIMBING)
+
+    said = flakehound_in(folder, "hunt", *COUNTED)
+
+    assert said.code == 0, said.err
+    prior = [test["prior"] for test in json.loads((folder / "report.json").read_text())["tests"]]
+    assert min(prior[9:]) > 1.5 * max(
+        prior[1:4]
+    )  # those that wait longest; the first one also warms everything up
 
 
 # traces

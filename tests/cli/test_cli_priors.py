@@ -8,7 +8,7 @@ import pytest
 
 from flakehound.cli.measured_priors import Ratios
 from flakehound.cli.model_file import default_model
-from flakehound.cli.priors import Earlier, priors_of
+from flakehound.cli.priors import Earlier, priors_of, time_ranks
 from flakehound.cli.static_priors import Scores, rebased, static_scores
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Suite
@@ -135,8 +135,40 @@ def test_calls_say_less_of_a_test_that_has_a_score():
     assert priors.nod[A] < 0.5 * priors.nod[B] < 0.5 * NOD
 
 
-def test_calls_say_nothing_of_tests_that_a_hash_seed_decides():
-    priors = priors_of(SUITE, Earlier(told={}, calls={A: False, B: True}), Scores())
+def test_a_test_that_takes_long_is_likelier_and_all_of_a_suite_are_together_as_likely_as_before():
+    tests = tuple(NodeId(f"t.py::{number}") for number in range(100))
+    suite = Suite(tests=tuple(CollectedTest(id=test, module="t.py", parent="t.py") for test in tests))
+    seconds = {test: 1.0 + number for number, test in enumerate(tests)}
+    priors = priors_of(suite, Earlier(told={}, calls={}, time_ranks=time_ranks(seconds)), Scores())
+
+    assert [priors.nod[test] for test in tests] == sorted(priors.nod.values())
+    assert priors.nod[tests[-1]] > 10 * priors.nod[tests[0]]
+    assert priors.order_dependent[tests[-1]] > 3 * priors.order_dependent[tests[0]]
+    assert sum(priors.nod.values()) == pytest.approx(100 * NOD, rel=0.01)
+    assert sum(priors.order_dependent.values()) == pytest.approx(100 * ORDER_DEPENDENT, rel=0.02)
+
+
+def test_time_says_nothing_of_few_tests_or_where_features_were_measured_and_less_beside_others():
+    ranks = {A: 1.0, B: 1.0, C: 1.0}
+    measured = Ratios(nod={B: 1.0}, order_dependent={B: 1.0})
+    known = Earlier(told={}, calls={}, ratios=measured, time_ranks=ranks)
+    priors = priors_of(SUITE, known, Scores(nod={C: NOD}, order_dependent={C: ORDER_DEPENDENT}))
+
+    assert time_ranks({A: 1.0, B: 2.0}) == {}
+    assert priors.nod[B] == pytest.approx(NOD)
+    assert priors.order_dependent[B] == pytest.approx(ORDER_DEPENDENT)
+    assert NOD < priors.nod[C] < priors.nod[A]
+
+
+def test_tests_that_take_equally_long_share_their_rank():
+    seconds = {NodeId(f"t.py::{number}"): float(number // 10) for number in range(20)}
+
+    assert set(time_ranks(seconds).values()) == {0.25, 0.75}
+
+
+def test_calls_and_times_say_nothing_of_tests_that_a_hash_seed_decides():
+    known = Earlier(told={}, calls={A: False, B: True}, time_ranks={A: 0.0, B: 1.0})
+    priors = priors_of(SUITE, known, Scores())
 
     assert priors.of(A)[Way.HASH_SEED] == priors.of(B)[Way.HASH_SEED] == priors.of(C)[Way.HASH_SEED]
     assert priors.of(A)[Way.ANYWHERE] < priors.of(B)[Way.ANYWHERE]

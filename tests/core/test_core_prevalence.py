@@ -21,7 +21,7 @@ A, B = NodeId("t.py::a"), NodeId("t.py::b")
 def test_a_test_nobody_knows_has_the_rates_of_the_literature():
     ways = Priors().of(A)
 
-    nod = ways[Way.ANYWHERE] + ways[Way.IN_ITS_ORDER] + ways[Way.HASH_SEED]
+    nod = ways[Way.ANYWHERE] + ways[Way.IN_ITS_ORDER] + ways[Way.HASH_SEED] + ways[Way.COLD]
     assert nod == pytest.approx(NOD)
     assert ways[Way.ORDER] + ways[Way.ALONE] == pytest.approx(ORDER_DEPENDENT)
 

@@ -12,13 +12,13 @@ from flakehound.core.history import History
 from flakehound.core.index import chance_of_detection
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.core.prevalence import NOD, RATES, Priors, Way
+from flakehound.core.prevalence import BY_HASH_SEED, NOD, ONLY_ALONE, ONLY_IN_ITS_ORDER, RATES, Priors, Way
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.forecast import Forecast, RunSort
 from flakehound.hunt.indexed import STAGED_SHARE, IndexedSweeps
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
-from flakehound.hunt.worth import ORIGINAL, Worth
+from flakehound.hunt.worth import ALONE, ORIGINAL, TOGETHER, Worth
 
 NAMES = tuple("abcdefghij")
 SUITE = suite_of(*NAMES)
@@ -113,6 +113,16 @@ def test_a_test_that_always_fails_says_nothing_about_its_file():
 
     assert times[id_of("a")] == 1
     assert worth.lifts == 0
+
+
+def test_many_passes_among_others_say_little_of_how_a_test_does_with_nothing_before_it():
+    worth = Worth(History(SUITE), Priors(nod={id_of("a"): 0.1}))
+    for _run in range(50):
+        worth.count(order_plan())
+    for _run in range(3):
+        worth.count(alone_plan(id_of("a")))
+
+    assert worth.of_one(id_of("a"), ALONE) > 2 * worth.of_one(id_of("a"), TOGETHER)
 
 
 def test_what_was_found_beyond_expectation_is_expected_of_the_rest():
@@ -285,7 +295,8 @@ def test_a_forecast_equals_what_the_same_runs_are_worth_one_by_one():
         worth.count(order_plan())
 
     # Nothing else than Way.ANYWHERE is in `left` of what these runs can show.
-    shown = (left_at_first - worth.left(SUITE.order)) * (1 + 0.15 / (1 - 0.15 - 0.026))
+    shown = left_at_first - worth.left(SUITE.order)
+    shown *= 1 + ONLY_IN_ITS_ORDER / (1 - ONLY_IN_ITS_ORDER - ONLY_ALONE - BY_HASH_SEED)
     assert forecast == pytest.approx(shown, rel=0.01)
 
 

@@ -16,7 +16,7 @@ from flakehound.cli.calls_causes import MOST_S, CauseFinder, reserve_s
 from flakehound.cli.calls_settings import characteristic_in
 from flakehound.cli.hunt_start import HuntStart
 from flakehound.cli.plain_runs import drained, failed_lately
-from flakehound.cli.priors import Earlier, earlier_in, priors_of
+from flakehound.cli.priors import Earlier, earlier_in, priors_of, time_ranks
 from flakehound.cli.probing import Probes
 from flakehound.cli.progress import Progress
 from flakehound.cli.remedies import again
@@ -27,6 +27,7 @@ from flakehound.cli.suite_trace import calls_if_cheap
 from flakehound.cli.target import commit_of, plain_arguments
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.prevalence import Priors
 from flakehound.core.records import RunRecord
@@ -162,8 +163,17 @@ class _Hunt:
         """What is known beforehand; models are only asked where the policy goes by their answers."""
         suite, time_s = self._opened.suite, self._budget.limit_s if self._wishes.policy == INDEX else None
         scores = static_scores(Path(self._opened.handshake.rootdir), suite.order, time_s)
-        earlier = earlier_in(self._store, self._session, self._known, time_s)
+        earlier = replace(
+            earlier_in(self._store, self._session, self._known, time_s), time_ranks=time_ranks(self._times_s())
+        )
         return priors_of(suite, self._with_calls(earlier) if self._wishes.policy == INDEX else earlier, scores)
+
+    def _times_s(self) -> dict[NodeId, float]:
+        """What the tests took that have run, in the reference run or before this hunt was resumed."""
+        history = self._history
+        return {
+            test: history.mean_s(test) for test in self._opened.suite.order if history.slowest_s(test) is not None
+        }
 
     def _with_calls(self, earlier: Earlier) -> Earlier:
         """With what a trace of this hunt tells, where there is the time for one and no earlier one tells it."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.characteristic import Characteristic
-from flakehound.cli.measured_priors import Ratios, measured_ratios
+from flakehound.cli.measured_priors import FEWEST, Ratios, measured_ratios
 from flakehound.cli.static_priors import Scores
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Suite
 from flakehound.core.prevalence import (
     NOD,
+    NOD_BY_TIME,
+    ORDER_BY_TIME,
     ORDER_DEPENDENT,
     SEEN_FLAKY,
     Priors,
@@ -22,6 +25,7 @@ from flakehound.core.prevalence import (
     knowing_calls,
     knowing_features,
     knowing_passes,
+    knowing_time,
 )
 from flakehound.store import SessionInfo, Store
 
@@ -37,6 +41,8 @@ class Earlier:
     told: Mapping[NodeId, Mapping[str, Any]]  # the last report's words on each test
     calls: Mapping[NodeId, bool]  # whether the last trace saw a characteristic function
     ratios: Ratios = field(default_factory=Ratios)  # what the last measured features say
+    # Of what it takes among all tests, from 0 to 1; empty: nobody knows.
+    time_ranks: Mapping[NodeId, float] = field(default_factory=dict)
 
 
 def earlier_in(store: Store, before: SessionInfo, known: Characteristic, time_s: float | None = None) -> Earlier:
@@ -70,10 +76,10 @@ def _calling(store: Store, sessions: list[SessionInfo], known: Characteristic) -
 
 def priors_of(suite: Suite, earlier: Earlier, scores: Scores) -> Priors:
     """The probabilities of every test; the scores of a model stand in place of the literature's rates."""
-    uncalled = replace(earlier, calls={})
+    uncalled = replace(earlier, calls={}, time_ranks={})
     return Priors(
         nod={test: _nod(test, earlier, scores) for test in suite.order},
-        uncalled={test: _nod(test, uncalled, scores) for test in suite.order} if earlier.calls else {},
+        uncalled={test: _nod(test, uncalled, scores) for test in suite.order},
         order_dependent={test: _order_dependent(test, earlier, scores) for test in suite.order},
     )
 
@@ -85,9 +91,11 @@ def _nod(test: NodeId, earlier: Earlier, scores: Scores) -> float:
     prior = min(SUREST, scores.nod.get(test, NOD))
     if test in earlier.calls:
         prior = knowing_calls(prior, calls=earlier.calls[test], scored=test in scores.nod)
+    others = (test in scores.nod) + (test in earlier.calls)
     if test in earlier.ratios.nod:
-        others = (test in scores.nod) + (test in earlier.calls)
         prior = knowing_features(prior, earlier.ratios.nod[test], others=others)
+    elif test in earlier.time_ranks:  # time is one of the features
+        prior = knowing_time(prior, earlier.time_ranks[test], NOD_BY_TIME, others=others)
     return prior if told is None else knowing_passes(prior, _passes(told, _CLEAN), Way.ANYWHERE)
 
 
@@ -96,10 +104,23 @@ def _order_dependent(test: NodeId, earlier: Earlier, scores: Scores) -> float:
     if told is not None and told["kind"] in _ORDER_DEPENDENT_KINDS:
         return SEEN_FLAKY
     prior = min(SUREST, scores.order_dependent.get(test, ORDER_DEPENDENT))
+    others = int(test in scores.order_dependent)
     if test in earlier.ratios.order_dependent:
-        others = int(test in scores.order_dependent)
         prior = knowing_features(prior, earlier.ratios.order_dependent[test], others=others)
+    elif test in earlier.time_ranks:
+        prior = knowing_time(prior, earlier.time_ranks[test], ORDER_BY_TIME, others=others)
     return prior if told is None else knowing_passes(prior, _passes(told, ("shuffled",)), Way.ORDER)
+
+
+def time_ranks(seconds: Mapping[NodeId, float]) -> dict[NodeId, float]:
+    """The place of each test's time among all, between 0 and 1; equal ones share theirs. Empty for few tests."""
+    if len(seconds) < FEWEST:
+        return {}
+    times = sorted(seconds.values())
+    return {
+        test: (bisect_left(times, own) + bisect_right(times, own)) / 2 / len(times)
+        for test, own in seconds.items()
+    }
 
 
 def _passes(told: Mapping[str, Any], settings: tuple[str, ...]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from math import exp, sinh
 
 from flakehound.core.index import PYTHON_NOD, BetaPrior, Known, chance_of_flaky
 from flakehound.core.outcomes import NodeId
@@ -18,6 +19,9 @@ NOD = 0.0011
 ORDER_DEPENDENT = 0.0051
 # Of 712 NOD tests 224 never failed in other orders, where chance explains 117 of them.
 ONLY_IN_ITS_ORDER = 0.15
+# NOD tests that fail ten times as often alone as in their suite, or more, as the first use of something is slow: 9
+# of 94 rerun both ways (`java_suite_vs_alone_reruns`), 14 % where each of their 18 projects counts the same.
+ONLY_ALONE = 0.14
 # Of 730 order-dependent tests with a known type 278 are brittle: they fail alone.
 BRITTLE = 0.38
 # A guess, as no source at hand counts them: as common as NOD tests.
@@ -37,6 +41,9 @@ CALLS_RATIO = {True: CALLS_IF_NOD / CALLS_OF_ALL, False: (1 - CALLS_IF_NOD) / (1
 # features give, four fifths beside each of the two (benchmarks/prior_parts.py; decision 0028).
 CALLS_BESIDE_SCORE = 0.5
 FEATURES_BESIDE_ANOTHER = 0.8
+# Log odds over the rank of a test's time in its suite, from 0 for the cheapest to 1 for the dearest: 134 NOD tests
+# of 18 projects, 244 victims of 41 (benchmarks/time_prior.py; decision 0029).
+NOD_BY_TIME, ORDER_BY_TIME = 2.8, 1.5
 # A run of an earlier hunt says so much of one of today: the code may have changed since. A guess.
 EARLIER_RUN = 0.5
 SEEN_FLAKY = 0.5  # before this hunt: as likely fixed as not
@@ -51,6 +58,7 @@ class Way(IntEnum):
     ALONE = 3  # brittle, without the tests before it
     REPEATED = 4  # non-idempotent
     HASH_SEED = 5
+    COLD = 6  # NOD, but only with nothing before it in its process
 
 
 _AT_ONCE = BetaPrior(a=99.0, b=1.0)
@@ -62,6 +70,7 @@ RATES: Mapping[Way, BetaPrior] = {
     Way.ALONE: _AT_ONCE,
     Way.REPEATED: _AT_ONCE,
     Way.HASH_SEED: BetaPrior(a=1.0, b=1.0),
+    Way.COLD: PYTHON_NOD,
 }
 
 
@@ -73,6 +82,16 @@ def knowing_calls(prior: float, *, calls: bool, scored: bool = False) -> float:
 def knowing_features(prior: float, ratio: float, *, others: int) -> float:
     """The probability, once features say how many times the odds it has, beside so many other sources."""
     return likelier(prior, ratio ** (FEATURES_BESIDE_ANOTHER**others))
+
+
+def knowing_time(prior: float, rank: float, slope: float, *, others: int) -> float:
+    """The probability, once the rank of its time in the suite is known, beside so many other sources.
+
+    Time is one of the features, and counts beside other sources as these do.
+    """
+    held = slope * FEATURES_BESIDE_ANOTHER**others
+    mean = sinh(held / 2) / (held / 2)  # over all ranks
+    return likelier(prior, exp(held * (rank - 0.5)) / mean)
 
 
 def knowing_neighbour(prior: float) -> float:
@@ -98,7 +117,8 @@ class Priors:
 
     nod: Mapping[NodeId, float] = field(default_factory=dict)
     order_dependent: Mapping[NodeId, float] = field(default_factory=dict)
-    # Of NOD without what calls say: nothing is called where the order of a set decides. Else as above.
+    # Of NOD without what calls and times say: where the order of a set decides, nothing is called or takes long.
+    # Else as above.
     uncalled: Mapping[NodeId, float] = field(default_factory=dict)
 
     def flaky(self, test: NodeId) -> float:
@@ -110,10 +130,11 @@ class Priors:
         nod = self.nod.get(test, NOD)
         order = self.order_dependent.get(test, ORDER_DEPENDENT)
         return {
-            Way.ANYWHERE: nod * (1 - ONLY_IN_ITS_ORDER - BY_HASH_SEED),
+            Way.ANYWHERE: nod * (1 - ONLY_IN_ITS_ORDER - ONLY_ALONE - BY_HASH_SEED),
             Way.IN_ITS_ORDER: nod * ONLY_IN_ITS_ORDER,
             Way.ORDER: order * (1 - BRITTLE),
             Way.ALONE: order * BRITTLE,
             Way.REPEATED: NON_IDEMPOTENT,
             Way.HASH_SEED: self.uncalled.get(test, nod) * BY_HASH_SEED,
+            Way.COLD: nod * ONLY_ALONE,
         }

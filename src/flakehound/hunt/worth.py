@@ -18,8 +18,8 @@ from flakehound.core.prevalence import POLLUTERS, RATES, Priors, Way, knowing_ne
 ORIGINAL = (Way.ANYWHERE, Way.IN_ITS_ORDER)
 NEW_INTERPRETER = (*ORIGINAL, Way.HASH_SEED)
 OTHER_ORDER = (Way.ANYWHERE, Way.ORDER)
-ALONE = (Way.ANYWHERE, Way.ALONE)
-TWICE = (Way.ANYWHERE, Way.ALONE, Way.REPEATED)
+ALONE = (Way.ANYWHERE, Way.ALONE, Way.COLD)
+TWICE = (*ALONE, Way.REPEATED)
 PAIRED = (Way.ANYWHERE,)
 TOGETHER = (Way.ANYWHERE,)  # some tests of the suite in one process
 # Suites differ far more than their tests: what was found beyond expectation is expected of the rest as well.
@@ -160,6 +160,7 @@ class Worth:
             Way.IN_ITS_ORDER: tally(test, Setting.ORIGINAL).n,
             Way.ORDER: tally(test, Setting.SHUFFLED).n,
             Way.ALONE: tally(test, Setting.ALONE).n,
+            Way.COLD: tally(test, Setting.ALONE).n,
             Way.REPEATED: tally(test, Setting.REPEATED).n,
             Way.HASH_SEED: max(0, len(self._history.tally_by_hash_seed(test, Setting.ORIGINAL)) - 1),
         }

@@ -17,6 +17,7 @@ from flakehound.core.prevalence import (
     CALLS_OF_ALL,
     CALLS_RATIO,
     FEATURES_BESIDE_ANOTHER,
+    NOD_BY_TIME,
     likelier,
 )
 from flakehound.learn.extras import Array, library, numpy
@@ -121,8 +122,18 @@ def parts_as_seen(parts: Parts) -> Scorer:
 def _calling(flaky: Array, cost_s: Array, rng: Array) -> Array:
     """Callers with the published shares; among steady tests dear ones call more often, as the source found."""
     np = numpy()
-    steady = (library("scipy.stats").rankdata(cost_s) / len(cost_s)) * 2 * CALLS_OF_ALL
+    steady = _ranks(cost_s) * 2 * CALLS_OF_ALL
     return rng.random(len(flaky)) < np.where(flaky, CALLS_IF_NOD, steady)
+
+
+def _ranks(cost_s: Array) -> Array:
+    return library("scipy.stats").rankdata(cost_s) / len(cost_s)
+
+
+def knowing_times(prior: Array, cost_s: Array, *, others: int) -> Array:
+    """`core.prevalence.knowing_time` for all tests of a suite, beside so many other sources."""
+    ratio = numpy().exp(NOD_BY_TIME * FEATURES_BESIDE_ANOTHER**others * _ranks(cost_s))
+    return likelier(prior, ratio / ratio.mean())
 
 
 def runs_needed(rate: Array, rng: Array) -> Array:
@@ -210,7 +221,9 @@ def all_policies(suite: Suite, rates: BetaPrior, rng: Array, detection: float = 
     suite_s = float(suite.cost_s.sum())
     small = suite.cost_s < SMALL_S
     by_calls = np.where(suite.calls, CALLS_RATIO[True], CALLS_RATIO[False])
-    traced = likelier(suite.prior, by_calls**CALLS_BESIDE_SCORE)
+    timed = knowing_times(suite.prior, suite.cost_s, others=1)
+    called = likelier(suite.prior, by_calls**CALLS_BESIDE_SCORE)
+    traced = knowing_times(called, suite.cost_s, others=2)
     found = {
         "rerun": swept(suite, needed, every),
         "cannier": swept(suite, needed, kept_by_threshold(suite.prior, flaky, detection), suite_s),
@@ -218,10 +231,11 @@ def all_policies(suite: Suite, rates: BetaPrior, rng: Array, detection: float = 
         "calls, small always": swept(suite, needed, suite.calls | small, TRACED * suite_s),
         "index, cost alone": by_index(suite, needed, np.full(len(needed), flaky.mean()), rates),
         "index": by_index(suite, needed, suite.prior, rates),
+        "index, timed": by_index(suite, needed, timed, rates),
         "index, traced": by_index(suite, needed, traced, rates, TRACED * suite_s),
     }
     if suite.features is not None:
-        measured = likelier(traced, suite.features ** (FEATURES_BESIDE_ANOTHER**2))
+        measured = likelier(called, suite.features ** (FEATURES_BESIDE_ANOTHER**2))
         before_s = (TRACED + MEASURED) * suite_s
         found["index, measured"] = by_index(suite, needed, measured, rates, before_s)
     return found
