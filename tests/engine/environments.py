@@ -42,12 +42,23 @@ def _interpreter(version: str) -> str:
 
 
 def _make(base: str, folder: Path, packages: tuple[str, ...]) -> None:
+    """By our own pip, which spares making one there; where ours is too new for that Python, by its own."""
+    python = str(folder / "bin" / "python")
+    ours = ([base, "-m", "venv", "--without-pip", str(folder)], [sys.executable, "-m", "pip", "--python", python])
+    its = ([base, "-m", "venv", str(folder)], [python, "-m", "pip"])
+    trouble = ""
+    for make, pip in (ours, its):
+        shutil.rmtree(folder, ignore_errors=True)
+        trouble = _trouble(make) or _trouble([*pip, "--disable-pip-version-check", "install", "-q", *packages])
+        if not trouble:
+            (folder / "ready").touch()
+            return
     shutil.rmtree(folder, ignore_errors=True)
+    pytest.skip(f"no environment with {', '.join(packages)}: {trouble}")
+
+
+def _trouble(command: list[str]) -> str:
+    """What a command that failed has said; empty where it did not fail."""
     env = {name: value for name, value in os.environ.items() if name not in _OURS}
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-    for command in ([base, "-m", "venv", str(folder)], [*pip, *packages]):
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-        if done.returncode:
-            shutil.rmtree(folder, ignore_errors=True)
-            pytest.skip(f"no environment with {', '.join(packages)}: {done.stderr.strip()[-300:]}")
-    (folder / "ready").touch()
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    return done.stderr.strip()[-300:] or "nothing" if done.returncode else ""
