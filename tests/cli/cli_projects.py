@@ -19,6 +19,7 @@ from flakehound.cli.main import COMMANDS, main
 SRC = Path(flakehound.__file__).parent.parent
 QUICK = ("--runs", "3", "--shuffles", "2", "--seed", "3")
 LIMIT_S = 90.0
+WITH_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}  # all that are installed, as in a user's shell
 
 # One test of each kind; the victim comes before its polluter, so that the suite is green in the original order.
 SHOP = {
@@ -76,13 +77,17 @@ def write_project(folder: Path, files: dict[str, str]) -> Path:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Ours on the path, and a named hash seed: it spares the runs with other ones, each a new interpreter."""
+    """Ours on the path, and a named hash seed: it spares the runs with other ones, each a new interpreter.
+
+    Without the plugins that are there to test beside: importing them takes most of a small session's time.
+    """
     env = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("PYTEST_", "COV_", "VIRTUAL_ENV"))
     }
-    return {**env, "PYTHONPATH": str(SRC), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", **changes}
+    ours = {"PYTHONPATH": str(SRC), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**env, **ours, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **changes}
 
 
 def flakehound_in(folder: Path, *arguments: str, **changes: str) -> Said:
@@ -91,8 +96,8 @@ def flakehound_in(folder: Path, *arguments: str, **changes: str) -> Said:
 
 
 def pytest_in(folder: Path, *arguments: str, **changes: str) -> Said:
-    """`pytest ARGUMENTS` in a folder, in its own order."""
-    return _said(folder, [sys.executable, "-m", "pytest", "-p", "no:randomly", *arguments], **changes)
+    """`pytest ARGUMENTS` in a folder, in its own order, with our plugin."""
+    return _said(folder, [sys.executable, "-m", "pytest", "-p", "flakehound", *arguments], **changes)
 
 
 def flakehound_with(patch: str, folder: Path, *arguments: str) -> Said:
@@ -122,7 +127,9 @@ def paste(folder: Path, command: str, *more: str) -> Said:
     ours = f"{shlex.quote(sys.executable)} -m flakehound"
     words = re.sub(r"(^|&& )flakehound\b", lambda match: match[1] + ours, command)
     shown = " ".join([words, *map(shlex.quote, more)])
-    return _said(folder, ["/bin/sh", "-c", shown], PYTEST_ADDOPTS="-p no:randomly")
+    return _said(
+        folder, ["/bin/sh", "-c", shown], PYTEST_ADDOPTS="-p no:randomly", PYTEST_DISABLE_PLUGIN_AUTOLOAD=""
+    )
 
 
 def remedy_in(said: Said) -> str:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from cli_projects import QUICK, commands_in, flakehound_in, parsed, paste, remedy_in, write_project
+from cli_projects import (
+    QUICK,
+    SHOP,
+    WITH_PLUGINS,
+    commands_in,
+    flakehound_in,
+    parsed,
+    paste,
+    remedy_in,
+    write_project,
+)
 
 from flakehound.store import Store
 
@@ -124,10 +134,12 @@ def test_the_plain_pytest_command_of_replay_fails_when_pasted(shop):
     assert paste(shop.folder, plain.removeprefix("plain pytest: ")).code == 1
 
 
-def test_the_plain_pytest_command_switches_off_what_would_shuffle_its_tests(shop):
+def test_the_plain_pytest_command_switches_off_what_would_shuffle_its_tests(tmp_path):
     pytest.importorskip("pytest_randomly")
+    folder = write_project(tmp_path / "shop", SHOP)
+    assert flakehound_in(folder, "hunt", *QUICK, "-q", **WITH_PLUGINS).code == 1
 
-    said = flakehound_in(shop.folder, "replay", "test_victim")
+    said = flakehound_in(folder, "replay", "test_victim", **WITH_PLUGINS)
 
     plain = next(line for line in said.out.splitlines() if line.startswith("plain pytest: "))
     assert "no:randomly" in plain

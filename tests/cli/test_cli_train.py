@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from textwrap import dedent
 
 import pytest
-from cli_projects import parsed, remedy_in
+from cli_projects import flakehound_in, parsed, remedy_in
 
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import CollectedTest, Isolation, Setting, Suite
@@ -48,6 +49,12 @@ def project(tmp_path):
         store.append(session.id, [run(Setting.ORIGINAL, "FPPPP"), *[run(Setting.ORIGINAL, "PPPPP")] * 15])
         store.append(session.id, [run(Setting.SHUFFLED, "PFPPP"), *[run(Setting.SHUFFLED, "PPPPP")] * 15])
     return folder
+
+
+@pytest.fixture
+def say(project):
+    """In a process in which coverage does not watch every sum of a fit."""
+    return partial(flakehound_in, project)
 
 
 def run(setting, letters):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine_samples import outcomes_of
+from engine_samples import WITH_PLUGINS, outcomes_of
 
 from flakehound.core.outcomes import Outcome
 from flakehound.engine.handshake import SuiteUnusable
@@ -41,7 +41,7 @@ def ini(*options: str, **settings: str) -> str:
     ids=" ".join,
 )
 def test_options_in_the_projects_file_change_no_outcome(open_sample, options, named):
-    sample = open_sample({"pytest.ini": ini(*options), "test_it.py": TESTS})
+    sample = open_sample({"pytest.ini": ini(*options), "test_it.py": TESTS}, env=WITH_PLUGINS)
     expected = {
         test: Outcome.FAILED if "fails" in test or ("warns" in test and "error" in options) else Outcome.PASSED
         for test in sample.ids
@@ -147,7 +147,8 @@ def test_fixtures_and_marks_of_plugins_that_are_switched_off_still_exist(open_sa
                 @pytest.hookimpl(optionalhook=True)
                 def pytest_configure_node(node): pass
                 """,
-        }
+        },
+        env=WITH_PLUGINS,
     )
 
     assert sample.fork(*sample.ids).outcomes == (Outcome.PASSED,)

@@ -199,6 +199,7 @@ SHOP = {
 def test_a_hunt_names_the_state_that_a_victim_shares_with_its_polluter(tmp_path, wish):
     write_files(tmp_path / "shop", SHOP)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
+    env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # importing them takes most of a small session's time
     hunt = [
         sys.executable,
         "-m",

@@ -207,6 +207,12 @@ _WHO = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
 }
+# Importing all plugins of our environment takes most of a small session's time.
+_FEW_PLUGINS = {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_PLUGINS": "flakehound_inside.plugin,pytest_asyncio.plugin",
+}
+ALL_PLUGINS = dict.fromkeys(_FEW_PLUGINS, "")  # as most users have it
 _OF_OUR_RUN = ("PYTEST_", "COV_", "COVERAGE_", "FLAKEHOUND", "PYTHONPATH")
 
 
@@ -255,7 +261,7 @@ class Shop:
     def pytest(self, *args: str, plain: bool = False) -> int:
         """Run pytest as a user would; with `plain`, without us."""
         env = {name: value for name, value in os.environ.items() if not name.startswith(_OF_OUR_RUN)}
-        env |= {**_WHO, "SHOP_OUTSIDE": str(self.outside), **self.env}
+        env |= {**_WHO, **_FEW_PLUGINS, "SHOP_OUTSIDE": str(self.outside), **self.env}
         # "=": a path as a word of its own, outside the project, would move the rootdir that pytest chooses.
         ours = [] if plain else ["--flakehound", f"--flakehound-json={self.outside / 'triage.json'}"]
         command = [sys.executable, "-m", "pytest", *PLAIN, *ours, *args]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from .shop import Shop
+from .shop import ALL_PLUGINS, Shop
 
 pytestmark = pytest.mark.slow
 BROKEN = ("likely-real", None)
@@ -214,7 +214,7 @@ def test_without_git_a_regression_is_undecided(tmp_path):
 
 
 def test_with_xdist_a_regression_is_likely_real_and_a_flake_is_flaky(shop):
-    shop.env = {"SHOP_FLAKES": "pollution"}
+    shop.env = {"SHOP_FLAKES": "pollution", **ALL_PLUGINS}
     shop.replace("shop/cart.py", "sum(prices) * TAX", "sum(prices) + TAX")
 
     shop.pytest("-n", "2", "--dist", "loadfile")
