@@ -211,6 +211,21 @@ def test_likely_tests_that_take_less_than_a_fork_run_many_in_one_process_in_thei
     assert max(map(len, groups)) > 5
 
 
+def test_tests_that_are_equally_worth_it_take_turns_and_unknown_costs_do_no_harm():
+    history = History(SUITE)  # nothing has run: nobody knows what a test takes
+    alone = [
+        branch[0]
+        for plan in first_plans(history, 60, techniques=("rerun",), endless=True)
+        if plan.setting is Setting.ALONE
+        for branch in plan.branches
+    ]
+
+    turns = Counter(alone)
+    assert set(turns) == set(SUITE.order)
+    assert turns.total() > 100
+    assert max(turns.values()) - min(turns.values()) <= 1
+
+
 def test_a_group_is_never_the_whole_suite():
     _simulator, history = seen_once(test_s=dict.fromkeys(SUITE.order, 0.0002))
 
