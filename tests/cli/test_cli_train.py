@@ -88,10 +88,10 @@ def test_a_store_teaches_a_model_that_lint_uses_from_then_on(say):
 
 
 def test_the_rows_of_a_store_give_the_same_model_as_a_table(say, project):
-    say("train", "--rows", "rows.csv", "--out", "a.json")
+    say("train", "--without-default", "--rows", "rows.csv", "--out", "a.json")
     with open(project / "rows.csv", newline="") as file:
         rows = {row["id"].partition("::")[2]: row for row in csv.DictReader(file)}
-    said = say("train", "--data", "rows.csv", "--out", "b.json")
+    said = say("train", "--without-default", "--data", "rows.csv", "--out", "b.json")
 
     assert said.code == 0, said.err
     labels = {name: (row["nod"], row["order_dependent"]) for name, row in rows.items()}
@@ -114,7 +114,7 @@ def test_tests_that_hardly_ran_teach_nothing_but_count_in_their_file(say, projec
 
 
 def test_one_sort_of_tests_alone_is_an_error_with_a_way_out(say, project):
-    say("train", "--rows", "rows.csv", "--out", "a.json")
+    say("train", "--without-default", "--rows", "rows.csv", "--out", "a.json")
     text = (project / "rows.csv").read_text().replace("shop,1,0", "shop,0,0")
     (project / "rows.csv").write_text(text)
 
