@@ -70,7 +70,7 @@ def test_a_killed_hunt_loses_no_finished_run_and_can_be_resumed(tmp_path):
             assert len(list(again.records(session.id))) == runs_in(store) >= finished
 
     report = tmp_path / "report.json"
-    last = hunt(tmp_path, "--resume", "--budget", "12s", "--json", str(report))
+    last = hunt(tmp_path, "--resume", "--budget", "20s", "--json", str(report))
     assert last.wait(timeout=120) == 1
     kinds = {test["id"]: test["kind"] for test in json.loads(report.read_text())["tests"]}
     assert kinds == {
