@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import pytest
 from triage_samples import added, changed, deleted, modified, told
@@ -357,6 +358,21 @@ def test_a_new_warning_of_the_compiler_is_a_change_because_projects_turn_warning
     found = changed("def f():\n    return '\\\\d'\n", "def f():\n    return '\\d'\n")
 
     assert told(found) == {("<module>", "changed", "import")}
+
+
+def test_a_warning_of_something_else_meanwhile_is_none_of_the_compiler(monkeypatch):
+    """The garbage collector runs when it likes, and warns of what others left open."""
+    warned = []
+
+    def compile_beside_the_collector(*words, **options):
+        warned.append(1)
+        warnings.warn(f"left open: {len(warned)}", ResourceWarning, stacklevel=1)
+        return compile(*words, **options)
+
+    monkeypatch.setattr("flakehound.triage.syntax.compile", compile_beside_the_collector, raising=False)
+
+    assert changed("x = 1\n", "x = 1  # why\n") == ()
+    assert len(warned) == 2
 
 
 def test_a_new_warning_of_the_compiler_is_seen_beside_a_changed_body():

@@ -13,6 +13,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 DefinitionNode = FunctionNode | ast.ClassDef
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_NAME = "<source>"  # what the compiler calls a source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +30,13 @@ def parsed(content: bytes) -> Source | None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             # Compiled, not only parsed: `return` outside a function and its like are found after parsing.
-            compile(content, "<source>", "exec", dont_inherit=True)
+            compile(content, _NAME, "exec", dont_inherit=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(content)
-        complaints = Counter(f"{warning.category.__name__}: {warning.message}" for warning in caught)
+        # Others may warn meanwhile: the garbage collector, of files that somebody left open.
+        ours = [warning for warning in caught if warning.filename == _NAME]
+        complaints = Counter(f"{warning.category.__name__}: {warning.message}" for warning in ours)
         return Source(tree=tree, complaints=complaints)
     # ValueError: a null byte; the last two: nested too deeply.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
