@@ -14,7 +14,6 @@ from flakehound.cli.policy_options import PolicyWishes, policy_options, selector
 from flakehound.cli.remedies import again, store_words
 from flakehound.cli.target import (
     isolation_from,
-    jobs_from,
     seed_from,
     target_from,
     target_of,
@@ -117,7 +116,7 @@ def command(
         budget_s=budget_s,
         runs=runs,
         shuffles=shuffles,
-        jobs=jobs_from(suite),
+        jobs=suite.jobs,
         seed=seed_from(suite),
         policy=policy.policy,
         select=selector_for(policy, seed_from(suite)),

@@ -61,7 +61,7 @@ class Wishes:
 
     target: Target
     seed: int  # of a new hunt
-    jobs: int
+    jobs: int | None  # None: as many as the suite bears
     store_path: Path
     budget_s: float | None = None
     runs: int | None = None

@@ -59,7 +59,11 @@ def suite_options(command: Command) -> Command:
 def _suite_table() -> list[Callable[[Command], Command]]:
     return [
         click.option(
-            "--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Processes at once. Default: all cores."
+            "--jobs",
+            "-j",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Processes at once. Default: all cores, in a hunt more where tests mostly wait.",
         ),
         click.option(
             "--seed",

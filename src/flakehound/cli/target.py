@@ -99,8 +99,10 @@ def isolation_from(suite: SuiteWishes) -> Isolation | None:
 
 
 def jobs_from(suite: SuiteWishes) -> int:
-    """Processes at once."""
-    return suite.jobs or len(os.sched_getaffinity(0))
+    """Processes at once, where it is settled beforehand."""
+    from flakehound.engine.width import usable_cores
+
+    return suite.jobs or usable_cores()
 
 
 def test_limit_from(suite: SuiteWishes) -> float | None:

@@ -22,6 +22,7 @@ from flakehound.engine.launch import Target
 from flakehound.engine.limits import Limits
 from flakehound.engine.pool import Pool
 from flakehound.engine.spawn import Spawner
+from flakehound.engine.width import Width
 
 FOLDER = "fh-"  # short: tests put sockets below it, whose paths may be 107 characters long
 
@@ -109,7 +110,7 @@ class _Reference(threading.Thread):
 def open_suite(
     target: Target,
     *,
-    jobs: int,
+    jobs: int | None,
     isolation: Isolation | None,
     hash_seed: int,
     limits: Limits,
@@ -118,14 +119,16 @@ def open_suite(
 ) -> OpenSuite:
     """Start everything a hunt needs; `isolation` None means: fork where a fork is faithful.
 
+    `jobs` None means: as many runs at once as the cores bear, by what the reference run shows.
     `meanwhile` is done here while pytest collects there.
     """
     sweep_up_after_the_killed()
+    width = Width.of(jobs)
 
     def opened(meanwhile: Callable[[], None], *, beside: bool) -> OpenSuite:
         folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
         try:
-            return _open(target, jobs, isolation, hash_seed, limits, with_reference, folder, meanwhile, beside)
+            return _open(target, width, isolation, hash_seed, limits, with_reference, folder, meanwhile, beside)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -161,7 +164,7 @@ def is_alive(pid: int) -> bool:
 
 def _open(
     target: Target,
-    jobs: int,
+    width: Width,
     isolation: Isolation | None,
     hash_seed: int,
     limits: Limits,
@@ -176,7 +179,7 @@ def _open(
     server = None
     if isolation is not Isolation.SPAWN:
         server = ForkServer(
-            target, folder / "s", slots=jobs, hash_seed=hash_seed, force=isolation is Isolation.FORK
+            target, folder / "s", slots=width.most, hash_seed=hash_seed, force=isolation is Isolation.FORK
         )
     try:
         wanted = reference if with_reference or server is None else None
@@ -190,7 +193,7 @@ def _open(
             spawner.call_off()
             reference.join(timeout=5.0)
         raise
-    pool = Pool(jobs=jobs, spawner=spawner, server=server)
+    pool = Pool(jobs=width.after(reference.records), spawner=spawner, server=server)
     told = _agreed(handshake, reference.handshake, pool, notes)
     opened = OpenSuite(
         target=target,
@@ -210,6 +213,8 @@ def _open(
     )
     if guard is not None:
         _protect_files(opened, guard, reference.notes / "writes")
+    if pool.jobs > width.usual and not (guard is not None and guard.active):
+        notes.append(f"the tests mostly wait: {pool.jobs} runs at once instead of {width.usual}")
     return opened
 
 

@@ -1,0 +1,67 @@
+"""How many runs go at once: as many as the user says, or as cores, or more where the tests only wait.
+
+A test that sleeps, or waits for another process, leaves its core to others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flakehound.core.outcomes import Outcome
+from flakehound.core.records import RunRecord
+
+TIMES_CORES = 4  # runs at once for one core, at most
+MOST_AT_ONCE = 16  # beyond it only where there are as many cores
+BUSY = 0.75  # of the cores, that all runs together may keep busy
+MEMORY_SHARE = 0.5  # of what is free, that they may take
+MEMORY = Path("/proc/meminfo")
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def free_memory_bytes(told: Path = MEMORY) -> float:
+    """Memory that programs can have without swapping; 0 where the system does not say."""
+    try:
+        lines = told.read_text().splitlines()
+    except OSError:
+        return 0.0
+    kilobytes = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+    return 1024.0 * int(next(kilobytes, "0"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Width:
+    """Runs at once: the usual number, and the most there may be."""
+
+    usual: int
+    most: int
+
+    @classmethod
+    def of(cls, jobs: int | None) -> Width:
+        """What the user says; else one run for each core, and more where the tests wait."""
+        if jobs is not None:
+            return cls(usual=jobs, most=jobs)
+        cores = usable_cores()
+        return cls(usual=cores, most=max(cores, min(TIMES_CORES * cores, MOST_AT_ONCE)))
+
+    def after(self, runs: Sequence[RunRecord], free_bytes: Callable[[], float] = free_memory_bytes) -> int:
+        """The number for a suite of which these whole runs are known."""
+        wall_s = sum(run.usage.wall_s - _hung_s(run) for run in runs)
+        cpu_s = sum(run.usage.cpu_s for run in runs)
+        if self.most == self.usual or wall_s <= 0 or cpu_s <= 0:
+            return self.usual
+        each_bytes = max(run.usage.max_rss_bytes for run in runs) or 1
+        room = min(BUSY * self.usual * wall_s / cpu_s, MEMORY_SHARE * free_bytes() / each_bytes)
+        return max(self.usual, min(int(room), self.most))
+
+
+def _hung_s(run: RunRecord) -> float:
+    """What tests took that we had to end: a hang is no waiting."""
+    timed = zip(run.outcomes, run.durations_s, strict=True)
+    return sum(seconds for outcome, seconds in timed if outcome is Outcome.TIMED_OUT)

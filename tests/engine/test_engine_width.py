@@ -1,0 +1,126 @@
+"""As many runs at once as cores; more where the tests of a real suite only wait."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+from engine_samples import HASH_SEED
+
+from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.plans import Isolation, Setting
+from flakehound.core.records import RunRecord, Usage
+from flakehound.engine.limits import Limits
+from flakehound.engine.opening import open_suite
+from flakehound.engine.width import Width, free_memory_bytes
+
+TWO_CORES = Width(usual=2, most=8)
+PLENTY = 2.0**40
+RUN = RunRecord(
+    order=(NodeId("test_it.py::test_it"),),
+    outcomes=(Outcome.PASSED,),
+    durations_s=(9.0,),
+    setting=Setting.ORIGINAL,
+    isolation=Isolation.SPAWN,
+    why="a test",
+    usage=Usage(wall_s=10.0, cpu_s=1.0, max_rss_bytes=2**20),
+)
+
+
+def after(run: RunRecord, width: Width = TWO_CORES, free_bytes: float = PLENTY) -> int:
+    return width.after([run], lambda: free_bytes)
+
+
+def using(cpu_s: float) -> RunRecord:
+    return replace(RUN, usage=replace(RUN.usage, cpu_s=cpu_s))
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "expected"),
+    [
+        pytest.param(1.0, 8, id="room for 15, but eight are the most"),
+        pytest.param(2.5, 6, id="six runs keep three quarters of two cores busy"),
+        pytest.param(5.0, 3, id="half of the time waited"),
+        pytest.param(10.0, 2, id="nothing waited"),
+        pytest.param(40.0, 2, id="it keeps all cores busy by itself"),
+        pytest.param(0.0, 2, id="nothing known"),
+    ],
+)
+def test_runs_together_leave_the_cores_some_room(cpu_s, expected):
+    assert after(using(cpu_s)) == expected
+
+
+def test_without_a_whole_run_nothing_is_known():
+    assert TWO_CORES.after([], lambda: PLENTY) == 2
+
+
+def test_runs_together_fit_into_half_of_the_free_memory():
+    assert after(RUN, free_bytes=10 * RUN.usage.max_rss_bytes) == 5
+    assert after(RUN, free_bytes=0.0) == 2
+
+
+def test_a_test_that_hung_did_not_wait():
+    hung = replace(RUN, outcomes=(Outcome.TIMED_OUT,))
+
+    assert after(hung) == 2
+
+
+def test_what_the_user_says_holds_whatever_the_suite_does():
+    assert Width.of(3) == Width(usual=3, most=3)
+    assert after(RUN, Width.of(3)) == 3
+
+
+@pytest.mark.parametrize(("cores", "most"), [(1, 4), (2, 8), (4, 16), (12, 16), (64, 64)])
+def test_many_cores_are_enough(cores, most, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(cores)))
+
+    assert Width.of(None) == Width(usual=cores, most=most)
+
+
+def test_free_memory_is_read_where_the_system_says_it(tmp_path):
+    told = tmp_path / "meminfo"
+    told.write_text("MemTotal:       24684372 kB\nMemAvailable:   23000000 kB\n")
+
+    assert free_memory_bytes(told) == 23_000_000 * 1024
+    assert free_memory_bytes(tmp_path / "missing") == 0.0
+    assert free_memory_bytes() > 0
+
+
+WAITS = "import time\ndef test_waits(): time.sleep(4)\n"
+WORKS = """
+    import time
+    def test_works():
+        until = time.process_time() + 2
+        while time.process_time() < until: pass
+    """
+
+
+def opened(sample, jobs):
+    suite = open_suite(sample.target, jobs=jobs, isolation=None, hash_seed=HASH_SEED, limits=Limits())
+    suite.close()
+    return suite
+
+
+def test_a_suite_that_waits_gets_more_runs_at_once_and_says_so(open_sample, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+    suite = opened(open_sample({"test_it.py": WAITS}), None)
+
+    assert suite.pool.jobs > 2
+    assert [note for note in suite.notes if "mostly wait" in note] == [
+        f"the tests mostly wait: {suite.pool.jobs} runs at once instead of 2"
+    ]
+
+
+def test_a_suite_that_works_does_not(open_sample, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+    suite = opened(open_sample({"test_it.py": WORKS}), None)
+
+    assert suite.pool.jobs == 2
+    assert suite.notes == []
+
+
+def test_a_suite_that_waits_keeps_the_number_that_the_user_named(open_sample):
+    suite = opened(open_sample({"test_it.py": "import time\ndef test_waits(): time.sleep(2)\n"}), 1)
+
+    assert suite.pool.jobs == 1
