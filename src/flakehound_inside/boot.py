@@ -34,10 +34,12 @@ def main(settings_path: str, pytest_args: list[str]) -> int:
     watch = None
     notes = settings.get("watch")
     if notes:
+        from flakehound_inside.addresses import AddressWatch
         from flakehound_inside.watch import WriteWatch
 
         watch = WriteWatch(notes, settings["ours"])
         watch.start()
+        AddressWatch(notes, settings["ours"]).start()
     quiet = Quiet(settings.get("keep_plugins", ()))
     code = pytest.main(pytest_args, plugins=[quiet, HuntSession(settings, quiet, watch), *recording])
     for recorder in recording:

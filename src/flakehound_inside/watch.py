@@ -93,15 +93,17 @@ class WriteWatch:
             saved = "folder"
         elif os.path.lexists(path):
             return  # a pipe or a socket: it can be neither kept nor put back
-        self._write(real.dumps([self.phase, saved, path]) + "\n")
+        append_note(self._notes, real.dumps([self.phase, saved, path]))
 
-    def _write(self, line: str) -> None:
-        # Opened each time: a kept descriptor may be closed by a test, and its number be another file's by now.
-        log = real.open(self._notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            real.write(log, line.encode("utf-8", "backslashreplace"))
-        finally:
-            real.close(log)
+
+def append_note(file: str, line: str) -> None:
+    """Add one line."""
+    # Opened each time: a kept descriptor may be closed by a test, and its number be another file's by now.
+    log = real.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        real.write(log, (line + "\n").encode("utf-8", "backslashreplace"))
+    finally:
+        real.close(log)
 
 
 def may_write(event: str) -> bool:

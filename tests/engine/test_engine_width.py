@@ -29,7 +29,7 @@ RUN = RunRecord(
 
 
 def after(run: RunRecord, width: Width = TWO_CORES, free_bytes: float = PLENTY) -> int:
-    return width.after([run], lambda: free_bytes)
+    return width.after([run], (), lambda: free_bytes)
 
 
 def using(cpu_s: float) -> RunRecord:
@@ -52,7 +52,7 @@ def test_runs_together_leave_the_cores_some_room(cpu_s, expected):
 
 
 def test_without_a_whole_run_nothing_is_known():
-    assert TWO_CORES.after([], lambda: PLENTY) == 2
+    assert TWO_CORES.after([], (), lambda: PLENTY) == 2
 
 
 def test_runs_together_fit_into_half_of_the_free_memory():
@@ -67,7 +67,7 @@ def test_a_test_that_hung_did_not_wait():
 
 
 def test_what_the_user_says_holds_whatever_the_suite_does():
-    assert Width.of(3) == Width(usual=3, most=3)
+    assert Width.of(3) == Width(usual=3, most=3, is_named=True)
     assert after(RUN, Width.of(3)) == 3
 
 

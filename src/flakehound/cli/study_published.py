@@ -65,6 +65,14 @@ EXPERIMENTS = (
         splits=(BY_PROJECT,),
         reads=("metrics",),
     ),
+    Experiment(  # other projects than those that its rule of choice was found on; decision 0021
+        title="iDFlakies data, 10 of 13 projects, model for unseen projects, static metrics",
+        tests="idflakies",
+        pipeline=None,
+        splits=(BY_PROJECT,),
+        reads=("metrics",),
+        compared=False,
+    ),
     Experiment(
         title="FlakeFlagger data, model for unseen projects, static metrics or words",
         tests="static with words",

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from flakehound.engine.launch import Target
 from flakehound.engine.limits import Limits
 from flakehound.engine.pool import Pool
 from flakehound.engine.spawn import Spawner
-from flakehound.engine.width import Width
+from flakehound.engine.width import Width, fixed_addresses
 
 FOLDER = "fh-"  # short: tests put sockets below it, whose paths may be 107 characters long
 
@@ -193,7 +193,8 @@ def _open(
             spawner.call_off()
             reference.join(timeout=5.0)
         raise
-    pool = Pool(jobs=width.after(reference.records), spawner=spawner, server=server)
+    addresses = fixed_addresses(reference.notes / "addresses")
+    pool = Pool(jobs=width.after(reference.records, addresses), spawner=spawner, server=server)
     told = _agreed(handshake, reference.handshake, pool, notes)
     opened = OpenSuite(
         target=target,
@@ -213,8 +214,8 @@ def _open(
     )
     if guard is not None:
         _protect_files(opened, guard, reference.notes / "writes")
-    if pool.jobs > width.usual and not (guard is not None and guard.active):
-        notes.append(f"the tests mostly wait: {pool.jobs} runs at once instead of {width.usual}")
+    if guard is None or not guard.active:
+        notes += _notes_on_width(pool.jobs, width, addresses)
     return opened
 
 
@@ -260,6 +261,15 @@ def _settle_isolation(
         return server, Isolation.FORK, [f"forks as asked, although they may not be faithful: {reason}"]
     server.close()
     return None, Isolation.SPAWN, [f"every run gets a new interpreter instead of a fork: {reason}"]
+
+
+def _notes_on_width(jobs: int, width: Width, addresses: Sequence[str]) -> list[str]:
+    if jobs > width.usual:
+        return [f"the tests mostly wait: {jobs} runs at once instead of {width.usual}"]
+    if jobs < width.usual:
+        names = ", ".join(addresses[:3])
+        return [f"every run binds the same addresses ({names}): runs go one at a time; --jobs N allows more"]
+    return []
 
 
 def _self_seeded(first: Handshake, second: Handshake) -> tuple[str, ...]:

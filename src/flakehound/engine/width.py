@@ -1,6 +1,7 @@
 """How many runs go at once: as many as the user says, or as cores, or more where the tests only wait.
 
-A test that sleeps, or waits for another process, leaves its core to others.
+A test that sleeps, or waits for another process, leaves its core to others. Runs that bind the same port or socket
+would be in each other's way: they go one at a time.
 """
 
 from __future__ import annotations
@@ -41,17 +42,25 @@ class Width:
 
     usual: int
     most: int
+    is_named: bool = False  # by the user
 
     @classmethod
     def of(cls, jobs: int | None) -> Width:
         """What the user says; else one run for each core, and more where the tests wait."""
         if jobs is not None:
-            return cls(usual=jobs, most=jobs)
+            return cls(usual=jobs, most=jobs, is_named=True)
         cores = usable_cores()
         return cls(usual=cores, most=max(cores, min(TIMES_CORES * cores, MOST_AT_ONCE)))
 
-    def after(self, runs: Sequence[RunRecord], free_bytes: Callable[[], float] = free_memory_bytes) -> int:
-        """The number for a suite of which these whole runs are known."""
+    def after(
+        self,
+        runs: Sequence[RunRecord],
+        addresses: Sequence[str] = (),
+        free_bytes: Callable[[], float] = free_memory_bytes,
+    ) -> int:
+        """The number for a suite of which these whole runs are known, which bound these addresses."""
+        if addresses and not self.is_named:
+            return 1
         wall_s = sum(run.usage.wall_s - _hung_s(run) for run in runs)
         cpu_s = sum(run.usage.cpu_s for run in runs)
         if self.most == self.usual or wall_s <= 0 or cpu_s <= 0:
@@ -59,6 +68,11 @@ class Width:
         each_bytes = max(run.usage.max_rss_bytes for run in runs) or 1
         room = min(BUSY * self.usual * wall_s / cpu_s, MEMORY_SHARE * free_bytes() / each_bytes)
         return max(self.usual, min(int(room), self.most))
+
+
+def fixed_addresses(notes: Path) -> list[str]:
+    """Ports and sockets that every run binds, as the watched one noted; see flakehound_inside.addresses."""
+    return notes.read_text(errors="replace").splitlines() if notes.exists() else []
 
 
 def _hung_s(run: RunRecord) -> float:
