@@ -129,6 +129,7 @@ class Ended(TypedDict):
     cut: str  # the limit that it hit, or "cancelled"; empty: neither
     wall_s: float
     cpu_s: float
+    queued_s: float  # its first thread waited for a core
     max_rss_bytes: int
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TICK_MS = 100
 _STACK_TIME_S = 0.2  # for faulthandler to write where a hanging test hangs
+_NANO = 1e-9
 _SWEEP_S = 5.0  # a process that survives SIGKILL for so long hangs in the kernel
 
 CALLED_OFF: Ended = {
@@ -26,6 +27,7 @@ CALLED_OFF: Ended = {
     "cut": "cancelled",
     "wall_s": 0.0,
     "cpu_s": 0.0,
+    "queued_s": 0.0,
     "max_rss_bytes": 0,
 }
 
@@ -58,7 +60,7 @@ def supervise(pid: int, limits: Watched, peer: socket.socket | None, reaper: boo
     if reaper:
         end_children()
     status, usage = ended
-    return _summary(status, usage, cut, real.clock() - began)
+    return _summary(status, usage, cut, real.clock() - began, waiter.queued_s)
 
 
 def _sampler(pid: int, limits: Watched) -> Sampler | None:
@@ -69,13 +71,16 @@ def _sampler(pid: int, limits: Watched) -> Sampler | None:
     return Sampler(pid, limits["events"])
 
 
-def _summary(status: int, usage: resource.struct_rusage | type[_Nothing], cut: str, wall_s: float) -> Ended:
+def _summary(
+    status: int, usage: resource.struct_rusage | type[_Nothing], cut: str, wall_s: float, queued_s: float
+) -> Ended:
     return {
         "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
         "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
         "cut": cut,
         "wall_s": wall_s,
         "cpu_s": usage.ru_utime + usage.ru_stime,
+        "queued_s": queued_s,
         "max_rss_bytes": usage.ru_maxrss * 1024,
     }
 
@@ -224,6 +229,7 @@ class _Waiter:
         self._pid = pid
         self._peer = peer
         self.called_off = False
+        self.queued_s = 0.0  # that the process waited for a core so far; stays 0 where the system does not tell
         self._pidfd: int | None = None
         self._poll = real.poll()
         if real.pidfd_open is not None:
@@ -242,6 +248,7 @@ class _Waiter:
         """(status, usage) when the process has ended, None after `milliseconds` or a word from the peer."""
         waited = 0
         while True:
+            self._read_queued()  # of an ended process, too, until it is waited for
             try:
                 pid, status, usage = real.wait4(self._pid, os.WNOHANG)
             except OSError:  # a process that ignores SIGCHLD is not told how its children end
@@ -259,6 +266,12 @@ class _Waiter:
                 self._peer = None
                 return None
             waited += step if not ready else 0
+
+    def _read_queued(self) -> None:
+        try:
+            self.queued_s = int(read_file("/proc/%d/schedstat" % self._pid).split()[1]) * _NANO
+        except (OSError, ValueError, IndexError):
+            pass
 
     def close(self) -> None:
         if self._pidfd is not None:

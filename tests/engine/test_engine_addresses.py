@@ -84,7 +84,7 @@ def test_runs_that_bind_what_is_free_go_side_by_side(open_sample, what):
     suite = opened(open_sample({"test_it.py": SUITE.format(body=FREE[what])}))
 
     assert suite.pool.jobs >= 2
-    assert suite.notes == []
+    assert not any("addresses" in note for note in suite.notes)
 
 
 def test_the_user_knows_better(open_sample, port):

@@ -51,6 +51,12 @@ def test_runs_together_leave_the_cores_some_room(cpu_s, expected):
     assert after(using(cpu_s)) == expected
 
 
+def test_waiting_for_a_core_leaves_no_room():
+    queued = replace(RUN, usage=replace(RUN.usage, cpu_s=1.0, queued_s=9.0))
+
+    assert after(queued) == 2
+
+
 def test_without_a_whole_run_nothing_is_known():
     assert TWO_CORES.after([], (), lambda: PLENTY) == 2
 

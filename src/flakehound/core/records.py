@@ -30,6 +30,7 @@ class Usage:
     wall_s: float = 0.0
     cpu_s: float = 0.0
     max_rss_bytes: int = 0
+    queued_s: float = field(default=0.0, compare=False)  # its first thread waited for a core; not kept in stores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

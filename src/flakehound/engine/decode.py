@@ -220,7 +220,10 @@ def _record(plan: RunPlan, order: Order, segment: Segment, facts: RunFacts) -> R
         disturbed=facts.disturbed,
         started_s=facts.started_s,
         usage=Usage(
-            wall_s=end.get("wall_s", 0.0), cpu_s=end.get("cpu_s", 0.0), max_rss_bytes=end.get("max_rss_bytes", 0)
+            wall_s=end.get("wall_s", 0.0),
+            cpu_s=end.get("cpu_s", 0.0),
+            max_rss_bytes=end.get("max_rss_bytes", 0),
+            queued_s=end.get("queued_s", 0.0),
         ),
         ended=describe_end(end),
         failures=failures,

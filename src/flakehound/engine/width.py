@@ -62,11 +62,11 @@ class Width:
         if addresses and not self.is_named:
             return 1
         wall_s = sum(run.usage.wall_s - _hung_s(run) for run in runs)
-        cpu_s = sum(run.usage.cpu_s for run in runs)
-        if self.most == self.usual or wall_s <= 0 or cpu_s <= 0:
+        needed_s = sum(run.usage.cpu_s + run.usage.queued_s for run in runs)
+        if self.most == self.usual or wall_s <= 0 or needed_s <= 0:
             return self.usual
         each_bytes = max(run.usage.max_rss_bytes for run in runs) or 1
-        room = min(BUSY * self.usual * wall_s / cpu_s, MEMORY_SHARE * free_bytes() / each_bytes)
+        room = min(BUSY * self.usual * wall_s / needed_s, MEMORY_SHARE * free_bytes() / each_bytes)
         return max(self.usual, min(int(room), self.most))
 
 
