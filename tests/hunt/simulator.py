@@ -244,7 +244,7 @@ class _Driver:
 
     def _next_plans(self) -> list[RunPlan]:
         together: list[RunPlan] = []
-        while len(together) < self._jobs:
+        while len(together) < self._agenda.runs_at_once(self._jobs):
             plan = self._next(together)
             if plan is None:
                 break

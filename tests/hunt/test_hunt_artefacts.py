@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from simulator import always, fails_after, fails_by_luck, fails_if, id_of
 from ten_tests import NAMES, C, G, H, K, hunted
@@ -80,6 +82,41 @@ def test_a_test_that_always_fails_beside_others_is_not_flaky():
     found = hunted(c=fails_if(lambda m: m.disturbed), options={"jobs": 2})
 
     assert not found.verdict("c").kind.is_flaky
+
+
+ALL = "abcdefghijkl"
+
+
+def test_where_many_tests_fail_beside_others_runs_go_one_at_a_time_and_the_rest_is_found():
+    beside = dict.fromkeys("bcdefhij", fails_if(lambda m: m.disturbed))
+    found = hunted(ALL, g=fails_after(K), l=fails_by_luck(0.2), **beside, options={"jobs": 2})
+
+    started = [disturbed for _plan, disturbed in found.simulator.started]
+    assert any(started[: len(started) // 4])
+    assert not any(started[len(started) // 2 :])
+    assert found.verdict("g").polluters == (K,)
+    assert found.verdict("l").kind is Kind.NOD
+    kinds = {found.verdict(test).kind for test in beside}
+    assert kinds == {Kind.UNRESOLVED}
+
+
+def test_of_many_tests_that_fail_beside_others_a_few_are_looked_into():
+    beside = dict.fromkeys("bcdefhij", fails_if(lambda m: m.disturbed))
+    found = hunted(ALL, **beside, options={"jobs": 2})
+
+    asked = Counter(plan.order[-1] for plan, _disturbed in found.simulator.started if plan.undisturbed)
+    assert sum(times > 2 for times in asked.values()) == 3
+    assert len(asked) == len(beside)
+    assert all(found.verdict(test).under_load for test in beside), "the runs that go one at a time prove it anyway"
+
+
+def test_two_tests_that_fail_beside_others_slow_nothing_down():
+    beside = dict.fromkeys("bc", fails_if(lambda m: m.disturbed))
+    found = hunted(ALL, **beside, options={"jobs": 2})
+
+    started = [disturbed for _plan, disturbed in found.simulator.started]
+    assert any(started[len(started) // 2 :])
+    assert all(found.verdict(test).under_load for test in beside)
 
 
 # A fork of an old session is not a fresh one

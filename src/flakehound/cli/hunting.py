@@ -301,6 +301,7 @@ class _Hunt:
             seed=self._run_seed(),
             test_limit_s=self._wishes.test_limit_s,
             tell=progress.tell,
+            at_once=self._agenda.runs_at_once,
         )
 
     def _measure(self) -> None:
@@ -413,6 +414,7 @@ class _Hunt:
             notes=(
                 *self._opened.notes,
                 *self._notes_on_suspects(),
+                *self._notes_on_load(),
                 *self._notes_on_selection(),
                 *self._notes_on_the_rest(),
             ),
@@ -445,6 +447,15 @@ class _Hunt:
             return []
         early = ", so the hunt ended before its time" if self._agenda.is_worthless else ""
         return [f"{spoken(again_s)} more are expected to show {flaky_tests(bought)}{early}"]
+
+    def _notes_on_load(self) -> list[str]:
+        """Why runs went slower than they could."""
+        tests, most = self._agenda.under_load, self._options().jobs
+        if self._agenda.runs_at_once(most) == most:
+            return []
+        return [
+            f"{len(tests)} tests failed only beside other runs ({tests[0]}, ...): fewer runs went at once since"
+        ]
 
     def _notes_on_suspects(self) -> list[str]:
         known = set(self._opened.suite.order)

@@ -54,6 +54,7 @@ class Loop:
         seed: int,
         test_limit_s: float | None = None,
         tell: Callable[[Spent], None] = lambda _spent: None,
+        at_once: Callable[[int], int] = lambda most: most,
     ) -> None:
         self._opened = opened
         self._pool = opened.pool
@@ -63,6 +64,7 @@ class Loop:
         self._rng = random.Random(seed)
         self._test_limit_s = test_limit_s
         self._tell = tell
+        self._at_once = at_once  # how many of so many runs may go on beside each other now
         self._retried: set[object] = set()
         self._waiting: deque[RunPlan] = deque()
         self._parts: deque[RunPlan] = deque()  # of a plan that had to be taken apart
@@ -83,7 +85,7 @@ class Loop:
 
     def _fill(self, planner: Planner) -> None:
         guard = self._opened.guard
-        most = 1 if guard is not None and guard.active else self._pool.jobs
+        most = 1 if guard is not None and guard.active else self._at_once(self._pool.jobs)
         while len(self._pool.running) < most and not any(job.plan.undisturbed for job in self._pool.running):
             plan = self._next(planner)
             if plan is None:

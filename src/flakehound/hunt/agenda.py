@@ -25,6 +25,9 @@ COMPLETION_SHARE = 0.3  # of the time: kept for all polluters and cleaners of wh
 DEAR_SHARE = 0.01  # of the time: one run about a suspect that takes longer has to wait for the first look
 FIRST_LOOK_SHARE = 0.5  # of the time: with less left, no suspect waits any longer
 ALIKE_S = 0.25  # runs whose cost differs by less keep their order
+FEW_UNDER_LOAD = (
+    3  # tests that seem to fail under load: so many are looked into, more only mean fewer runs at once
+)
 PROCESS_ENDING = (Outcome.CRASHED, Outcome.TIMED_OUT)
 
 
@@ -49,6 +52,7 @@ class Agenda:
         self._time_at_start_s = time_left_s()
         self._cache: dict[NodeId, tuple[int, Finding]] = {}
         self._sharing = Sharing(history)
+        self.under_load: tuple[NodeId, ...] = ()  # tests that seem to fail only beside other runs, as of now
 
     @property
     def stage(self) -> str:
@@ -85,6 +89,7 @@ class Agenda:
     def urgent(self) -> list[RunPlan]:
         """What the suspects need, each plan as often as it is needed in all."""
         self._notice_process_enders()
+        self._notice_load()
         merged: Counter[object] = Counter()
         plans: list[RunPlan] = []
         for finding in self.findings():
@@ -165,6 +170,7 @@ class Agenda:
             known=self._known_polluters(test),
             width=min(2, self._options.jobs),
             snapshots=self._options.snapshots,
+            patient=test not in self.under_load[FEW_UNDER_LOAD:],
         )
         finding = inquiry.pursue()
         self._leave_to_model(finding)
@@ -190,6 +196,17 @@ class Agenda:
         )
         frequent = [culprit for culprit, _times in found.most_common(4)]
         return list(dict.fromkeys([*self._sharing.few_candidates(test), *frequent]))
+
+    def runs_at_once(self, most: int) -> int:
+        """Fewer than `most` while several tests seem to fail only because other runs go on beside them."""
+        return max(1, most >> len(self.under_load) // FEW_UNDER_LOAD)
+
+    def _notice_load(self) -> None:
+        """Tests that share a port, or measure times, fail beside others."""
+        seen = tuple(finding.test for finding in self.findings() if finding.seems_load)
+        for test in {*seen, *self.under_load} if seen != self.under_load else ():
+            self._cache.pop(test, None)  # how much it is looked into may have changed
+        self.under_load = seen
 
     def _notice_process_enders(self) -> None:
         """Tests that took a whole run down are hunted alone; in an order they would hide what follows."""

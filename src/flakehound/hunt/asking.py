@@ -42,6 +42,7 @@ class Asker:
 
     history: History
     isolation: Isolation = Isolation.FORK
+    patient: bool = True  # whether to ask for the many runs that tell load from chance
 
     def last_of(self, order: Order, *, times: int = 1, why: str, undisturbed: bool = False) -> Tally:
         """Outcomes of the last test of `order`, at least `times` of them."""

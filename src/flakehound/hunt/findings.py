@@ -25,6 +25,7 @@ class Finding:
     joint: bool = False
     pollution_rate: Rate | None = None
     under_load: bool = False
+    seems_load: bool = False  # it failed beside other runs, and passed there with nothing beside it
     causes: list[LikelyCause] = field(default_factory=list)
     minimal_order: Order = ()
     replay: Replay | None = None

@@ -49,13 +49,14 @@ class Inquiry:
         width: int = 2,
         eager: bool = False,
         snapshots: bool = True,
+        patient: bool = True,
     ) -> None:
         self._test = test
         self._history = history
         self._hood = hood
         self._known = known  # polluters found in other cases
         self._eager = eager  # take the test for order-dependent at its first failure; the end is confirmed anyway
-        self._ask = Asker(history=history, isolation=isolation)
+        self._ask = Asker(history=history, isolation=isolation, patient=patient)
         self._search = DecisiveSearch(
             test=test,
             ask=self._ask,

@@ -8,7 +8,15 @@ from math import prod
 from flakehound.core.history import History, Sighting, Tally, tally_of
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.rates import chance_of_such_a_gap
-from flakehound.hunt.asking import LEAST_QUIET_RUNS, LUCK, PATIENCE, Asker, Need, quiet_runs_for
+from flakehound.hunt.asking import (
+    DEAREST_QUIET_RUNS,
+    LEAST_QUIET_RUNS,
+    LUCK,
+    PATIENCE,
+    Asker,
+    Need,
+    quiet_runs_for,
+)
 from flakehound.hunt.findings import Finding
 
 DEAR_RUN_S = 0.5  # before an order that costs more is repeated, the test is tried alone
@@ -67,7 +75,9 @@ class LoadInquiry:
         beside = [s for s in failures if s.record.disturbed]
         scenes = [scene for scene in self._scenes(beside) if not scene.quiet.failed]
         quiet = sum(scene.quiet.n for scene in scenes)
-        if quiet < LEAST_QUIET_RUNS or prod(scene.luck for scene in scenes) > LUCK:
+        self._finding.seems_load = quiet >= DEAREST_QUIET_RUNS
+        open_question = quiet < LEAST_QUIET_RUNS or prod(scene.luck for scene in scenes) > LUCK
+        if open_question and (self._ask.patient or not self._finding.seems_load):
             self._repeat(scenes)
         if scenes:
             self._note_load(scenes, only=len(beside) == len(failures))
