@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 
 import pytest
@@ -41,7 +40,7 @@ def port() -> int:
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+    monkeypatch.setattr("flakehound.engine.width.usable_cores", lambda: 2)
 
 
 def opened(sample, jobs=None):

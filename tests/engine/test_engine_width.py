@@ -13,7 +13,7 @@ from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import RunRecord, Usage
 from flakehound.engine.limits import Limits
 from flakehound.engine.opening import open_suite
-from flakehound.engine.width import Width, free_memory_bytes
+from flakehound.engine.width import Width, free_memory_bytes, usable_cores
 
 TWO_CORES = Width(usual=2, most=8)
 PLENTY = 2.0**40
@@ -79,9 +79,35 @@ def test_what_the_user_says_holds_whatever_the_suite_does():
 
 @pytest.mark.parametrize(("cores", "most"), [(1, 4), (2, 8), (4, 16), (12, 16), (64, 64)])
 def test_many_cores_are_enough(cores, most, monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(cores)))
+    monkeypatch.setattr("flakehound.engine.width.usable_cores", lambda: cores)
 
     assert Width.of(None) == Width(usual=cores, most=most)
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        pytest.param({"cpu.max": "200000 100000\n"}, 2, id="two cores' worth"),
+        pytest.param({"cpu.max": "150000 100000\n"}, 2, id="one and a half"),
+        pytest.param({"cpu.max": "50000 100000\n"}, 1, id="half of one"),
+        pytest.param({"cpu.max": "max 100000\n"}, 8, id="no limit"),
+        pytest.param({"cpu.max": "9900000 100000\n"}, 8, id="more than there are"),
+        pytest.param(
+            {"cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3, id="the old way"
+        ),
+        pytest.param(
+            {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 8, id="none, the old way"
+        ),
+        pytest.param({}, 8, id="not told"),
+    ],
+)
+def test_a_container_has_the_cores_of_its_share(files, cores, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(8)))
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    assert usable_cores(tmp_path) == cores
 
 
 def test_free_memory_is_read_where_the_system_says_it(tmp_path):
@@ -109,7 +135,7 @@ def opened(sample, jobs):
 
 
 def test_a_suite_that_waits_gets_more_runs_at_once_and_says_so(open_sample, monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+    monkeypatch.setattr("flakehound.engine.width.usable_cores", lambda: 2)
     suite = opened(open_sample({"test_it.py": WAITS}), None)
 
     assert suite.pool.jobs > 2
@@ -119,7 +145,7 @@ def test_a_suite_that_waits_gets_more_runs_at_once_and_says_so(open_sample, monk
 
 
 def test_a_suite_that_works_does_not(open_sample, monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+    monkeypatch.setattr("flakehound.engine.width.usable_cores", lambda: 2)
     suite = opened(open_sample({"test_it.py": WORKS}), None)
 
     assert suite.pool.jobs == 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 from flakehound.core.outcomes import Outcome
@@ -19,11 +20,25 @@ MOST_AT_ONCE = 16  # beyond it only where there are as many cores
 BUSY = 0.75  # of the cores, that all runs together may keep busy
 MEMORY_SHARE = 0.5  # of what is free, that they may take
 MEMORY = Path("/proc/meminfo")
+LIMITS = Path("/sys/fs/cgroup")
+NO_LIMIT = 1_000_000  # cores
 
 
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
+def usable_cores(limits: Path = LIMITS) -> int:
+    """Cores that this process may use, as a container's share of the machine allows."""
+    cores = len(os.sched_getaffinity(0))
+    for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):
+        cores = min(cores, _share([limits / name for name in files]))
+    return cores
+
+
+def _share(files: Sequence[Path]) -> int:
+    """Cores' worth of time that a control group has by these files; more than any machine has where none is told."""
+    try:
+        quota, period = " ".join(file.read_text() for file in files).split()
+        return max(1, ceil(int(quota) / int(period))) if int(quota) > 0 else NO_LIMIT
+    except (OSError, ValueError, ZeroDivisionError):
+        return NO_LIMIT  # not told so, or "max"
 
 
 def free_memory_bytes(told: Path = MEMORY) -> float:

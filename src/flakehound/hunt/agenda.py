@@ -25,9 +25,7 @@ COMPLETION_SHARE = 0.3  # of the time: kept for all polluters and cleaners of wh
 DEAR_SHARE = 0.01  # of the time: one run about a suspect that takes longer has to wait for the first look
 FIRST_LOOK_SHARE = 0.5  # of the time: with less left, no suspect waits any longer
 ALIKE_S = 0.25  # runs whose cost differs by less keep their order
-FEW_UNDER_LOAD = (
-    3  # tests that seem to fail under load: so many are looked into, more only mean fewer runs at once
-)
+FEW_UNDER_LOAD = 3  # tests that seem to fail under load and are looked into; more mean fewer runs at once
 PROCESS_ENDING = (Outcome.CRASHED, Outcome.TIMED_OUT)
 
 
