@@ -33,7 +33,7 @@ def usable_cores(limits: Path = LIMITS) -> int:
 
 
 def _share(files: Sequence[Path]) -> int:
-    """Cores' worth of time that a control group has by these files; more than any machine has where none is told."""
+    """Cores' worth of time that a control group has by these files; NO_LIMIT where none is told."""
     try:
         quota, period = " ".join(file.read_text() for file in files).split()
         return max(1, ceil(int(quota) / int(period))) if int(quota) > 0 else NO_LIMIT
