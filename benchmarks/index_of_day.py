@@ -6,6 +6,7 @@ the index answers in JSON; this one reads the days off its pages.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import urllib.error
@@ -14,11 +15,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from pip._internal.models.index import PyPI
+
 _ANCHOR = re.compile(rb"<a [^>]*>[^<]*</a>")
 _DAY = re.compile(rb'data-upload-time="([^"]+)"')
-_UPSTREAM = "https://pypi.org/simple/"
 # With this header the index gives the days of the uploads, too.
-_HEADERS = {"Accept": "application/vnd.pypi.simple.v1+json", "User-Agent": "flakehound-benchmark"}
+HEADERS = {"Accept": "application/vnd.pypi.simple.v1+json", "User-Agent": "flakehound-benchmark"}
+
+
+def page_address(name: str) -> str:
+    """The page of a project, on the index that pip asks on this machine."""
+    index = os.environ.get("PIP_INDEX_URL") or PyPI.simple_url
+    return f"{index.rstrip('/')}/{re.sub(r'[-_.]+', '-', name).lower()}/"
 
 
 def page_before(day: str, page: bytes) -> bytes:
@@ -40,7 +48,7 @@ def index_before(day: str) -> Iterator[str]:
         def do_GET(self) -> None:
             name = self.path.strip("/").rpartition("/")[2]
             try:
-                asked = urllib.request.Request(f"{_UPSTREAM}{name}/", headers=_HEADERS)
+                asked = urllib.request.Request(page_address(name), headers=HEADERS)
                 with urllib.request.urlopen(asked, timeout=60) as answer:
                     page = page_before(day, answer.read())
             except urllib.error.HTTPError as problem:

@@ -30,6 +30,7 @@ from multiprocessing import Pool
 from pathlib import Path, PurePosixPath
 
 import side_by_side
+from index_of_day import HEADERS, page_address
 
 from flakehound.core.patterns import Patterns
 from flakehound.core.rates import probability
@@ -111,16 +112,14 @@ def fetched(name: str, cache: Path) -> bool:
 
 
 def _sdist_of(name: str) -> str | None:
-    page = _content(f"https://pypi.org/simple/{re.sub(r'[-_.]+', '-', name).lower()}/").decode()
+    page = _content(page_address(name)).decode()
     found = [(day, html.unescape(link)) for link, day, file in _LINK.findall(page) if file.endswith(_ARCHIVES)]
     old = [one for one in found if one[0] < _BEFORE]
     return max(old)[1].partition("#")[0] if old else None
 
 
 def _content(address: str) -> bytes:
-    # With this header the index gives the days of the uploads, too.
-    headers = {"Accept": "application/vnd.pypi.simple.v1+json", "User-Agent": "flakehound-benchmark"}
-    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=120) as answer:
+    with urllib.request.urlopen(urllib.request.Request(address, headers=HEADERS), timeout=120) as answer:
         return bytes(answer.read())
 
 
