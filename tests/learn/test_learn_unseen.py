@@ -10,6 +10,7 @@ from learn_samples import drawn
 
 from flakehound.learn.measures import area_under_curve
 from flakehound.learn.unseen import BOTH, METRICS, WORDS, Unseen, candidates, home_of, shared
+from flakehound.learn.unseen_rules import BY_AREA, RULES, Rule
 
 PROJECTS = ("a", "b", "c", "d")
 
@@ -34,17 +35,29 @@ def test_it_tells_flaky_tests_of_a_project_it_never_saw(data, reads):
     assert all(one.candidate.reads in reads for one in choices)
 
 
-def test_a_project_s_labels_decide_neither_its_scores_nor_its_threshold(data):
+@pytest.mark.parametrize("rules", [(BY_AREA,), RULES])
+def test_a_project_s_labels_decide_neither_its_scores_nor_its_threshold(data, rules):
     own = data.projects == "c"
     flipped = np.where(own, 1 - data.label, data.label)
 
     (first, first_said, _), (other, other_said, _) = (
-        Unseen(data=data, positive=label).predicted() for label in (data.label, flipped)
+        Unseen(data=data, positive=label, rules=rules).predicted() for label in (data.label, flipped)
     )
 
     assert np.array_equal(first[own], other[own])
     assert np.array_equal(first_said[own], other_said[own])
     assert not np.array_equal(first[~own], other[~own])
+
+
+def test_of_several_rules_the_other_projects_take_one(data):
+    def always(threshold):
+        return Rule(name=f"from {threshold} on", of=lambda said, positive: (next(iter(said)), threshold))
+
+    useless, good = always(0.0), always(0.6)
+    _probability, said, choices = Unseen(data=data, positive=data.label, rules=(useless, good)).predicted()
+
+    assert {one.rule for one in choices} == {good.name}
+    assert 0 < said.mean() < 0.5
 
 
 def test_neighbours_share_their_score():

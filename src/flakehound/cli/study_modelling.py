@@ -22,6 +22,7 @@ from flakehound.learn.problems import Problem
 from flakehound.learn.samples import check_same_tests, mean_features
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.unseen import Unseen
+from flakehound.learn.unseen_rules import Rule
 from flakehound.learn.validation import Predicted, cross_validated, figures_of
 
 SCHEMA = "flakehound/study-models/1"
@@ -110,18 +111,23 @@ def _published_step(experiment: Experiment, split: str, seed: int, repeat: int) 
 def _published_answer(experiment: Experiment, split: str, seed: int, repeat: int) -> Answer:
     data = tests_named(experiment.tests)
     if experiment.pipeline is None:
-        return unseen_answer(data, experiment.reads)
+        return unseen_answer(data, experiment.reads, experiment.rules)
     found = cross_validated(data, Problem.LABELLED, experiment.pipeline, split=split, seed=seed, repeat=repeat)
     return figures_of(found)
 
 
-def unseen_answer(data: Dataset, reads: tuple[str, ...]) -> Answer:
+def unseen_answer(data: Dataset, reads: tuple[str, ...], rules: tuple[Rule, ...]) -> Answer:
     """Figures of the model for unseen projects, and what was chosen for each project."""
     labels = data.labels(Problem.LABELLED)
-    probability, said, choices = Unseen(data=data, positive=labels.positive, reads=reads).predicted()
+    probability, said, choices = Unseen(data=data, positive=labels.positive, reads=reads, rules=rules).predicted()
     predicted = Predicted(labels=labels, projects=data.projects, probability=probability, said=said)
     chosen = [
-        {"project": one.project, "model": one.candidate.name, "threshold": round(one.threshold, 4)}
+        {
+            "project": one.project,
+            "rule": one.rule,
+            "model": one.candidate.name,
+            "threshold": round(one.threshold, 4),
+        }
         for one in choices
     ]
     return {**figures_of(predicted), "chosen": chosen}

@@ -11,6 +11,8 @@ from flakehound.learn.extras import numpy
 from flakehound.learn.mapping import FLAKEFLAGGER, STATIC
 from flakehound.learn.pipelines import Pipeline
 from flakehound.learn.problems import Counts
+from flakehound.learn.unseen import BOTH, METRICS, WORDS
+from flakehound.learn.unseen_rules import BY_AREA, RULES, Rule
 from flakehound.learn.validation import BY_CHANCE, BY_PROJECT
 from flakehound.learn.vocabulary import with_words
 from flakehound.learn.voting import Vote, three_learners, two_forests
@@ -25,16 +27,18 @@ class Experiment:
     pipeline: Pipeline | Vote | None  # None: the model for unseen projects, chosen by the other projects
     splits: tuple[str, ...] = (BY_CHANCE, BY_PROJECT)
     reads: tuple[str, ...] = ()  # of the model for unseen projects
+    rules: tuple[Rule, ...] = (BY_AREA,)  # of its choice; of several ones the other projects take one
     paper: str = ""  # precision/recall/F1 of the source, in percent
     compared: bool = True  # False: it has its own way to learn, where the others differ in their features
 
 
 _SMOTE = Pipeline(classifier="random-forest", trees=100, balancing="smote")
 _OVER = replace(_SMOTE, balancing="random-over")
+_TEN = "iDFlakies data, 10 of 13 projects"
 EXPERIMENTS = (
     Experiment(title="FlakeFlagger data, 25 static metrics", tests="static", pipeline=_SMOTE, paper="74/66/70"),
     Experiment(
-        title="iDFlakies data, 10 of 13 projects, 25 static metrics",
+        title=f"{_TEN}, 25 static metrics",
         tests="idflakies",
         pipeline=_OVER,
         paper="69/69/68",
@@ -54,31 +58,26 @@ EXPERIMENTS = (
         for vote in (two_forests(), three_learners())
         for title, tests in (
             ("FlakeFlagger data, 25 static metrics", "static"),
-            ("iDFlakies data, 10 of 13 projects, 25 static metrics", "idflakies"),
+            (f"{_TEN}, 25 static metrics", "idflakies"),
             ("common tests, static metrics and FlakeFlagger's features", "common"),
         )
     ),
-    Experiment(
-        title="FlakeFlagger data, model for unseen projects, static metrics",
-        tests="static",
-        pipeline=None,
-        splits=(BY_PROJECT,),
-        reads=("metrics",),
-    ),
-    Experiment(  # other projects than those that its rule of choice was found on; decision 0021
-        title="iDFlakies data, 10 of 13 projects, model for unseen projects, static metrics",
-        tests="idflakies",
-        pipeline=None,
-        splits=(BY_PROJECT,),
-        reads=("metrics",),
-        compared=False,
-    ),
-    Experiment(
-        title="FlakeFlagger data, model for unseen projects, static metrics or words",
-        tests="static with words",
-        pipeline=None,
-        splits=(BY_PROJECT,),
-        reads=("metrics", "words", "both"),
+    *(
+        Experiment(
+            title=f"{title}, model for unseen projects, {what}{how}",
+            tests=tests,
+            pipeline=None,
+            splits=(BY_PROJECT,),
+            reads=reads,
+            rules=rules,
+            compared=tests != "idflakies",  # not the projects that the rules were found on; decision 0021
+        )
+        for title, tests, what, reads in (
+            ("FlakeFlagger data", "static", "static metrics", (METRICS,)),
+            (_TEN, "idflakies", "static metrics", (METRICS,)),
+            ("FlakeFlagger data", "static with words", "static metrics or words", (METRICS, WORDS, BOTH)),
+        )
+        for how, rules in (("", (BY_AREA,)), (", rule chosen inside", RULES))
     ),
 )
 

@@ -3,8 +3,8 @@
 Candidates differ in what they read (metrics as they are and as ranks within their project, or the words of the
 source), in how strongly they are held back, and in whether a test shares the score of its neighbours in one class
 or file. The candidate is chosen by the other projects: each of them is predicted by models that saw neither it nor
-the project left out. Both classes weigh the same, so a test counts as flaky from one half on. Decision 0021 says
-which rules of choice were tried, and what that means for the figures.
+the project left out. So is the rule of that choice, where several are given: then each two of the other projects
+are left out together, and the rule is taken that would have served them best. Decision 0021 says which were tried.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations_with_replacement
+from itertools import combinations
 from typing import Any
 
 from flakehound.learn.dataset import Dataset, UnusableData
 from flakehound.learn.extras import Array, library, numpy
-from flakehound.learn.measures import area_under_curve
+from flakehound.learn.unseen_rules import BY_AREA, Rule, best_rule
 
 METRICS, WORDS, BOTH = "metrics", "words", "both"
-THRESHOLD = 0.5
 _LEAST_PROJECTS = 4  # that a word must occur in, among the training projects
 _LEAST_TESTS = 20
 _STRENGTHS = {METRICS: (0.1, 1.0), WORDS: (0.001, 0.01, 0.1)}
+_SOLVERS = {METRICS: "newton-cholesky", WORDS: "lbfgs"}  # few dense columns, and many sparse ones
 _SHARES = (0.0, 0.5, 1.0)  # how much of its neighbours' mean a test's score takes
 
 
@@ -47,9 +47,9 @@ class Choice:
     """What was chosen for one project, by the others."""
 
     project: str
+    rule: str
     candidate: Candidate
     threshold: float
-    inner_auc: float  # over the other projects
 
 
 def candidates(reads: Sequence[str]) -> list[Candidate]:
@@ -66,64 +66,83 @@ def candidates(reads: Sequence[str]) -> list[Candidate]:
 
 @dataclass(slots=True)
 class Unseen:
-    """Leave one project out, with a choice inside."""
+    """Leave one project out, with a choice inside; of several rules of choice the other projects take one."""
 
     data: Dataset
     positive: Array
     reads: tuple[str, ...] = (METRICS,)
+    rules: tuple[Rule, ...] = (BY_AREA,)
     tell: Callable[[str], None] = lambda words: None
-    _scores: dict[tuple[str, float, frozenset[str]], Array] = field(default_factory=dict)
-    _homes: Array = field(init=False)
+    _own: dict[str, Array] = field(default_factory=dict)  # by project the places of its tests
+    # What a model without some projects says of the tests of one of them.
+    _chances: dict[tuple[str, float, frozenset[str], str], Array] = field(default_factory=dict)
+    _homes: dict[str, Array] = field(default_factory=dict)  # by project the class or file of each of its tests
     _plain: Array = field(init=False)  # what is read of the metrics, before it is scaled
     _sheet: Any = None  # tests × words
     _uses: dict[str, Array] = field(default_factory=dict)  # by project
 
     def __post_init__(self) -> None:
-        self._homes = homes_of(self.data)
-        self._plain = numpy().hstack([_logarithms(self.data.values), ranks_within_projects(self.data)])
+        np = numpy()
+        self._own = {
+            str(name): np.flatnonzero(self.data.projects == name) for name in sorted(set(self.data.projects))
+        }
+        homes = homes_of(self.data)
+        self._homes = {name: np.unique(homes[own], return_inverse=True)[1] for name, own in self._own.items()}
+        self._plain = np.hstack([_logarithms(self.data.values), ranks_within_projects(self.data)])
         self._read_words()
 
     def predicted(self) -> tuple[Array, Array, list[Choice]]:
         """Probabilities, predictions by each project's own threshold, and the choices."""
         np = numpy()
-        names = sorted(set(self.data.projects))
-        self._fit_all(names)
+        self._fit_all()
         probability = np.zeros(len(self.positive))
         said = np.zeros(len(self.positive), dtype=int)
         choices = []
-        for left_out in names:
-            choice = self._choice(left_out, [name for name in names if name != left_out])
-            test = self.data.projects == left_out
-            scores = self._score(choice.candidate, frozenset([left_out]))
-            probability[test], said[test] = scores[test], scores[test] >= choice.threshold
+        for left_out, own in self._own.items():
+            self.tell(f"choosing for {left_out}")
+            (choice,) = self._choices(left_out, [self._rule_for(left_out)])
+            probability[own] = self._score(choice.candidate, frozenset([left_out]), left_out)
+            said[own] = probability[own] >= choice.threshold
             choices.append(choice)
         return probability, said, choices
 
-    def _fit_all(self, names: Sequence[str]) -> None:
-        """A model without each project and without each pair of them, for every strength of what is read."""
+    def _fit_all(self) -> None:
+        """A model without each project and each pair of them, and where rules compete each three."""
         kinds = {BOTH: (METRICS, WORDS)}
         wanted = sorted({part for what in self.reads for part in kinds.get(what, (what,))})
-        left_out = [frozenset(pair) for pair in combinations_with_replacement(names, 2)]
+        most = min(2 if len(self.rules) == 1 else 3, len(self._own) - 1)
+        left_out = [frozenset(some) for size in range(1, most + 1) for some in combinations(self._own, size)]
         for number, without in enumerate(left_out, start=1):
             self.tell(f"models without {' and '.join(sorted(without))}: {number} of {len(left_out)}")
             for what in wanted:
-                for strength, scores in self._fitted(what, without):
-                    self._scores[what, strength, without] = scores
+                self._fit(what, without)
 
-    def _fitted(self, what: str, without: frozenset[str]) -> Iterator[tuple[float, Array]]:
+    def _rule_for(self, left_out: str) -> Rule:
+        """The rule that serves the other projects best, each of them left out as well."""
+        if len(self.rules) == 1:
+            return self.rules[0]
+        told: dict[str, list[Array]] = {rule.name: [] for rule in self.rules}
+        others = [name for name in self._own if name != left_out]
+        for name in others:
+            for choice in self._choices(name, self.rules, left_out):
+                chances = self._score(choice.candidate, frozenset([left_out, name]), name)
+                told[choice.rule].append((chances >= choice.threshold).astype(int))
+        return best_rule(self.rules, told, [self.positive[self._own[name]] for name in others])
+
+    def _fit(self, what: str, without: frozenset[str]) -> None:
         np = numpy()
         test = np.isin(self.data.projects, list(without))
         values = self._metrics(~test) if what == METRICS else self._words(~test)
         for strength in _STRENGTHS[what]:
             model = library("sklearn.linear_model").LogisticRegression(
-                C=strength, class_weight="balanced", max_iter=300
+                C=strength, class_weight="balanced", max_iter=300, solver=_SOLVERS[what]
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(values[~test], self.positive[~test])
-            scores = np.full(len(test), np.nan)
-            scores[test] = model.predict_proba(values[test])[:, 1]
-            yield strength, scores
+            for name in without:
+                chances = model.predict_proba(values[self._own[name]])[:, 1]
+                self._chances[what, strength, without, name] = chances
 
     def _metrics(self, train: Array) -> Array:
         """Logarithms, and ranks within the own project, in units of the training part's spread."""
@@ -154,24 +173,25 @@ class Unseen:
             own = np.flatnonzero(self.data.projects == name)
             self._uses[name] = np.asarray(self._sheet.tocsr()[own].sum(axis=0)).ravel()
 
-    def _choice(self, left_out: str, others: Sequence[str]) -> Choice:
-        """The candidate that ranks the tests of the other projects best."""
-        np = numpy()
-        train = self.data.projects != left_out
-        found = []
-        for candidate in candidates(self.reads):
-            scores = np.full(len(train), np.nan)
-            for name in others:
-                own = self.data.projects == name
-                scores[own] = self._score(candidate, frozenset([left_out, name]))[own]
-            area = area_under_curve(self.positive[train], scores[train])
-            found.append(Choice(project=left_out, candidate=candidate, threshold=THRESHOLD, inner_auc=area))
-        return max(found, key=lambda one: one.inner_auc)
+    def _choices(self, left_out: str, rules: Sequence[Rule], *also: str) -> Iterator[Choice]:
+        """What each rule takes for a project, by the others; `also` are left out as well."""
+        without = frozenset([left_out, *also])
+        others = [name for name in self._own if name not in without]
+        positive = [self.positive[self._own[name]] for name in others]
+        said = {
+            candidate: [self._score(candidate, without | {name}, name) for name in others]
+            for candidate in candidates(self.reads)
+        }
+        for rule in rules:
+            candidate, threshold = rule.of(said, positive)
+            yield Choice(project=left_out, rule=rule.name, candidate=candidate, threshold=threshold)
 
-    def _score(self, candidate: Candidate, without: frozenset[str]) -> Array:
+    def _score(self, candidate: Candidate, without: frozenset[str], project: str) -> Array:
         kinds = (METRICS, WORDS) if candidate.reads == BOTH else (candidate.reads,)
-        parts = [self._scores[what, c, without] for what, c in zip(kinds, candidate.strengths, strict=True)]
-        return shared(sum(parts) / len(parts), self._homes, candidate.share)
+        parts = [
+            self._chances[what, c, without, project] for what, c in zip(kinds, candidate.strengths, strict=True)
+        ]
+        return shared(sum(parts) / len(parts), self._homes[project], candidate.share)
 
 
 def _logarithms(values: Array) -> Array:

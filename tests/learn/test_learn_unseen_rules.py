@@ -1,0 +1,67 @@
+"""Each rule takes the candidate it says it takes, by the labels it is given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flakehound.learn.measures import confusion
+from flakehound.learn.unseen_rules import RULES, best_rule, mcc_at
+
+POSITIVE = [np.array([0, 0, 0, 1]), np.array([0, 1, 1, 0, 0])]
+RANKS_WELL = [
+    np.array([0.1, 0.2, 0.3, 0.4]),
+    np.array([0.1, 0.45, 0.45, 0.2, 0.1]),
+]  # but nothing reaches one half
+SPLITS_WELL = [np.array([0.1, 0.9, 0.2, 0.8]), np.array([0.3, 0.7, 0.8, 0.1, 0.2])]
+BACKWARDS = [1 - part for part in SPLITS_WELL]
+SAID = {"backwards": BACKWARDS, "ranks": RANKS_WELL, "splits": SPLITS_WELL}
+
+
+@pytest.mark.parametrize(
+    ("name", "candidate"),
+    [
+        ("AUC, one half", "ranks"),
+        ("MCC at one half", "splits"),
+        ("mean MCC between 0.4 and 0.7, one half", "splits"),
+        ("mean F1 of the projects", "splits"),
+        ("MCC, threshold from 0.2 to 0.9", "ranks"),
+        ("MCC, threshold among 100 quantiles", "ranks"),
+        ("AUC, threshold by MCC", "ranks"),
+    ],
+)
+def test_a_rule_takes_its_candidate(name, candidate):
+    (rule,) = [one for one in RULES if one.name == name]
+
+    chosen, threshold = rule.of(SAID, POSITIVE)
+
+    assert chosen == candidate
+    assert (threshold == 0.5) == ("half" in name or "F1" in name)
+
+
+def test_fitted_thresholds_part_the_tests_that_can_be_parted():
+    for rule in RULES:
+        if "threshold" in rule.name:
+            chosen, threshold = rule.of(SAID, POSITIVE)
+            said = np.concatenate(SAID[chosen]) >= threshold
+            assert said.tolist() == (np.concatenate(POSITIVE) == 1).tolist(), rule.name
+
+
+def test_mcc_at_thresholds_is_that_of_the_counts():
+    rng = np.random.default_rng(5)
+    positive, chances = rng.integers(0, 2, 60), rng.integers(0, 10, 60) / 10
+    thresholds = [0.0, 0.1, 0.35, 0.5, 0.9, 1.0]
+
+    found = mcc_at(positive, chances, thresholds)
+
+    wanted = [confusion(positive, (chances >= one).astype(int)).mcc for one in thresholds]
+    assert found == pytest.approx(np.nan_to_num(wanted))
+    assert found[0] == 0  # all predicted: not defined
+
+
+def test_the_rule_with_the_best_predictions_is_taken_and_the_first_of_equals():
+    right, wrong = [part.copy() for part in POSITIVE], [1 - part for part in POSITIVE]
+    first, second, third, *_ = RULES
+
+    assert best_rule((first, second), {first.name: wrong, second.name: right}, POSITIVE) is second
+    assert best_rule((third, second), {third.name: right, second.name: right}, POSITIVE) is third
