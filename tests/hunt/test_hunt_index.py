@@ -274,6 +274,27 @@ def test_a_hunt_ends_when_nothing_is_to_be_expected_of_the_time_left():
     assert found.agenda.is_worthless
 
 
+def hunted_though_unlikely(**behaviours):
+    """A suite of two tests, of which a model thinks nothing."""
+    tests = {id_of(name): 0.0001 for name in "xy"}
+    simulator = Simulator(suite_of("x", "y"), {id_of(name): acts for name, acts in behaviours.items()})
+    priors = Priors(nod=tests, order_dependent=tests)
+    return hunt(simulator, priors=priors, endless=True, time_left_s=60.0, policy="index")
+
+
+def test_no_hunt_ends_early_before_it_could_have_seen_one_failure_in_a_hundred_runs():
+    found = hunted_though_unlikely()
+
+    assert found.agenda.is_worthless
+    assert all(found.history.tally(test).n >= 299 for test in found.history.suite.order)
+
+
+def test_a_rare_failure_in_a_tiny_suite_is_found_though_other_suites_call_it_unlikely():
+    found = hunted_though_unlikely(x=fails_by_luck(0.02))
+
+    assert found.verdict("x").kind is Kind.NOD
+
+
 def test_a_hunt_whose_time_ran_out_did_not_end_early():
     many = Simulator(suite_of(*(f"t{number}" for number in range(40))))
 

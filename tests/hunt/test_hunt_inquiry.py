@@ -309,10 +309,34 @@ def test_an_unfinished_case_is_unresolved_and_says_so():
     assert verdict.evidence[0].startswith("failed 1 of 2 runs")
 
 
-def test_failures_are_grouped_by_signature_the_most_frequent_first():
-    def failure(message):
-        return {0: Failure(phase="call", exception="E", message=message, where="", text="")}
+def failure(message, place=0):
+    return {place: Failure(phase="call", exception="E", message=message, where="", text="")}
 
+
+def test_a_failure_by_chance_does_not_hide_the_polluter_of_another_failure():
+    by_chance = a_run([A, D], "PF", failures=failure("the clock went on", 1))
+    by_order = a_run([B, D], "PF", failures=failure("no such file", 1))
+    history = history_of(
+        *(an_original("PPPP") for _ in range(3)), by_chance, *(a_run([A, D], "PP") for _ in range(4)),
+        *in_turns(by_order, a_run([D], "P"), 8),
+    )  # fmt: skip
+
+    finding = inquiry_about(D, history)
+
+    assert finding.kind is Kind.VICTIM
+    assert finding.polluters == [B]
+
+
+def test_a_test_that_fails_by_chance_in_one_way_alone_is_nod_after_whatever_tests():
+    by_chance = a_run([A, D], "PF", failures=failure("the clock went on", 1))
+    again = a_run([B, D], "PF", failures=failure("the clock went on", 1))
+    passes = [a_run(order, "P" * len(order)) for order in ([A, D], [B, D], [D]) for _ in range(12)]
+    history = history_of(*(an_original("PPPP") for _ in range(3)), by_chance, *passes, again)
+
+    assert inquiry_about(D, history).kind is not Kind.VICTIM
+
+
+def test_failures_are_grouped_by_signature_the_most_frequent_first():
     history = history_of(
         a_run([A], "F", failures=failure("one")),
         a_run([A], "F", failures=failure("two at 0x11")),

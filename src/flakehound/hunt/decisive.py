@@ -47,7 +47,7 @@ class DecisiveSearch:
         near = [group for group in self.hood.near(self.test, prefix) if 2 * len(group) <= len(prefix)]
         guesses = guesses_for(self.test, prefix, self.known, [*near, self._cheap_part(prefix)])
         guesses.sort(key=self.cost_s)
-        proven = self.known_to_decide(effect)
+        proven = [short for short in self.known_to_decide(effect) if not self._only_by_chance(short, prefix)]
         if trials > 1 or len(prefix) < WORTH_A_WALK or not self.snapshots:
             return shrink(prefix, decides, [*proven, *guesses], width=self.width)
         short = next((g for g in [*proven, *guesses] if len(g) <= SHORT and decides([g])[0]), ())
@@ -74,6 +74,11 @@ class DecisiveSearch:
             if decides([window])[0]:
                 return window
         return prefix[:high]
+
+    def _only_by_chance(self, short: Order, prefix: Order) -> bool:
+        """Whether it went both ways after the short list, and not after all of these tests."""
+        seen, wanted = (self.history.tally_after(order, self.test) for order in (short, prefix))
+        return seen.is_mixed and not wanted.is_mixed
 
     def _cheap_part(self, prefix: Order) -> Order:
         """The earlier tests without the few that take most of the time; nothing where the whole is cheap."""

@@ -20,6 +20,7 @@ from flakehound.core.index import chance_of_flaky
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.prevalence import RATES, Way
+from flakehound.core.rates import highest_unseen_rate
 from flakehound.hunt.forecast import Forecast, RunSort
 from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
@@ -28,6 +29,7 @@ from flakehound.hunt.worth import ALONE, ORIGINAL, OTHER_ORDER, TOGETHER, Worth
 
 STAGED_SHARE = 0.25  # of the time that follows the stages, whatever the index says
 NOTHING = 0.001  # expected detections in all the time that is left: not worth it any more
+BOUND = 0.01  # no hunt ends early before it knows of each test that it fails more seldom
 LOOKS = 12  # how often that is asked
 FIRST_ORDERS = 2  # other orders that make up the first look, as in the stages
 FIRST_LOOK_SHARE = 0.34  # of the time: a dearer first look is left to the index
@@ -94,7 +96,7 @@ class IndexedSweeps(Sweeps):
             if time_left_s() <= look_below_s:
                 look_below_s = time_left_s() - pause_s
                 self.expected = self._outlook(worth, time_left_s())
-                if self.expected < NOTHING and not self._is_counted:
+                if self.expected < NOTHING and not self._is_counted and self._is_bounded(worth):
                     self.ended_early = time_left_s() > pause_s
                     return
             plan = self._next(stages, sources, worth, time_left_s())
@@ -116,6 +118,14 @@ class IndexedSweeps(Sweeps):
     def _is_counted(self) -> bool:
         """Counted runs are made in any case, and no others beside them that nobody counted."""
         return self._options.runs is not None or self._options.shuffles is not None
+
+    def _is_bounded(self, worth: Worth) -> bool:
+        """Whether every test that ever passed did so often enough to rule out that it fails one time in a hundred.
+
+        Rates of other suites call few tests flaky. Whoever hunts in a small suite has a reason to.
+        """
+        runs = (self._history.tally(test).n for test in worth.tests)
+        return all(highest_unseen_rate(n) <= BOUND for n in runs if n)
 
     def _next(
         self, stages: Iterator[RunPlan], sources: list[Source], worth: Worth, time_left_s: float

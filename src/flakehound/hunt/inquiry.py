@@ -13,7 +13,7 @@ from flakehound.core.history import History, Sighting, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, Setting
 from flakehound.core.rates import failure_rate
-from flakehound.core.signatures import are_measured
+from flakehound.core.signatures import are_measured, signature_of
 from flakehound.core.verdicts import Kind, Replay
 from flakehound.hunt.asking import Asker, Need, is_luck, passes_that_rule_out_luck, turns_of
 from flakehound.hunt.coincidence import NodInquiry, best_replay
@@ -205,11 +205,20 @@ class Inquiry:
         return again.failed == again.n
 
     def _shortest_failure(self) -> Sighting | None:
-        """The failure with the fewest tests before it, the test itself not among them."""
+        """The failure with the fewest tests before it, the test itself not among them.
+
+        A victim may also fail by chance, in another way: what failed after tests after which it has passed as well
+        tells nothing about its polluter, as long as there are failures of another sort.
+        """
         candidates = [
             s for s in self._history.failures_of(self._test) if self._test not in s.record.order[: s.place]
         ]
-        return min(candidates, key=lambda s: s.place, default=None)
+        chance = {_sort_of(s) for s in candidates if self._after_the_same(s).is_mixed}
+        telling = [s for s in candidates if _sort_of(s) not in chance]
+        return min(telling or candidates, key=lambda s: s.place, default=None)
+
+    def _after_the_same(self, sighting: Sighting) -> Tally:
+        return self._history.tally_after(sighting.record.order[: sighting.place], self._test)
 
     def _sometimes(self, prefix: Order) -> None:
         order = (*prefix, self._test)
@@ -459,6 +468,12 @@ def _trials_for(after: Tally) -> int:
     """Runs per question so that a sometimes-failing victim shows with high probability."""
     share = min(0.9, max(0.1, failure_rate(after.failed, after.n).low))
     return min(MOST_TRIALS, max(3, ceil(log(0.01) / log(1 - share))))
+
+
+def _sort_of(sighting: Sighting) -> str:
+    """What a failure looks like; nothing where the run did not tell."""
+    failure = sighting.record.failures.get(sighting.place)
+    return signature_of(failure) if failure else ""
 
 
 def _group(tests: Sequence[NodeId]) -> str:
