@@ -2,12 +2,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: hunt test lint types unit bench clean
 
+# uv installs in seconds what takes pip minutes; pip is there where uv cannot reach the registry.
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(PIP) uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' || $(PIP) -e '.[dev]'
 	touch $@
 
 # Hunts the bundled example suite. Finding flaky tests is what it is for, so exit code 1 is success here.

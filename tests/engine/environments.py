@@ -42,14 +42,18 @@ def _interpreter(version: str) -> str:
 
 
 def _make(base: str, folder: Path, packages: tuple[str, ...]) -> None:
-    """By our own pip, which spares making one there; where ours is too new for that Python, by its own."""
-    python = str(folder / "bin" / "python")
-    ours = ([base, "-m", "venv", "--without-pip", str(folder)], [sys.executable, "-m", "pip", "--python", python])
-    its = ([base, "-m", "venv", str(folder)], [python, "-m", "pip"])
+    """By uv, which is quick; else by our own pip, or where that is too new for that Python, by its own."""
+    python, uv = str(folder / "bin" / "python"), str(Path(sys.executable).with_name("uv"))
+    bare = [base, "-m", "venv", "--without-pip", str(folder)]
+    ways = (
+        (bare, [uv, "pip", "install", "-q", "--python", python]),
+        (bare, [sys.executable, "-m", "pip", "--python", python, "install", "-q"]),
+        ([base, "-m", "venv", str(folder)], [python, "-m", "pip", "install", "-q"]),
+    )
     trouble = ""
-    for make, pip in (ours, its):
+    for make, install in ways:
         shutil.rmtree(folder, ignore_errors=True)
-        trouble = _trouble(make) or _trouble([*pip, "--disable-pip-version-check", "install", "-q", *packages])
+        trouble = _trouble(make) or _trouble([*install, *packages])
         if not trouble:
             (folder / "ready").touch()
             return
@@ -60,5 +64,8 @@ def _make(base: str, folder: Path, packages: tuple[str, ...]) -> None:
 def _trouble(command: list[str]) -> str:
     """What a command that failed has said; empty where it did not fail."""
     env = {name: value for name, value in os.environ.items() if name not in _OURS}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    except FileNotFoundError as missing:
+        return str(missing)
     return done.stderr.strip()[-300:] or "nothing" if done.returncode else ""
