@@ -187,6 +187,27 @@ def test_metrics_are_ranked_by_their_effect(table, say):
     assert said.out.index("| size") < said.out.index("| depth")
 
 
+@pytest.mark.parametrize("study", [["metrics"], ["explain", "--tests", "5"]])
+def test_without_a_label_the_first_problem_that_can_be_learned_is_meant(table, say, study):
+    pytest.importorskip("statsmodels", reason="needs flakehound[study]")
+    pytest.importorskip("shap", reason="needs flakehound[study]")
+
+    said = say("study", *study, table)
+
+    assert said.code == 0, said.err
+    assert "nod-vs-rest" in said.out
+
+
+def test_a_problem_that_cannot_be_learned_is_refused_with_one_that_can(table, say):
+    pytest.importorskip("statsmodels", reason="needs flakehound[study]")
+
+    said = say("study", "metrics", "--problem", "labelled", table)
+
+    assert said.code == 2
+    assert "has no label" in said.err
+    assert f"try: flakehound study metrics --problem nod-vs-rest {table}" in said.err
+
+
 def test_a_model_is_explained(table, say, project):
     pytest.importorskip("shap", reason="needs flakehound[study]")
 

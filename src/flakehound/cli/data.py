@@ -19,10 +19,9 @@ columns_option = click.option(
 PROBLEMS = ("nod-vs-rest", "nod-vs-victim", "victim-vs-rest", "polluter-vs-rest", "labelled")
 problem_option = click.option(
     "--problem",
-    default="labelled",
-    show_default=True,
     type=click.Choice(PROBLEMS),
-    help="Which tests are positive.",
+    help="Which tests are positive. Default: those with the table's own label, or else the first that can be "
+    "learned.",
 )
 
 

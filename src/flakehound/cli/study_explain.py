@@ -32,7 +32,7 @@ SIZES = (15, 12, 9, 6, 3)
 @click.argument("table", type=_FILE)
 def command(
     columns: str | None,
-    problem: str,
+    problem: str | None,
     tests: int,
     retrain: bool,
     seed: int,
@@ -62,16 +62,17 @@ def command(
 
 
 def _explained(
-    table: Path, columns: str | None, problem: str, tests: int, retrain: bool, seed: int
+    table: Path, columns: str | None, problem: str | None, tests: int, retrain: bool, seed: int
 ) -> dict[str, Any]:
+    from flakehound.cli.data_problems import asked_problem
     from flakehound.cli.data_tables import read_table
     from flakehound.learn.explaining import ranking, shap_values, why, with_fewer
     from flakehound.learn.extras import numpy
     from flakehound.learn.pipelines import Pipeline
-    from flakehound.learn.problems import Problem
 
     np = numpy()
-    data, asked = read_table(table, columns), Problem(problem)
+    data = read_table(table, columns)
+    asked = asked_problem(data, problem, table)
     pipeline = Pipeline(classifier="extra-trees", trees=100, balancing="smote")
     domain = data.labels(asked).domain
     places = np.sort(np.random.default_rng(seed).permutation(len(domain))[:tests])
@@ -82,7 +83,7 @@ def _explained(
     return {
         "schema": SCHEMA,
         "table": data.name,
-        "problem": problem,
+        "problem": asked.value,
         "seed": seed,
         "expected": expected,
         "features": list(data.features),

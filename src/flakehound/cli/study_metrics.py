@@ -15,6 +15,7 @@ from flakehound.core.errors import ExitCode
 
 if TYPE_CHECKING:
     from flakehound.learn.dataset import Dataset
+    from flakehound.learn.problems import Problem
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 SCHEMA = "flakehound/study-metrics/1"
@@ -25,7 +26,7 @@ SCHEMA = "flakehound/study-metrics/1"
 @problem_option
 @click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
 @click.argument("table", type=_FILE)
-def command(columns: str | None, problem: str, json_file: Path | None, table: Path) -> int:
+def command(columns: str | None, problem: str | None, json_file: Path | None, table: Path) -> int:
     """Say which metrics of a table have to do with flakiness, and how much.
 
     Metric by metric: Mann-Whitney with Holm's correction, Cliff's delta, information gain, Spearman, VIF and
@@ -36,23 +37,25 @@ def command(columns: str | None, problem: str, json_file: Path | None, table: Pa
     Example:
         flakehound study metrics tests.csv
     """
+    from flakehound.cli.data_problems import asked_problem
     from flakehound.cli.data_tables import read_table
     from flakehound.report.learn_metrics import metric_lines
 
     check_writable(json_file)
-    told = _measured(read_table(table, columns), problem)
+    data = read_table(table, columns)
+    told = _measured(data, asked_problem(data, problem, table))
     click.echo("\n".join(metric_lines(told)))
     write_json(json_file, json.dumps(told, indent=1) + "\n")
     return ExitCode.NOTHING_FLAKY
 
 
-def _measured(data: Dataset, problem: str) -> dict[str, Any]:
+def _measured(data: Dataset, problem: Problem) -> dict[str, Any]:
     from flakehound.learn import statistics
     from flakehound.learn.extras import check_installed
     from flakehound.learn.validation import learnable
 
     check_installed("scipy", "statsmodels")
-    labels = learnable(data, _problem(problem))
+    labels = learnable(data, problem)
     values = data.values[labels.domain]
     kept = statistics.without_collinear(data.features, values)
     places = [data.features.index(name) for name in kept]
@@ -60,16 +63,10 @@ def _measured(data: Dataset, problem: str) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "table": data.name,
-        "problem": problem,
+        "problem": problem.value,
         "tests": len(labels.domain),
         "positive": int(labels.positive.sum()),
         "metrics": [asdict(one) for one in statistics.differences(data.features, values, labels.positive)],
         "inflation": {name: round(factor, 3) for name, factor in kept.items()},
         "logistic": {name: {"weight": weight, "p_value": p} for name, (weight, p) in weights.items()},
     }
-
-
-def _problem(name: str) -> Any:
-    from flakehound.learn.problems import Problem
-
-    return Problem(name)
