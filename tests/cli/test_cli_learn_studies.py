@@ -211,10 +211,14 @@ def test_a_problem_that_cannot_be_learned_is_refused_with_one_that_can(table, sa
 def test_a_model_is_explained(table, say, project):
     pytest.importorskip("shap", reason="needs flakehound[study]")
 
-    said = say("study", "explain", "--problem", "nod-vs-rest", "--tests", "20", "--json", "e.json", table)
+    pytest.importorskip("matplotlib", reason="needs flakehound[study]")
+    files = ("--json", "e.json", "--plot", "e.png")
+
+    said = say("study", "explain", "--problem", "nod-vs-rest", "--tests", "20", *files, table)
 
     told = json.loads((project / "e.json").read_text())
     assert said.code == 0, said.err
+    assert (project / "e.png").read_bytes().startswith(b"\x89PNG")
     assert told["ranking"][0]["feature"] == "size"
     assert len(told["tests"]) == 20
     assert all(0 <= told["expected"] + sum(one["shap"]) <= 1.01 for one in told["tests"])

@@ -34,10 +34,15 @@ def plot_swarm(told: Mapping[str, Any], path: Path) -> None:
     for row, name in enumerate(names):
         column = told["features"].index(name)
         values = [test["values"][column] for test in told["tests"]]
-        ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+        different = sorted(set(values))
+        ranks = {value: rank / max(1, len(different) - 1) for rank, value in enumerate(different)}
         heights = [row + 0.6 * ((number * 0.618) % 1 - 0.5) for number in range(len(values))]
         shap = [test["shap"][column] for test in told["tests"]]
-        axes.scatter(shap, heights, s=4, c=[ranks[value] for value in values], cmap="coolwarm")
+        colours = [ranks[value] for value in values]
+        dots = axes.scatter(shap, heights, s=4, c=colours, cmap="coolwarm", vmin=0, vmax=1)
+    axes.axvline(0, color="grey", linewidth=0.5, zorder=0)
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("contribution to the probability")
+    legend = figure.colorbar(dots, ax=axes, ticks=(0, 1), label="the test's value of the feature", aspect=40)
+    legend.ax.set_yticklabels(["low", "high"])
     figure.savefig(path, dpi=150)
