@@ -181,12 +181,47 @@ def test_a_dear_test_need_not_take_so_many_turns(test_s, kind):
     assert inquiry_about(B, history).kind is kind
 
 
+def timed_failure(took, **changes):
+    failures = {0: Failure(**WHY, message=f"AssertionError: assert {took} < 0.51")}
+    return a_run([D], "F", failures=failures, **changes)
+
+
+def a_cold_start(*spawned):
+    """Alone it fails in forks by its time, each time another one, and passes after another test."""
+    alone, after = [timed_failure(0.52 + n / 1000) for n in range(20)], a_run([C, D], "PP")
+    turns = [run for one in alone for run in (one, after)]
+    return history_of(alone[0], *originals("PPPP", 3), *turns, *spawned)
+
+
+@pytest.mark.parametrize("disturbed", [False, True])
+def test_a_time_that_forks_miss_must_be_missed_in_many_new_interpreters_with_nothing_beside_them(disturbed):
+    few = [timed_failure(0.52, isolation=Isolation.SPAWN, disturbed=disturbed)] * 4
+
+    finding = inquiry_about(D, a_cold_start(*few))
+
+    assert finding.kind is Kind.UNRESOLVED
+    assert all(plan.undisturbed and plan.isolation is Isolation.SPAWN for plan in finding.wanted)
+    assert [plan.order for plan in finding.wanted] == [(D,)] * 4
+
+
+def test_a_time_that_forks_miss_and_a_new_interpreter_does_not_makes_no_test_brittle():
+    mixed = [*[timed_failure(0.52, isolation=Isolation.SPAWN)] * 6, a_run([D], "P", isolation=Isolation.SPAWN)]
+
+    assert inquiry_about(D, a_cold_start(*mixed)).kind is not Kind.BRITTLE
+
+
+def test_a_time_that_is_missed_wherever_it_runs_alone_makes_a_test_brittle():
+    every = [timed_failure(0.52, isolation=Isolation.SPAWN)] * 12
+
+    finding = inquiry_about(D, a_cold_start(*every))
+
+    assert finding.kind is Kind.BRITTLE
+    assert finding.state_setters == [C]
+
+
 @pytest.mark.parametrize(("seconds", "wanted"), [((0.53, 0.53), 0), ((0.53, 0.54), 15)])
 def test_a_test_whose_failures_name_other_times_each_time_must_fail_alone_more_often(seconds, wanted):
-    alone = [
-        a_run([D], "F", failures={0: Failure(**WHY, message=f"AssertionError: assert {took} < 0.51")})
-        for took in seconds
-    ]
+    alone = [timed_failure(took) for took in seconds]
     spawned = replace(alone[0], isolation=Isolation.SPAWN)
     after, first = a_run([C, D], "PP"), [alone[0], *originals("PPPP", 3)]
     history = history_of(*first, *in_turns(alone[1], after, 4), after, *[spawned] * 4)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from flakehound.core.history import History, Tally
+from flakehound.core.history import History, Sighting, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.rates import chance_of_such_a_gap
 
 NEW_INTERPRETERS = 4  # in which a test must fail before forks are believed that it always fails alone
+MEASURED_INTERPRETERS = 12  # the same where something measured decides, such as a time
 PATIENCE = 2  # runs beyond the asked number after which a test that only skips itself is asked no more
 LUCK = 0.01  # a gap between two failure rates that is likelier than this by luck alone proves nothing
 MOST_QUIET_RUNS = 60  # undisturbed runs of one order that so far failed only beside others
@@ -118,16 +119,32 @@ class Asker:
             raise Need([plan] * (times - seen.n))
         return seen
 
-    def fails_in_a_new_interpreter(self, test: NodeId) -> bool:
-        """Whether the test fails alone there too: a fork starts with cold memory, and is slower at first."""
+    def fails_in_new_interpreters(self, test: NodeId, *, measured: bool) -> bool:
+        """Whether the test fails alone there too: a fork starts with cold memory, and is slower at first.
+
+        Where a time decides, that is all it takes to fail: then only many failures with nothing beside them count.
+        """
         if self.isolation is Isolation.SPAWN:
             return True
-        alone = [s for s in self.history.after((), test) if s.record.isolation is Isolation.SPAWN]
-        if all(s.outcome.is_failure for s in alone) and len(alone) < NEW_INTERPRETERS:
+        times, alone = self._in_new_interpreters(test, measured)
+        if all(s.outcome.is_failure for s in alone) and len(alone) < times:
             why = f"does {test} fail alone in new interpreters too?"
-            plan = RunPlan(order=(test,), why=why, setting=Setting.ALONE, isolation=Isolation.SPAWN)
-            raise Need([plan] * (NEW_INTERPRETERS - len(alone)))
+            plan = RunPlan(
+                order=(test,), why=why, setting=Setting.ALONE, isolation=Isolation.SPAWN, undisturbed=measured
+            )
+            raise Need([plan] * min(NEW_INTERPRETERS, times - len(alone)))
         return all(s.outcome.is_failure for s in alone)
+
+    def seen_in_new_interpreters(self, test: NodeId) -> bool:
+        """Whether a test that fails by a time was seen failing alone there as often as it takes."""
+        times, alone = self._in_new_interpreters(test, True)
+        return self.isolation is Isolation.SPAWN or len(alone) >= times
+
+    def _in_new_interpreters(self, test: NodeId, measured: bool) -> tuple[int, list[Sighting]]:
+        """How many runs alone it takes there, and which count: of a measured test no failure beside others."""
+        alone = [s for s in self.history.after((), test) if s.record.isolation is Isolation.SPAWN]
+        counted = [s for s in alone if not (measured and s.record.disturbed and s.outcome.is_failure)]
+        return MEASURED_INTERPRETERS if measured else NEW_INTERPRETERS, counted
 
     def cost_s(self, order: Order, isolation: Isolation) -> float:
         """What one run of the order takes, roughly."""

@@ -365,7 +365,7 @@ class Inquiry:
         minimal = self._search.smallest(prefix, passes)
         after, alone = self._runs_that_prove_brittle(minimal)
         if self._is_proven_brittle(minimal):
-            if self._ask.fails_in_a_new_interpreter(self._test):
+            if self._ask.fails_in_new_interpreters(self._test, measured=self._is_measured):
                 self.finding.credit(minimal, after, alone)
             else:
                 self._coincidence()
@@ -391,7 +391,8 @@ class Inquiry:
         after, alone = self._history.tally_after(prefix, self._test), self._alone()
         after += Tally() if after.n else self._hood.original_tally(self._test)
         counts = f"failed {of(alone)} alone, {of(after)} after {_group(prefix)}"
-        self._note_meanwhile(Kind.BRITTLE, counts, proven=self._is_proven_brittle(prefix))
+        by_fork = self._is_measured and not self._ask.seen_in_new_interpreters(self._test)
+        self._note_meanwhile(Kind.BRITTLE, counts, proven=self._is_proven_brittle(prefix) and not by_fork)
 
     def _is_proven_brittle(self, prefix: Order) -> bool:
         """Whether it passes after these tests and fails alone, without any doubt; as in `_is_proven`."""
