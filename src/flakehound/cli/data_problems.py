@@ -6,9 +6,8 @@ import shlex
 from pathlib import Path
 
 from flakehound.cli.remedies import again
-from flakehound.core.errors import Problem as Trouble
-from flakehound.core.errors import UsageError, attempted
-from flakehound.learn.checking import obstacle
+from flakehound.core.errors import UsageError
+from flakehound.learn.checking import hindrance
 from flakehound.learn.dataset import Dataset
 from flakehound.learn.problems import Problem
 
@@ -31,7 +30,4 @@ def asked_problem(data: Dataset, named: str | None, table: Path) -> Problem:
 
 def _trouble(data: Dataset, problem: Problem) -> str:
     """Why a problem cannot be learned; empty where it can."""
-    if not data.features:
-        return "it has no features"
-    labels = attempted(lambda: data.labels(problem))
-    return labels.what if isinstance(labels, Trouble) else obstacle(labels)
+    return hindrance(data, problem) if data.features else "it has no features"

@@ -13,7 +13,7 @@ from flakehound.cli.remedies import again
 from flakehound.cli.study_published import EXPERIMENTS, Experiment, tests_named
 from flakehound.cli.study_steps import Answer, Journal, Step, carried_out
 from flakehound.core.errors import UsageError
-from flakehound.learn.checking import obstacle
+from flakehound.learn.checking import hindrance
 from flakehound.learn.comparing import compared
 from flakehound.learn.dataset import Dataset, UnusableData
 from flakehound.learn.extras import check_installed
@@ -154,10 +154,7 @@ def _problems(data: Dataset, wanted: Sequence[str], notes: list[str]) -> Iterato
     for problem in Problem:
         if wanted and problem.value not in wanted:
             continue
-        try:
-            trouble = obstacle(data.labels(problem))
-        except UnusableData as error:
-            trouble = error.what
+        trouble = hindrance(data, problem)
         if trouble:
             notes.append(f"{problem.value} cannot be learned: {trouble}")
         else:

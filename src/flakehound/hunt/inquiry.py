@@ -213,9 +213,12 @@ class Inquiry:
         candidates = [
             s for s in self._history.failures_of(self._test) if self._test not in s.record.order[: s.place]
         ]
+        shortest = min(candidates, key=lambda s: s.place, default=None)
+        if shortest is None or not self._after_the_same(shortest).is_mixed:
+            return shortest  # mostly so; there may be hundreds of failures to look at else
         chance = {_sort_of(s) for s in candidates if self._after_the_same(s).is_mixed}
         telling = [s for s in candidates if _sort_of(s) not in chance]
-        return min(telling or candidates, key=lambda s: s.place, default=None)
+        return min(telling, key=lambda s: s.place, default=shortest)
 
     def _after_the_same(self, sighting: Sighting) -> Tally:
         return self._history.tally_after(sighting.record.order[: sighting.place], self._test)

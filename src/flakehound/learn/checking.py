@@ -48,6 +48,12 @@ def _problem(data: Dataset, problem: Problem) -> dict[str, Any]:
     }
 
 
+def hindrance(data: Dataset, problem: Problem) -> str:
+    """Why a problem cannot be learned from a data set; empty where it can."""
+    labels = attempted(lambda: data.labels(problem))
+    return labels.what if isinstance(labels, Trouble) else obstacle(labels)
+
+
 def obstacle(labels: Labels) -> str:
     """Why no model can be trained and judged on these labels; empty where one can."""
     tests, positive = len(labels.domain), int(labels.positive.sum())
