@@ -25,7 +25,7 @@ from running import temporary_folder
 from subjects import FLAKY
 
 import flakehound
-from flakehound.learn.measured_table import FILE, packed, shipped_bytes, unpacked
+from flakehound.learn.measured.table import FILE, packed, shipped_bytes, unpacked
 
 _SHAKY = Path(__file__).parents[1] / "examples" / "shaky"
 POLICIES = ("rerun", "cannier")

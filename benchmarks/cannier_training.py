@@ -33,8 +33,8 @@ from index_of_day import index_before
 from prepared import prepared_subject, subject_keys
 from running import own_environment
 
-from flakehound.learn.measured_table import FILE, packed
-from flakehound.learn.static_table import shipped, shipped_bytes
+from flakehound.learn.measured.table import FILE, packed
+from flakehound.learn.static.table import shipped, shipped_bytes
 
 OUT = Path(__file__).parents[1] / "src" / "flakehound" / "learn" / "facts" / FILE
 _SHAKY = Path(__file__).parents[1] / "examples" / "shaky"

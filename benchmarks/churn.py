@@ -14,7 +14,7 @@ from pathlib import Path
 from running import temporary_folder
 from side_by_side import Row, Series, arguments, at_most, in_turns, ratio, told, wall_s
 
-from flakehound.engine.churn import COMMITS, Churn, churn_of
+from flakehound.engine.git.churn import COMMITS, Churn, churn_of
 
 FILES, LINES, TOUCHED = 3000, 120, 40
 SAMPLE = 12

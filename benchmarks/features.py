@@ -21,11 +21,11 @@ from revisions import CACHE, environment, sdist
 from running import temporary_folder
 from side_by_side import Row, Series, arguments, at_most, in_turns, ratio, told
 
-from flakehound.cli.measuring import covered_every
+from flakehound.app.measure import covered_every
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.opening import OpenSuite, open_suite
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 
 RUNS = 3
 LIMIT = 1.5

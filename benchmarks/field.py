@@ -44,7 +44,7 @@ from prepared import Subject, subject_keys
 from running import temporary_folder
 from subjects import RATE_TO_FIND, Comparison, compared
 
-from flakehound.learn.static_table import shipped, shipped_bytes
+from flakehound.learn.static.table import shipped, shipped_bytes
 
 MOST_LABELS = 12  # of one project: each takes six plain runs to check
 

@@ -19,7 +19,7 @@ from prepared import SUBJECTS, Subject, prepared_subject, subject_keys
 from running import temporary_folder
 from side_by_side import Row, arguments, told
 
-from flakehound.cli.linting import case_ids, scan
+from flakehound.app.lint.files import case_ids, scan
 
 LEAST = 0.99
 WITH_VALUE = ("-p", "-o", "-c", "-k", "-m", "--rootdir", "--timeout")  # pytest options that take the next word

@@ -32,16 +32,16 @@ from pathlib import Path, PurePosixPath
 import side_by_side
 from index_of_day import HEADERS, page_address
 
-from flakehound.core.patterns import Patterns
-from flakehound.core.rates import probability
-from flakehound.learn.logistic import solved
-from flakehound.lint.cases import StaticCase, cases_of
+from flakehound.core.collection_patterns import Patterns
+from flakehound.core.statistics.rates import probability
+from flakehound.learn.models.logistic import solved
+from flakehound.lint.collect.cases import StaticCase, cases_of
 from flakehound.lint.metrics.table import METRIC_NAMES, metrics_of
-from flakehound.lint.project import Project
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
 from flakehound.lint.rules.registry import findings_of
-from flakehound.lint.score import WEIGHTS, signals
+from flakehound.lint.scoring.rule_weights import WEIGHTS, signals
+from flakehound.lint.source.project import Project
 
 _LINK = re.compile(r'<a href="([^"]+)"[^>]*data-upload-time="([^"]+)"[^>]*>([^<]+)</a>')
 _ARCHIVES = (".tar.gz", ".zip", ".tgz", ".tar.bz2")

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from side_by_side import Row, arguments, told
 
-from flakehound.cli.lint_work import remarks_on
-from flakehound.core.patterns import Patterns
-from flakehound.lint.project import Project
+from flakehound.core.collection_patterns import Patterns
+from flakehound.lint.analyse import remarks_on
+from flakehound.lint.source.project import Project
 
 LIMIT_S = 60
 PARTS = 24  # of the library, so that both cores have work to the end

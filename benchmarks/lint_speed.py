@@ -18,12 +18,12 @@ from radon.raw import analyze
 from running import temporary_folder
 from side_by_side import Row, Series, arguments, at_most, in_turns, on_cores, ratio, told, wall_s
 
-from flakehound.cli.lint_work import remarks_on
-from flakehound.cli.linting import scan
-from flakehound.lint.cases import cases_of
+from flakehound.app.lint.files import scan
+from flakehound.lint.analyse import remarks_on
+from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.metrics.table import rows
-from flakehound.lint.modules import Module
-from flakehound.lint.project import Project
+from flakehound.lint.source.modules import Module
+from flakehound.lint.source.project import Project
 
 PROJECT = Path(__file__).resolve().parents[1]
 TIMES_RADON = 2.0

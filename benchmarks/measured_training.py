@@ -39,15 +39,15 @@ from index_of_day import index_before
 from lint_recall import DATA, Key, key_of, table
 from running import own_environment
 
+from flakehound.app.data.export import FACTS
+from flakehound.app.sessions.stored import runs_of
 from flakehound.calls.causes import likely_causes
-from flakehound.calls.characteristic import default
-from flakehound.cli.data_export import FACTS
-from flakehound.cli.stored import runs_of
+from flakehound.calls.characteristic_functions import default
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.features.table import NAMES
 from flakehound.features.vectors import mean_vectors
-from flakehound.learn.measured_table import packed, unpacked
-from flakehound.learn.static_table import shipped, shipped_bytes
+from flakehound.learn.measured.table import packed, unpacked
+from flakehound.learn.static.table import shipped, shipped_bytes
 from flakehound.store import Store
 
 FEATURES = tuple(name for name in NAMES if name != "covered_changes")  # sdists have no history

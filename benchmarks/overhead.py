@@ -19,9 +19,9 @@ from suites import timed_suite
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, RunPlan, Setting
-from flakehound.engine.opening import OpenSuite
-from flakehound.hunt.shrink import split
-from flakehound.hunt.sweeps import BATCH_S, FORK_S
+from flakehound.engine.suite.open_suite import OpenSuite
+from flakehound.hunt.diagnosis.minimal_prefix import split
+from flakehound.hunt.search.stages import BATCH_S, FORK_S
 from flakehound.store import Store
 
 JOBS = 2

@@ -22,8 +22,8 @@ from suites import PlantedPair, victims_suite
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, RunPlan
-from flakehound.engine.opening import OpenSuite
-from flakehound.hunt.pairs import Case, Pairs
+from flakehound.engine.suite.open_suite import OpenSuite
+from flakehound.hunt.search.pairs import Case, Pairs
 
 Found = set[tuple[str, str]]
 # A cleaner so many places behind the polluter; 0 is none. Half of the pairs have one.

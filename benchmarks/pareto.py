@@ -13,8 +13,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from side_by_side import Series, arguments, at_most, told
 
-from flakehound.learn.pareto import PairTask, Points, SingleTask, front, knee, pair_points, single_points
-from flakehound.learn.published import PublishedProject, published_projects
+from flakehound.learn.evaluation.pareto import (
+    PairTask,
+    Points,
+    SingleTask,
+    front,
+    knee,
+    pair_points,
+    single_points,
+)
+from flakehound.learn.tables.published_projects import PublishedProject, published_projects
 
 SAMPLES, REPEATS = 15, 30  # n_F, and repeats of training
 LIMIT_S = 120.0

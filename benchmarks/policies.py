@@ -13,7 +13,7 @@ from typing import Any
 
 from side_by_side import Row, arguments, told
 
-from flakehound.cli.study_replaying import PolicyWishes, replayed
+from flakehound.app.studies.policies import PolicyWishes, replayed
 
 GOALS = {"rerun": 0.2, "cannier": 0.5, "calls": 0.5}
 COSTS = ("python", "measured", "by-kind", "alike")

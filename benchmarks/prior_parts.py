@@ -25,19 +25,19 @@ import numpy as np
 from lint_recall import CACHE, DATA, jobs_for, project_of
 
 import flakehound.learn
-from flakehound.cli.lint_work import remarks_on
-from flakehound.core.prevalence import CALLS_RATIO
+from flakehound.core.statistics.prevalence import CALLS_RATIO
 from flakehound.features.vectors import without_parameters
-from flakehound.learn.mapping import KNOWN
-from flakehound.learn.measured_model import fitted_model, shares_of, trust_in
-from flakehound.learn.measures import area_under_curve
-from flakehound.learn.prior_parts import COLUMNS, FILE
-from flakehound.learn.problems import Problem
-from flakehound.learn.reading import dataset_from
-from flakehound.learn.static_model import NOD, ORDER_DEPENDENT
-from flakehound.learn.static_table import shipped, shipped_bytes
-from flakehound.learn.static_unseen import unseen_chances
-from flakehound.learn.unseen import ranks_within_projects
+from flakehound.learn.evaluation.prior_table import COLUMNS, FILE
+from flakehound.learn.evaluation.scores import area_under_curve
+from flakehound.learn.evaluation.unseen_projects import ranks_within_projects
+from flakehound.learn.measured.model import fitted_model, shares_of, trust_in
+from flakehound.learn.static.model import NOD, ORDER_DEPENDENT
+from flakehound.learn.static.table import shipped, shipped_bytes
+from flakehound.learn.static.unseen import unseen_chances
+from flakehound.learn.tables.column_mapping import KNOWN
+from flakehound.learn.tables.problems import Problem
+from flakehound.learn.tables.reading import dataset_from
+from flakehound.lint.analyse import remarks_on
 
 OUT = Path(flakehound.learn.__file__).parent / "facts" / FILE
 KINDS = {NOD: Problem.NOD_VS_REST, ORDER_DEPENDENT: Problem.VICTIM_VS_REST}

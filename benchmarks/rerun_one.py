@@ -17,8 +17,8 @@ from suites import small_suite
 
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import RunPlan, Setting
-from flakehound.engine.launch import Target
-from flakehound.hunt.sweeps import MOST_BATCH
+from flakehound.engine.processes.launch import Target
+from flakehound.hunt.search.stages import MOST_BATCH
 
 
 def rerun(test: str, times: int, seed: int) -> RunPlan:

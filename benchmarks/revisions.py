@@ -142,7 +142,7 @@ def notes_on(project: Project, revisions: dict[str, Any]) -> list[str]:
 
 
 def draw(shares: dict[str, list[float]]) -> list[str]:
-    from flakehound.report.study_plot import EXTRA, can_plot, plot_shares
+    from flakehound.report.study.triage_plot import EXTRA, can_plot, plot_shares
 
     if not can_plot():
         return [f"no figure without matplotlib: {EXTRA}"]

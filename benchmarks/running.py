@@ -15,9 +15,9 @@ import psutil
 import flakehound
 from flakehound.core.plans import RunPlan
 from flakehound.core.records import RunRecord
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.opening import OpenSuite, open_suite
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 
 PYTEST_ARGS = ("-p", "no:cacheprovider")
 # Other people's plugins would only slow the peer's many sessions down and flatter us.

@@ -23,10 +23,10 @@ from subjects import chosen_keys
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
-from flakehound.core.states import StateChange, Traces
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.opening import OpenSuite, open_suite
+from flakehound.core.state_changes import StateChange, Traces
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.hunt.shared_state import MOST_NAMED, may_share, shared_state, traces_in
 
 LEAST_NAMED, LEAST_CUT = 0.8, 5.0

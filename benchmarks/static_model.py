@@ -21,12 +21,12 @@ from pathlib import Path
 import side_by_side
 from lint_recall import auc, is_held_out
 
-from flakehound.cli.model_file import default_model
-from flakehound.learn.logistic import constant_for
-from flakehound.learn.static_fit import FORMS, Form, Sample, half_of_flaky, head
-from flakehound.learn.static_model import KINDS, NOD, ORDER_DEPENDENT, Chances, Head, chances_of, signals_of
-from flakehound.learn.static_table import shipped, shipped_bytes
-from flakehound.learn.static_unseen import FOLDS, fold_of
+from flakehound.app.lint.model_file import default_model
+from flakehound.learn.models.logistic import constant_for
+from flakehound.learn.static.fit import FORMS, Form, Sample, half_of_flaky, head
+from flakehound.learn.static.model import KINDS, NOD, ORDER_DEPENDENT, Chances, Head, chances_of, signals_of
+from flakehound.learn.static.table import shipped, shipped_bytes
+from flakehound.learn.static.unseen import FOLDS, fold_of
 
 _RULES = ("rules", "causes", "file rules", "file causes")
 _STATE = ("file patches", "file state_in_tests", "file state_in_production", "file rules_test_order")

@@ -22,13 +22,13 @@ from typing import Any
 from lint_recall import CACHE, DATA, Job, Key, jobs_for, project_of
 
 import flakehound.learn
-from flakehound.cli.lint_scoring import findings_in, values_of
-from flakehound.cli.lint_work import remarks_on
-from flakehound.learn.static_table import VERSION
-from flakehound.lint.cases import cases_of
+from flakehound.app.lint.scoring import findings_in, values_of
+from flakehound.learn.static.table import VERSION
+from flakehound.lint.analyse import remarks_on
+from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
-from flakehound.lint.vocabulary import all_words_of
+from flakehound.lint.scoring.vocabulary import all_words_of
 
 _OUT = Path(flakehound.learn.__file__).parent / "facts" / "static_training.csv.gz"
 _LABELS = {"nod": "nod", "od": "order_dependent", "infrastructure": "infrastructure"}

@@ -28,7 +28,7 @@ from prepared import SUBJECTS, prepared_subject, subject_keys
 from running import temporary_folder
 
 import flakehound.learn
-from flakehound.learn.times import MEASURED
+from flakehound.learn.evaluation.test_durations import MEASURED
 
 _OUT = Path(flakehound.learn.__file__).parent / "facts" / MEASURED
 PACKAGES = (

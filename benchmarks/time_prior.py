@@ -1,8 +1,8 @@
 """What the time a test takes, beside the others of its suite, says about its being flaky.
 
 Reads the table of measured tests that we ship. Every project counts once; the slope is that of the log odds over
-the rank of the time within the suite, from 0 to 1, and `core/prevalence.py` has it. In brackets 95 %, projects
-drawn again.
+the rank of the time within the suite, from 0 to 1, and `core/statistics/prevalence.py` has it.
+In brackets 95 %, projects drawn again.
 
     python benchmarks/time_prior.py [--draws 300]
 """
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from prior_parts import slopes
 
-from flakehound.cli.default_models import default_table
-from flakehound.learn.measured_model import shares_of
-from flakehound.learn.measured_table import shipped_bytes
-from flakehound.learn.measures import area_under_curve
-from flakehound.learn.problems import Problem
-from flakehound.learn.unseen import ranks_within_projects
+from flakehound.app.hunt.default_models import default_table
+from flakehound.learn.evaluation.scores import area_under_curve
+from flakehound.learn.evaluation.unseen_projects import ranks_within_projects
+from flakehound.learn.measured.model import shares_of
+from flakehound.learn.measured.table import shipped_bytes
+from flakehound.learn.tables.problems import Problem
 
 KINDS = {"NOD": Problem.NOD_VS_REST, "order-dependent": Problem.VICTIM_VS_REST}
 DEAREST = 0.4  # CALLS has a figure for these

@@ -19,13 +19,13 @@ from running import BARE, PYTEST_ARGS, temporary_folder
 from side_by_side import Row, Series, arguments, in_turns, ratio, told
 from suites import call_heavy_suite
 
-from flakehound.calls.characteristic import default
+from flakehound.calls.characteristic_functions import default
 from flakehound.core.calls import TraceMode, TraceWish
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import RunPlan, Setting
-from flakehound.engine.forkserver import ForkServer
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
+from flakehound.engine.processes.forkserver import ForkServer
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
 
 KNOWN = default()
 PATTERNS = {"wanted": KNOWN.patterns, "neutral": KNOWN.neutral}

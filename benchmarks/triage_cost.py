@@ -29,9 +29,9 @@ from suites import small_suite, timed_suite
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.spawn import RecordWish, Spawner
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.processes.spawn import RecordWish, Spawner
 
 MOST_PERCENT = 2.0
 MOST_MS = 50.0

@@ -244,13 +244,13 @@ def _silent_methods(owner: ast.ClassDef) -> Iterator[str]:
     ("importer", "imported"),
     [
         ("flakehound.core.history", "flakehound.hunt.agenda"),
-        ("flakehound.hunt.agenda", "flakehound.engine.loop"),
+        ("flakehound.hunt.agenda", "flakehound.engine.suite.loop"),
         ("flakehound.triage.verdict", "flakehound.hunt.agenda"),
-        ("flakehound.store.store", "flakehound.report.text"),
-        ("flakehound.report.text", "flakehound.store"),
-        ("flakehound.engine.loop", "flakehound.hunt.agenda"),
-        ("flakehound.engine.loop", "flakehound.cli.main"),
-        ("flakehound_inside.child", "flakehound.core.outcomes"),
+        ("flakehound.store.store", "flakehound.report.hunt.text"),
+        ("flakehound.report.hunt.text", "flakehound.store"),
+        ("flakehound.engine.suite.loop", "flakehound.hunt.agenda"),
+        ("flakehound.engine.suite.loop", "flakehound.cli.main"),
+        ("flakehound_inside.worker.child", "flakehound.core.outcomes"),
     ],
 )
 def test_an_arrow_that_points_up_or_sideways_is_wrong(importer, imported):
@@ -261,9 +261,9 @@ def test_an_arrow_that_points_up_or_sideways_is_wrong(importer, imported):
     ("importer", "imported"),
     [
         ("flakehound.hunt.agenda", "flakehound.core.history"),
-        ("flakehound.hunt.agenda", "flakehound.hunt.sweeps"),
-        ("flakehound.engine.spawn", "flakehound_inside.supervise"),
-        ("flakehound.cli.hunting", "flakehound.hunt.agenda"),
+        ("flakehound.hunt.agenda", "flakehound.hunt.search.stages"),
+        ("flakehound.engine.processes.spawn", "flakehound_inside.worker.supervise"),
+        ("flakehound.app.hunt.run", "flakehound.hunt.agenda"),
         ("flakehound.__main__", "flakehound.cli.main"),
     ],
 )

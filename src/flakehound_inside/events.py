@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 
-from flakehound_inside.real import fcntl, real, resource
+from flakehound_inside.isolated_os import fcntl, isolated_os, resource
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 _FIRST_FREE = 3  # below are the standard streams
@@ -36,45 +36,45 @@ class EventLog:
     def __init__(self, path: str) -> None:
         self._path = path
         self._open()
-        self._owner = real.getpid()
+        self._owner = isolated_os.getpid()
 
     def _open(self) -> None:
-        self._fd = real.open(self._path, _FLAGS, 0o600)
+        self._fd = isolated_os.open(self._path, _FLAGS, 0o600)
         if self._fd < _FIRST_FREE and fcntl is not None:
             # A test closed the standard streams; what it prints must not end up here.
             low, self._fd = self._fd, -1
             try:
-                self._fd = real.control(low, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
+                self._fd = isolated_os.control(low, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
             finally:
-                real.close(low)
-        status = real.fstat(self._fd)
+                isolated_os.close(low)
+        status = isolated_os.fstat(self._fd)
         self._identity = (status.st_dev, status.st_ino)
 
     def is_of_this_process(self) -> bool:
         """False in processes that a test forked off."""
-        return real.getpid() == self._owner
+        return isolated_os.getpid() == self._owner
 
     def adopt(self) -> None:
         """Let a copy of the process write too; without this a test's own fork stays silent."""
-        self._owner = real.getpid()
+        self._owner = isolated_os.getpid()
 
     def size(self) -> int:
         """How much has been written so far, by any process."""
         try:
-            return real.stat(self._path).st_size
+            return isolated_os.stat(self._path).st_size
         except OSError:  # a test removed it
             return 0
 
     def since(self, begin: int) -> bytes:
         """What has been written since it had that size."""
         try:
-            file = real.open(self._path, os.O_RDONLY)
+            file = isolated_os.open(self._path, os.O_RDONLY)
         except OSError:
             return b""
         try:
-            return real.pread(file, 1 << 24, begin)
+            return isolated_os.pread(file, 1 << 24, begin)
         finally:
-            real.close(file)
+            isolated_os.close(file)
 
     def write(self, line: str) -> None:
         """Append one line; silent in processes that a test forked off."""
@@ -97,12 +97,12 @@ class EventLog:
         if not self._is_ours():
             self._open()
         while payload:
-            payload = payload[real.write(self._fd, payload) :]
+            payload = payload[isolated_os.write(self._fd, payload) :]
 
     def _is_ours(self) -> bool:
         # After os.closerange the number may already belong to a file of the test.
         try:
-            status = real.fstat(self._fd)
+            status = isolated_os.fstat(self._fd)
         except OSError:
             return False
         return (status.st_dev, status.st_ino) == self._identity
@@ -127,10 +127,10 @@ class _LiftedLimits:
     def __enter__(self) -> None:
         self._kept: list[tuple[int, tuple[int, int]]] = []
         for kind in () if resource is None else (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):
-            soft, hard = real.limit_of(kind)
+            soft, hard = isolated_os.limit_of(kind)
             self._kept.append((kind, (soft, hard)))
-            real.set_limit(kind, (hard, hard))
+            isolated_os.set_limit(kind, (hard, hard))
 
     def __exit__(self, *_error: object) -> None:
         for kind, limits in self._kept:
-            real.set_limit(kind, limits)
+            isolated_os.set_limit(kind, limits)

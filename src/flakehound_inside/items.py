@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pytest
     from _pytest.runner import SetupState
 
-    from flakehound_inside.shapes import Order
+    from flakehound_inside.message_types import Order
 
     _Mapping = TypeVar("_Mapping")
 

@@ -40,18 +40,19 @@ _WORDS = {
 
 # What a green triage imports, each after those it imports itself.
 _FOR_GREEN = (
-    "untouched",
-    "seeds",
-    "triage_memory",
-    "triage_generators",
-    "triage_guard",
-    "triage_journal",
-    "triage_listener",
-    "triage_reports",
-    "triage_options",
-    "triage_checkout",
-    "triage_spool",
-    "triage_session",
+    "isolated",
+    "random_seeds",
+    "triage",
+    "triage.generator_memory",
+    "triage.random_generators",
+    "triage.own_errors",
+    "triage.journal",
+    "triage.listener",
+    "triage.reports",
+    "triage.options",
+    "triage.git_state",
+    "triage.pending_runs",
+    "triage.session",
 )
 
 
@@ -107,17 +108,17 @@ def _for_a_file(name: str, words: str) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start the triage where it is asked for, except in the processes that a hunt or a triage starts."""
-    if "flakehound_inside.boot" in sys.modules or not _may_be_asked(config):
+    if "flakehound_inside.worker.boot" in sys.modules or not _may_be_asked(config):
         return
     _import_plainly()
-    from flakehound_inside.triage_options import wishes_of
+    from flakehound_inside.triage.options import wishes_of
 
     wishes = wishes_of(config, os.environ)
     if wishes is not None:
-        from flakehound_inside.triage_guard import Guard
+        from flakehound_inside.triage.own_errors import Guard
 
         with Guard(config):
-            from flakehound_inside.triage_session import Triage
+            from flakehound_inside.triage.session import Triage
 
             config.pluginmanager.register(Triage(config, wishes), "flakehound-triage")
 
@@ -128,7 +129,7 @@ def _import_plainly() -> None:
     from importlib.util import module_from_spec
 
     for name in ["flakehound_inside." + short for short in _FOR_GREEN]:
-        spec = PathFinder.find_spec(name, sys.modules["flakehound_inside"].__path__)
+        spec = PathFinder.find_spec(name, sys.modules[name.rpartition(".")[0]].__path__)
         if name not in sys.modules and spec is not None and spec.loader is not None:
             module = sys.modules[name] = module_from_spec(spec)
             try:
@@ -153,6 +154,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Seed where a hunted run is seeded: after collection, before the first test."""
     seed = session.config.getoption("--flakehound-seed", None)
     if seed is not None:
-        from flakehound_inside.seeds import apply_seed
+        from flakehound_inside.random_seeds import apply_seed
 
         apply_seed(seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING
 
-from flakehound_inside.real import real
+from flakehound_inside.isolated_os import isolated_os
 
 if TYPE_CHECKING:
     from typing import Callable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pytest
 
     from flakehound_inside.events import EventLog
-    from flakehound_inside.shapes import Gauge
+    from flakehound_inside.message_types import Gauge
 
 _TEXT_LIMIT = 12000  # characters of a failure report that are worth keeping
 _MESSAGE_LIMIT = 2000
@@ -34,17 +34,17 @@ class Recorder:
         """The test at `place` is about to run."""
         self._place = place
         self._letter = None
-        self._log.write("s %d %.6f" % (place, real.clock()))
+        self._log.write("s %d %.6f" % (place, isolated_os.clock()))
         for gauge in list(self.gauges):
             self._asked(gauge, gauge.begin)
-        self._began = real.clock()
+        self._began = isolated_os.clock()
 
     def end(self) -> None:
         """Its protocol has returned."""
-        took_s = real.clock() - self._began
+        took_s = isolated_os.clock() - self._began
         for gauge in list(self.gauges):
             told = self._asked(gauge, gauge.told)
-            self._log.write("%s %d %s" % (gauge.letter, self._place, real.dumps(told)))
+            self._log.write("%s %d %s" % (gauge.letter, self._place, isolated_os.dumps(told)))
         self._log.write("e %d %s %.6f" % (self._place, self._letter or "P", took_s))
 
     def _asked(self, gauge: Gauge, question: Callable[[], object]) -> object:
@@ -65,13 +65,13 @@ class Recorder:
         except Exception:  # a test may have left a mock in what this needs
             message = text = name
         told = {"exception": name, "message": message, "text": _middle_cut(text, _TEXT_LIMIT)}
-        self._log.write("x " + real.dumps(told))
+        self._log.write("x " + isolated_os.dumps(told))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the worst phase; a failed sub-test makes its test fail, any other leaves it alone."""
         letter = _letter_of(report)
         if letter in ("F", "E"):
-            self._log.write("f %d %s" % (self._place, real.dumps(_failure_of(report))))
+            self._log.write("f %d %s" % (self._place, isolated_os.dumps(_failure_of(report))))
         elif _is_of_a_subtest(report):
             return
         self._letter = _worse(self._letter, letter)

@@ -6,8 +6,8 @@ import pytest
 from calls_samples import c, python, reached, trace
 
 from flakehound.calls.causes import likely_causes, parting
-from flakehound.calls.characteristic import ASSIGNED, assigned_cause, default, manual
-from flakehound.calls.matching import fits, pattern_from
+from flakehound.calls.characteristic_functions import ASSIGNED, assigned_cause, default, manual
+from flakehound.calls.name_patterns import fits, pattern_from
 from flakehound.calls.settings import Malformed, with_settings
 from flakehound.core.calls import Function
 from flakehound.core.verdicts import Cause

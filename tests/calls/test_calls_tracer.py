@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from tracer_probes import HELPERS, PROBES
 
-from flakehound.calls.characteristic import default
+from flakehound.calls.characteristic_functions import default
 from flakehound.core.calls import CallTrace, TraceMode, TraceWish
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import RunRecord
-from flakehound.engine.forkserver import ForkServer
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.spawn import Spawner
+from flakehound.engine.processes.forkserver import ForkServer
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.processes.spawn import Spawner
 
 PYTHONS = [sys.executable, *filter(None, os.environ.get("FLAKEHOUND_OTHER_PYTHONS", "").split(":"))]
 KNOWN = default()

@@ -31,7 +31,7 @@ class HuntedProject:
 @pytest.fixture(scope="session", autouse=True)
 def _fitted() -> None:
     """Lint's model is in the cache, by a process in which coverage does not watch every sum."""
-    fit = "from flakehound.cli.model_file import default_model; default_model()"
+    fit = "from flakehound.app.lint.model_file import default_model; default_model()"
     subprocess.run([sys.executable, "-c", fit], env=environment(), check=True, timeout=60)
 
 

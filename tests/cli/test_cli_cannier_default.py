@@ -10,7 +10,7 @@ import sys
 import pytest
 from cli_projects import SHOP, flakehound_in, remedy_in, write_project
 
-from flakehound.cli.stored import runs_of
+from flakehound.app.sessions.stored import runs_of
 from flakehound.store import Store
 
 pytest.importorskip("sklearn", reason="needs flakehound[learn]")

@@ -14,12 +14,12 @@ from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import CollectedTest, Setting, Suite
 from flakehound.core.records import RunRecord
-from flakehound.hunt.counted import CountedAgenda
+from flakehound.hunt.counted_agenda import CountedAgenda
 from flakehound.hunt.options import HuntOptions
 
 SLEEPY = {"test_sleepy.py": "import time\n\n\ndef test_a():\n    time.sleep(0.2)\n\n\ndef test_b():\n    pass\n"}
 # A default time that is over before twenty runs of that suite are made.
-HURRY = "import flakehound.engine.budget as budget\nbudget.DEFAULT_LIMIT_S = 3.0"
+HURRY = "import flakehound.engine.suite.budget as budget\nbudget.DEFAULT_LIMIT_S = 3.0"
 
 
 def runs_in(folder):

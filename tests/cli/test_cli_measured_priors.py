@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import pytest
 from cli_projects import flakehound_in, write_project
 
-from flakehound.cli.calls_settings import characteristic_in
-from flakehound.cli.measured_priors import Ratios, measured_ratios
-from flakehound.cli.priors import earlier_in, priors_of
-from flakehound.cli.static_priors import static_scores
-from flakehound.cli.suite_trace import SHARE, calls_if_cheap, expected_s
-from flakehound.engine.budget import Budget
+from flakehound.app.hunt.measured_priors import Ratios, measured_ratios
+from flakehound.app.hunt.priors import earlier_in, priors_of
+from flakehound.app.hunt.static_priors import static_scores
+from flakehound.app.hunt.suite_trace import SHARE, calls_if_cheap, expected_s
+from flakehound.app.trace.settings import characteristic_in
+from flakehound.engine.suite.budget import Budget
 from flakehound.store import Store
 
 pytest.importorskip("scipy", reason="needs flakehound[learn]")

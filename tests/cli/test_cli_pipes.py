@@ -10,10 +10,10 @@ import sys
 import pytest
 from cli_projects import LIMIT_S, QUICK, environment, flakehound_in, flakehound_with
 
-from flakehound.cli.pipes import silence
+from flakehound.app.output_streams import silence
 from flakehound.cli.progress import Progress
-from flakehound.engine.budget import Budget
-from flakehound.engine.loop import Spent
+from flakehound.engine.suite.budget import Budget
+from flakehound.engine.suite.loop import Spent
 from flakehound.store import Store
 
 READER_GONE = 141

@@ -8,12 +8,12 @@ import subprocess
 import pytest
 from cli_projects import flakehound_in, pytest_in
 
-from flakehound.cli.plain_runs import PlainRun, drained, failed_lately, kept, remembered, whole_run
+from flakehound.app.sessions.plain_runs import PlainRun, drained, failed_lately, kept, remembered, whole_run
+from flakehound.core.failure_signatures import signature_of
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Setting
 from flakehound.core.records import Failure
-from flakehound.core.signatures import signature_of
 from flakehound.store import Store
 
 A, B = NodeId("test_a.py::test_a"), NodeId("test_a.py::test_b")

@@ -8,12 +8,12 @@ import textwrap
 
 import pytest
 
-from flakehound.cli.measured_priors import Ratios
-from flakehound.cli.priors import Earlier, priors_of, time_ranks
-from flakehound.cli.static_priors import Scores, rebased, static_scores
+from flakehound.app.hunt.measured_priors import Ratios
+from flakehound.app.hunt.priors import Earlier, priors_of, time_ranks
+from flakehound.app.hunt.static_priors import Scores, rebased, static_scores
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Suite
-from flakehound.core.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY, Way
+from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY, Way
 
 A, B, C = (NodeId(f"t.py::{name}") for name in "abc")
 SUITE = Suite(tests=tuple(CollectedTest(id=test, module="t.py", parent="t.py") for test in (A, B, C)))
@@ -100,7 +100,7 @@ def test_a_hunt_that_has_no_time_to_fit_the_model_waits_for_none(tmp_path, monke
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     in_vain = static_scores(tmp_path, [one], time_s=120.0)
-    fit = "from flakehound.cli.model_file import default_model; default_model()"
+    fit = "from flakehound.app.lint.model_file import default_model; default_model()"
     subprocess.run([sys.executable, "-c", fit], check=True, timeout=60)  # somebody else
     found = static_scores(tmp_path, [one], time_s=120.0)
 

@@ -16,8 +16,8 @@ import click
 import pytest
 from cli_projects import environment, flakehound_in, flakehound_with, remedy_in, write_project
 
+from flakehound.app.studies.releases import with_version
 from flakehound.cli.main import main
-from flakehound.cli.study_releases import with_version
 
 SHOP = """
     LIMIT = 3

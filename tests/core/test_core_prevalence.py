@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flakehound.core.outcomes import NodeId
-from flakehound.core.prevalence import (
+from flakehound.core.statistics.prevalence import (
     CALLS_OF_ALL,
     NOD,
     ORDER_DEPENDENT,

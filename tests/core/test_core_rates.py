@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.core.rates import Rate, chance_of_such_a_gap, failure_rate, highest_unseen_rate
+from flakehound.core.statistics.rates import Rate, chance_of_such_a_gap, failure_rate, highest_unseen_rate
 
 RUNS = st.integers(min_value=1, max_value=5000)
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flakehound.core.rerun_model import (
+from flakehound.core.statistics.rerun_model import (
     Chances,
     RerunTest,
     chance_unveiled,

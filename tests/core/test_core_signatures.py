@@ -7,7 +7,7 @@ from core_samples import a_failure
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.core.signatures import are_measured, signature_of, without_volatile_parts
+from flakehound.core.failure_signatures import are_measured, signature_of, without_volatile_parts
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from pathlib import Path
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import RunRecord
-from flakehound.engine.forkserver import ForkServer
-from flakehound.engine.handshake import Handshake
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.spawn import Spawner
+from flakehound.engine.processes.forkserver import ForkServer
+from flakehound.engine.processes.handshake import Handshake
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.processes.spawn import Spawner
 
 HASH_SEED = 7
 LONG_S = 120.0  # a limit that only a broken engine reaches

@@ -7,8 +7,8 @@ import socket
 import pytest
 from engine_samples import HASH_SEED
 
-from flakehound.engine.limits import Limits
-from flakehound.engine.opening import open_suite
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.suite.open_suite import open_suite
 
 SUITE = """
     import os, socket
@@ -40,7 +40,7 @@ def port() -> int:
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
-    monkeypatch.setattr("flakehound.engine.width.usable_cores", lambda: 2)
+    monkeypatch.setattr("flakehound.engine.suite.parallelism.usable_cores", lambda: 2)
 
 
 def opened(sample, jobs=None):

@@ -8,7 +8,7 @@ import pytest
 
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import RunPlan, Setting
-from flakehound.engine.decode import RunFacts, describe_end, orders_left, records_from
+from flakehound.engine.processes.decode import RunFacts, describe_end, orders_left, records_from
 
 A, B, C = NodeId("t.py::a"), NodeId("t.py::b"), NodeId("t.py::c")
 WELL = {"code": 0, "signal": None, "cut": "", "wall_s": 1.0, "cpu_s": 0.5, "max_rss_bytes": 10}

@@ -17,9 +17,9 @@ from environments import python_with
 
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.spawn import RecordedRun, RecordWish, Spawner
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.processes.spawn import RecordedRun, RecordWish, Spawner
 
 CALC = {
     "shop/__init__.py": "",

@@ -7,7 +7,7 @@ from engine_samples import HANGING_S, LONG_S, Sample, lives_on
 from hostile_sources import DYING
 
 from flakehound.core.outcomes import Outcome
-from flakehound.engine.forkserver import ServerLost
+from flakehound.engine.processes.forkserver import ServerLost
 
 PASSED, FAILED, CRASHED, TIMED_OUT = Outcome.PASSED, Outcome.FAILED, Outcome.CRASHED, Outcome.TIMED_OUT
 

@@ -8,8 +8,8 @@ from engine_samples import HASH_SEED
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.engine.limits import Limits
-from flakehound.engine.opening import open_suite
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.suite.open_suite import open_suite
 
 TEST = "def test_it(): pass\n"
 THREAD = """

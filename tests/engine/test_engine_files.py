@@ -12,9 +12,9 @@ from engine_samples import HASH_SEED, Sample
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.engine.files import FileGuard
-from flakehound.engine.limits import Limits
-from flakehound.engine.opening import OpenSuite, open_suite
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.suite.lasting_files import FileGuard
+from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 
 WRITING = {
     "counter": "0\n",

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from engine_samples import write_files
 
-from flakehound.engine import changed_files as changed_files_module
-from flakehound.engine.changed_files import ChangedFile, changed_files, is_dirty
-from flakehound.engine.git import NoRepository, Repository, open_repository
-from flakehound.engine.revisions import NoSuchRevision, base_revision
+from flakehound.engine.git import changed_files as changed_files_module
+from flakehound.engine.git.changed_files import ChangedFile, changed_files, is_dirty
+from flakehound.engine.git.repository import NoRepository, Repository, open_repository
+from flakehound.engine.git.revisions import NoSuchRevision, base_revision
 
 OUTER = ("GITHUB_", "GITLAB_", "CI", "SYSTEM_PULLREQUEST", "TF_BUILD", "GIT_")
 

@@ -6,7 +6,7 @@ import pytest
 from engine_samples import WITH_PLUGINS, outcomes_of
 
 from flakehound.core.outcomes import Outcome
-from flakehound.engine.handshake import SuiteUnusable
+from flakehound.engine.processes.handshake import SuiteUnusable
 
 TESTS = """
     import logging, random, warnings

@@ -11,8 +11,8 @@ from engine_samples import Sample, lives_on
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.engine.limits import Limits
-from flakehound.engine.pool import Pool
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.processes.pool import Pool
 
 PASSED, NOT_RUN = Outcome.PASSED, Outcome.NOT_RUN
 QUICK, HANGS = NodeId("test_it.py::test_quick"), NodeId("test_it.py::test_hangs")

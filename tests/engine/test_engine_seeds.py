@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from engine_samples import HASH_SEED, Sample
 
-from flakehound.engine.limits import Limits
-from flakehound.engine.opening import open_suite
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.suite.open_suite import open_suite
 
 DRAWS = """
     import random

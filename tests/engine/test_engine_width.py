@@ -11,9 +11,9 @@ from engine_samples import HASH_SEED
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import RunRecord, Usage
-from flakehound.engine.limits import Limits
-from flakehound.engine.opening import open_suite
-from flakehound.engine.width import Width, free_memory_bytes, usable_cores
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.suite.open_suite import open_suite
+from flakehound.engine.suite.parallelism import Width, free_memory_bytes, usable_cores
 
 TWO_CORES = Width(usual=2, most=8)
 PLENTY = 2.0**40
@@ -79,7 +79,7 @@ def test_what_the_user_says_holds_whatever_the_suite_does():
 
 @pytest.mark.parametrize(("cores", "most"), [(1, 4), (2, 8), (4, 16), (12, 16), (64, 64)])
 def test_many_cores_are_enough(cores, most, monkeypatch):
-    monkeypatch.setattr("flakehound.engine.width.usable_cores", lambda: cores)
+    monkeypatch.setattr("flakehound.engine.suite.parallelism.usable_cores", lambda: cores)
 
     assert Width.of(None) == Width(usual=cores, most=most)
 
@@ -135,7 +135,7 @@ def opened(sample, jobs):
 
 
 def test_a_suite_that_waits_gets_more_runs_at_once_and_says_so(open_sample, monkeypatch):
-    monkeypatch.setattr("flakehound.engine.width.usable_cores", lambda: 2)
+    monkeypatch.setattr("flakehound.engine.suite.parallelism.usable_cores", lambda: 2)
     suite = opened(open_sample({"test_it.py": WAITS}), None)
 
     assert suite.pool.jobs > 2
@@ -145,7 +145,7 @@ def test_a_suite_that_waits_gets_more_runs_at_once_and_says_so(open_sample, monk
 
 
 def test_a_suite_that_works_does_not(open_sample, monkeypatch):
-    monkeypatch.setattr("flakehound.engine.width.usable_cores", lambda: 2)
+    monkeypatch.setattr("flakehound.engine.suite.parallelism.usable_cores", lambda: 2)
     suite = opened(open_sample({"test_it.py": WORKS}), None)
 
     assert suite.pool.jobs == 2

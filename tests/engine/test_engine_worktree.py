@@ -17,9 +17,9 @@ from environments import python_with
 from test_engine_git import GitProject, own_git  # noqa: F401 (a fixture that runs by itself)
 
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.engine.at_base import BaseRuns, runs_at_base
-from flakehound.engine.launch import Target
-from flakehound.engine.worktree import BaseTree, NoTree, checked_out
+from flakehound.engine.git.base_runs import BaseRuns, runs_at_base
+from flakehound.engine.git.worktree import BaseTree, NoTree, checked_out
+from flakehound.engine.processes.launch import Target
 
 TEST = NodeId("test_calc.py::test_add")
 GOOD = {
@@ -97,8 +97,8 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_the_users_own_tre
     before = project.state()
     script = (
         "import pathlib, time, sys\n"
-        "from flakehound.engine.git import open_repository\n"
-        "from flakehound.engine.worktree import checked_out\n"
+        "from flakehound.engine.git.repository import open_repository\n"
+        "from flakehound.engine.git.worktree import checked_out\n"
         "with checked_out(open_repository(pathlib.Path(sys.argv[1])), 'HEAD') as tree:\n"
         "    print(tree.folder, flush=True)\n"
         "    time.sleep(600)\n"

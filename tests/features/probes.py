@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
-from flakehound.core.measures import Measures
+from flakehound.core.measurements import Measures
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import RunRecord
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.opening import open_suite
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.suite.open_suite import open_suite
 
 READS, WRITES, THREADS, CHILDREN, MEGABYTES, WAIT_S, SLEEPS = 7, 11, 4, 3, 60, 0.15, 30
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from git_histories import RandomHistory, changes_told_by_git, commit, git
 
-from flakehound.engine.churn import Churn, churn_of
+from flakehound.engine.git.churn import Churn, churn_of
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from probes import (
     write_files,
 )
 
-from flakehound.core.measures import MEASURED
+from flakehound.core.measurements import MEASURED
 from flakehound.core.plans import Isolation
 
 MEGABYTE = 1000 * 1000

@@ -11,10 +11,10 @@ import pytest
 from probes import write_files
 
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.core.states import StateChange
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.opening import open_suite
+from flakehound.core.state_changes import StateChange
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.suite.open_suite import open_suite
 
 SOURCE = """
     import functools

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from flakehound.core.measures import Measures
+from flakehound.core.measurements import Measures
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import CollectedTest, Isolation, Setting, Suite
 from flakehound.core.records import RunRecord

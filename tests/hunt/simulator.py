@@ -18,7 +18,7 @@ from flakehound.core.plans import CollectedTest, Isolation, Order, RunPlan, Sett
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.hunt.agenda import Agenda
-from flakehound.hunt.judgement import judge
+from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.options import HuntOptions
 
 SESSION_HASH_SEED = 77

@@ -9,16 +9,24 @@ import pytest
 from simulator import Simulator, fails_after, fails_by_luck, hunt, id_of, reference_plan, suite_of
 
 from flakehound.core.history import History
-from flakehound.core.index import chance_of_detection
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.core.prevalence import BY_HASH_SEED, NOD, ONLY_ALONE, ONLY_IN_ITS_ORDER, RATES, Priors, Way
+from flakehound.core.statistics.index import chance_of_detection
+from flakehound.core.statistics.prevalence import (
+    BY_HASH_SEED,
+    NOD,
+    ONLY_ALONE,
+    ONLY_IN_ITS_ORDER,
+    RATES,
+    Priors,
+    Way,
+)
 from flakehound.core.verdicts import Kind
-from flakehound.hunt.forecast import Forecast, RunSort
-from flakehound.hunt.indexed import STAGED_SHARE, IndexedSweeps
-from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
-from flakehound.hunt.worth import ALONE, ORIGINAL, TOGETHER, Worth
+from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.search.by_index import STAGED_SHARE, IndexedSweeps
+from flakehound.hunt.search.expected_gain import ALONE, ORIGINAL, TOGETHER, Worth
+from flakehound.hunt.search.forecast import Forecast, RunSort
 
 NAMES = tuple("abcdefghij")
 SUITE = suite_of(*NAMES)

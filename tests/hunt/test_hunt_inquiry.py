@@ -13,12 +13,12 @@ from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import Failure
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.agenda import Agenda
-from flakehound.hunt.asking import Asker, Need
-from flakehound.hunt.findings import Finding
-from flakehound.hunt.inquiry import Inquiry
-from flakehound.hunt.judgement import judge
-from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.diagnosis.diagnose import Inquiry
+from flakehound.hunt.diagnosis.findings import Finding
+from flakehound.hunt.diagnosis.questions import Asker, Need
+from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.original_order import Neighbourhood
 
 SUITE = suite_of("a", "b", "c", "d")
 

@@ -9,8 +9,8 @@ from simulator import Simulator, fails_after, fails_after_all, id_of, passes_onl
 
 from flakehound.core.history import History
 from flakehound.core.plans import RunPlan, Setting
-from flakehound.hunt.asking import Need
-from flakehound.hunt.ladder import Ladder, climb, rungs_between
+from flakehound.hunt.diagnosis.prefix_walk import Ladder, climb, rungs_between
+from flakehound.hunt.diagnosis.questions import Need
 
 NAMES = [f"t{number:03}" for number in range(100)]
 IDS = tuple(id_of(name) for name in NAMES)

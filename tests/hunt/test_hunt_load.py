@@ -23,7 +23,8 @@ from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
 from flakehound.core.verdicts import Kind
-from flakehound.hunt.asking import (
+from flakehound.hunt.diagnosis.diagnose import Inquiry
+from flakehound.hunt.diagnosis.questions import (
     MOST_QUIET_RUNS,
     Asker,
     Need,
@@ -31,8 +32,7 @@ from flakehound.hunt.asking import (
     passes_that_rule_out_luck,
     quiet_runs_for,
 )
-from flakehound.hunt.inquiry import Inquiry
-from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.original_order import Neighbourhood
 
 BESIDE_OTHERS = {"jobs": 2}
 

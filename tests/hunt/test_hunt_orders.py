@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulator import suite_of
 
-from flakehound.hunt.orders import (
+from flakehound.hunt.search.orders import (
     each_first,
     full_rows,
     grouped_rows,

@@ -8,7 +8,7 @@ from simulator import Simulator, fails_after, id_of, moment_polluted, passes_onl
 from flakehound.core.history import History
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation
-from flakehound.hunt.pairs import Case, Pairs
+from flakehound.hunt.search.pairs import Case, Pairs
 
 NAMES = [f"t{number:02}" for number in range(30)]
 IDS = [id_of(name) for name in NAMES]

@@ -28,11 +28,11 @@ from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import Failure
 from flakehound.core.verdicts import Cause, Kind, LikelyCause
-from flakehound.hunt.completion import Completion
-from flakehound.hunt.findings import Finding
-from flakehound.hunt.inquiry import Inquiry
-from flakehound.hunt.judgement import judge
-from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.diagnosis.all_polluters import Completion
+from flakehound.hunt.diagnosis.diagnose import Inquiry
+from flakehound.hunt.diagnosis.findings import Finding
+from flakehound.hunt.diagnosis.verdicts import judge
+from flakehound.hunt.original_order import Neighbourhood
 
 SUITE = suite_of("a", "b", "c", "d")
 WHY = {"phase": "call", "exception": "AssertionError", "where": "t.py:1", "text": ""}

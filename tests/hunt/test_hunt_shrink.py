@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.hunt.shrink import guesses_for, shrink, split
+from flakehound.hunt.diagnosis.minimal_prefix import guesses_for, shrink, split
 
 
 class Oracle:

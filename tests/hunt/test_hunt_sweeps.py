@@ -13,9 +13,9 @@ from simulator import SESSION_HASH_SEED, Simulator, always, fails_by_luck, hunt,
 from flakehound.core.history import History
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
-from flakehound.hunt.neighbourhood import Neighbourhood
 from flakehound.hunt.options import HuntOptions
-from flakehound.hunt.sweeps import HASH_SEED_RUNS, Sweeps
+from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.search.stages import HASH_SEED_RUNS, Sweeps
 
 NAMES = tuple("abcdefghij")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flakehound_inside import folders
-from flakehound_inside.folders import FolderKeeper, TooMuch
+from flakehound_inside.worker import folders
+from flakehound_inside.worker.folders import FolderKeeper, TooMuch
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ import pytest
 
 import flakehound
 from flakehound.core.plans import Isolation, RunPlan, Setting
-from flakehound.engine.forkserver import ForkServer
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.spawn import Spawner
+from flakehound.engine.processes.forkserver import ForkServer
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.processes.spawn import Spawner
 
 SOURCES = Path(flakehound.__file__).parents[1]
 HEAVY = {"numpy", "sklearn", "rich", "click", "sqlite3", "coverage", "psutil", "jinja2", "radon", "flakehound"}

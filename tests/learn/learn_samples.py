@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flakehound.learn.dataset import Dataset
-from flakehound.learn.mapping import Columns
-from flakehound.learn.reading import dataset_from
+from flakehound.learn.tables.column_mapping import Columns
+from flakehound.learn.tables.dataset import Dataset
+from flakehound.learn.tables.reading import dataset_from
 
 COLUMNS = Columns(label="flaky")
 

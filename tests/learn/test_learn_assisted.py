@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.learn.assisted import Aim, candidate_threshold, learned, swept
-from flakehound.learn.dataset import UnusableData
-from flakehound.learn.problems import Counts, Problem
+from flakehound.learn.measured.assisted_reruns import Aim, candidate_threshold, learned, swept
+from flakehound.learn.tables.dataset import UnusableData
+from flakehound.learn.tables.problems import Counts, Problem
 
 
 @pytest.fixture(scope="module")

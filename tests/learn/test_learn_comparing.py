@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flakehound.learn import statistics
-from flakehound.learn.comparing import compared
+from flakehound.learn.evaluation import metric_statistics
+from flakehound.learn.evaluation.comparison import compared
 
 
 def answer(found, f1_by_project):
@@ -82,7 +82,7 @@ def test_ranks_further_apart_than_the_distance_are_those_a_library_calls_signifi
     table = np.random.default_rng(3).normal(size=(12, 5)) + np.linspace(0, 2, 5)
     names = [str(number) for number in range(5)]
 
-    found = statistics.nemenyi({name: column.tolist() for name, column in zip(names, table.T, strict=True)})
+    found = metric_statistics.nemenyi({name: column.tolist() for name, column in zip(names, table.T, strict=True)})
 
     p = posthocs.posthoc_nemenyi_friedman(table).to_numpy()
     means = np.array([found.mean[name] for name in names])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flakehound.cli.data_tables import read_table
-from flakehound.learn.costs import (
+from flakehound.app.data.tables import read_table
+from flakehound.learn.evaluation.rerun_costs import (
     classification_costs,
     expected_reruns,
     expected_runs_to_unveil,
@@ -15,7 +15,7 @@ from flakehound.learn.costs import (
     runs_for_certainty,
     unveiled,
 )
-from flakehound.learn.published import published_projects
+from flakehound.learn.tables.published_projects import published_projects
 
 PROJECTS = published_projects()
 ROUNDED = 0.011  # both the cost and the product are printed with three digits

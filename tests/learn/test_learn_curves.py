@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flakehound.learn.curves import detection_curves
+from flakehound.learn.evaluation.detection_curves import detection_curves
 
 NEVER = np.inf
 

@@ -27,7 +27,7 @@ def test_installed_libraries_are_no_error():
 
 
 def test_neither_a_hunt_nor_the_command_line_imports_any_of_it():
-    modules = "flakehound.cli.main, flakehound.cli.hunting, flakehound.cli.study, flakehound.cli.data"
+    modules = "flakehound.cli.main, flakehound.app.hunt.run, flakehound.cli.study, flakehound.cli.data"
     code = f"import sys, {modules}; print([name for name in {HEAVY} if name in sys.modules])"
 
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

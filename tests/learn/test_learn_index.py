@@ -8,16 +8,16 @@ import sys
 import numpy as np
 import pytest
 
-from flakehound.core.index import (
+from flakehound.core.statistics.index import (
     PYTHON_NOD,
     BetaPrior,
     Known,
     chance_of_detection,
     chance_of_flaky,
 )
-from flakehound.learn.prior import fitted_rates
-from flakehound.learn.prior_parts import known_parts
-from flakehound.learn.simulation import (
+from flakehound.learn.evaluation.prior_fit import fitted_rates
+from flakehound.learn.evaluation.prior_table import known_parts
+from flakehound.learn.evaluation.simulation import (
     MEASURED,
     Parts,
     Suite,
@@ -119,7 +119,8 @@ def test_small_tests_without_calls_are_found_only_where_small_ones_always_run():
 
 def test_the_index_imports_the_standard_library_only():
     code = (
-        "import sys, flakehound.core.index; print([m for m in ('numpy', 'scipy', 'sklearn') if m in sys.modules])"
+        "import sys, flakehound.core.statistics.index; "
+        "print([m for m in ('numpy', 'scipy', 'sklearn') if m in sys.modules])"
     )
 
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from flakehound.core.rates import probability
-from flakehound.learn.logistic import constant_for, fit, solved
+from flakehound.core.statistics.rates import probability
+from flakehound.learn.models.logistic import constant_for, fit, solved
 
 
 @pytest.fixture

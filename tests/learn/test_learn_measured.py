@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.cli.default_models import ENOUGH_NOD, default_table, default_taught, taught_of
-from flakehound.cli.model_selecting import SingleModel
+from flakehound.app.hunt.default_models import ENOUGH_NOD, default_table, default_taught, taught_of
+from flakehound.app.hunt.model_selection import SingleModel
 from flakehound.core.errors import Problem as Trouble
 from flakehound.features.table import NAMES
-from flakehound.learn.assisted import Aim
-from flakehound.learn.dataset import UNKNOWN, UnusableData
-from flakehound.learn.measured_model import PROBLEMS, as_text, fitted_models, from_text, trust_in
-from flakehound.learn.measured_table import packed, shipped_bytes, unpacked
-from flakehound.learn.measures import area_under_curve
-from flakehound.learn.problems import Counts, Problem
+from flakehound.learn.evaluation.scores import area_under_curve
+from flakehound.learn.measured.assisted_reruns import Aim
+from flakehound.learn.measured.model import PROBLEMS, as_text, fitted_models, from_text, trust_in
+from flakehound.learn.measured.table import packed, shipped_bytes, unpacked
+from flakehound.learn.tables.dataset import UNKNOWN, UnusableData
+from flakehound.learn.tables.problems import Counts, Problem
 
 ROWS = [
     {"id": "t.py::test_a", "project": "shop", "original_passed": "24", "polluter": "0", "cost_s": "0.0123456789"},

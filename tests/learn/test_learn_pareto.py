@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flakehound.learn.measures import Confusion, area_under_curve, calibration, confusion
-from flakehound.learn.pareto import (
+from flakehound.learn.evaluation.pareto import (
     PairTask,
     Points,
     SingleTask,
@@ -18,6 +17,7 @@ from flakehound.learn.pareto import (
     pure_model,
     single_points,
 )
+from flakehound.learn.evaluation.scores import Confusion, area_under_curve, calibration, confusion
 
 RNG = np.random.default_rng(5)
 TESTS = 60

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.learn.balancing import NAMES, balanced
-from flakehound.learn.classifiers import SPACES, drawn_settings
-from flakehound.learn.dataset import UnusableData
-from flakehound.learn.pipelines import Pipeline, cannier_pipelines, fitted, static_pipelines
-from flakehound.learn.problems import Problem
-from flakehound.learn.samples import check_same_tests, mean_features
+from flakehound.learn.models.balancing import NAMES, balanced
+from flakehound.learn.models.classifiers import SPACES, drawn_settings
+from flakehound.learn.models.pipelines import Pipeline, cannier_pipelines, fitted, static_pipelines
+from flakehound.learn.models.splits import project_folds, stratified_folds
+from flakehound.learn.models.validation import cross_validated, figures_of
 from flakehound.learn.seeds import seed_for
-from flakehound.learn.splits import project_folds, stratified_folds
-from flakehound.learn.validation import cross_validated, figures_of
-from flakehound.learn.vocabulary import with_words
+from flakehound.learn.tables.dataset import UnusableData
+from flakehound.learn.tables.mean_features import check_same_tests, mean_features
+from flakehound.learn.tables.problems import Problem
+from flakehound.learn.tables.word_features import with_words
 
 FOREST = Pipeline(classifier="random-forest", trees=5, balancing="smote")
 

@@ -6,10 +6,10 @@ import pytest
 from learn_samples import COLUMNS, table
 
 from flakehound.core.errors import UsageError
-from flakehound.learn.checking import facts_of
-from flakehound.learn.dataset import UnusableData
-from flakehound.learn.mapping import KNOWN, Columns, columns_from
-from flakehound.learn.problems import Problem
+from flakehound.learn.tables.checking import facts_of
+from flakehound.learn.tables.column_mapping import KNOWN, Columns, columns_from
+from flakehound.learn.tables.dataset import UnusableData
+from flakehound.learn.tables.problems import Problem
 
 COUNTED = Columns(
     original_passed=("op",), original_failed=("of",), shuffled_passed=("sp",), shuffled_failed=("sf",), features=()

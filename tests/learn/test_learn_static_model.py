@@ -11,12 +11,12 @@ from functools import cache
 
 import pytest
 
-from flakehound.cli.model_file import cache_folder, default_model
-from flakehound.learn.dataset import UnusableData
-from flakehound.learn.static_fit import COLUMNS, Sample, fitted
-from flakehound.learn.static_model import UnusableModel, as_text, from_text
-from flakehound.learn.static_table import digest_of, shipped, shipped_bytes, training_table
-from flakehound.learn.static_unseen import unseen_nod_chances
+from flakehound.app.lint.model_file import cache_folder, default_model
+from flakehound.learn.static.fit import COLUMNS, Sample, fitted
+from flakehound.learn.static.model import UnusableModel, as_text, from_text
+from flakehound.learn.static.table import digest_of, shipped, shipped_bytes, training_table
+from flakehound.learn.static.unseen import unseen_nod_chances
+from flakehound.learn.tables.dataset import UnusableData
 
 CALM = dict.fromkeys(COLUMNS, 0.0)
 RISKY = {**CALM, "rules": 4.0, "causes": 3.0}
@@ -39,8 +39,8 @@ def some(project="shop"):
 ELSEWHERE = """
 import sys
 from pathlib import Path
-from flakehound.cli.model_file import default_model
-from flakehound.learn.static_model import as_text
+from flakehound.app.lint.model_file import default_model
+from flakehound.learn.static.model import as_text
 model = default_model(Path(sys.argv[1]))
 model.chances([{}], ["a"])
 print([name for name in ("numpy", "sklearn", "scipy") if name in sys.modules])

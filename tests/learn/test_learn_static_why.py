@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flakehound.learn.static_model import Head, StaticModel, TrainedOn, signals_of
-from flakehound.learn.static_why import contributions, explained
+from flakehound.learn.static.model import Head, StaticModel, TrainedOn, signals_of
+from flakehound.learn.static.reasons import contributions, explained
 
 ABOUT = TrainedOn(digest="", projects=1, tests=1, nod=1, order_dependent=1)
 NOD = Head(

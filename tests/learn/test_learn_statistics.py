@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.learn import statistics as ours
+from flakehound.learn.evaluation import metric_statistics as ours
 
 
 def test_cliff_s_delta_counts_pairs():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flakehound.learn.times import CHEAP, MIDDLE, SPREAD, measured_times, python_times
+from flakehound.learn.evaluation.test_durations import CHEAP, MIDDLE, SPREAD, measured_times, python_times
 
 
 def test_the_drawn_tests_have_the_published_figures():

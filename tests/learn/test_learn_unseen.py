@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.learn.measures import area_under_curve
-from flakehound.learn.unseen import BOTH, METRICS, WORDS, Unseen, candidates, home_of, shared
-from flakehound.learn.unseen_rules import BY_AREA, RULES, Rule
+from flakehound.learn.evaluation.model_choice import BY_AREA, RULES, Rule
+from flakehound.learn.evaluation.scores import area_under_curve
+from flakehound.learn.evaluation.unseen_projects import BOTH, METRICS, WORDS, Unseen, candidates, home_of, shared
 
 PROJECTS = ("a", "b", "c", "d")
 

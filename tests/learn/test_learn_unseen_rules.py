@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flakehound.learn.measures import confusion
-from flakehound.learn.unseen_rules import RULES, best_rule, mcc_at
+from flakehound.learn.evaluation.model_choice import RULES, best_rule, mcc_at
+from flakehound.learn.evaluation.scores import confusion
 
 POSITIVE = [np.array([0, 0, 0, 1]), np.array([0, 1, 1, 0, 0])]
 RANKS_WELL = [

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.cli.study_published import EXPERIMENTS
-from flakehound.learn.measures import confusion
-from flakehound.learn.pipelines import Pipeline
-from flakehound.learn.problems import Problem
-from flakehound.learn.validation import cross_validated, figures_of
-from flakehound.learn.voting import Vote, best_threshold, learned
+from flakehound.app.studies.published import EXPERIMENTS
+from flakehound.learn.evaluation.scores import confusion
+from flakehound.learn.models.pipelines import Pipeline
+from flakehound.learn.models.validation import cross_validated, figures_of
+from flakehound.learn.models.voting import Vote, best_threshold, learned
+from flakehound.learn.tables.problems import Problem
 
 MEMBERS = (
     Pipeline(classifier="random-forest", trees=5, balancing="random-over"),

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
-from flakehound.core.patterns import Patterns
-from flakehound.lint.cases import cases_of
-from flakehound.lint.modules import Module, parsed
-from flakehound.lint.project import Project
+from flakehound.core.collection_patterns import Patterns
+from flakehound.lint.collect.cases import cases_of
+from flakehound.lint.source.modules import Module, parsed
+from flakehound.lint.source.project import Project
 
 
 def source(text):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from lint_samples import COLLECTED, cases, collected, module, names, only_case, project_of, written
 
-from flakehound.core.patterns import Patterns
-from flakehound.lint.cases import cases_of
+from flakehound.core.collection_patterns import Patterns
+from flakehound.lint.collect.cases import cases_of
 
 PYTHON = {path: text for path, text in COLLECTED.items() if path.endswith(".py")}
 TEST_FILES = sorted(path for path in PYTHON if Patterns().is_test_file(path))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from lint_samples import only_case, project_of
 
-from flakehound.lint.functions import full_name
-from flakehound.lint.linking import By, linked
-from flakehound.lint.wording import subject_words, words_of
+from flakehound.lint.links.name_words import subject_words, words_of
+from flakehound.lint.links.tested_code import By, linked
+from flakehound.lint.source.functions import full_name
 
 SHOP = {
     "shop/__init__.py": "",

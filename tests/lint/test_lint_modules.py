@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.cli.lint_work import remarks_on
-from flakehound.lint.cases import cases_of
-from flakehound.lint.modules import DEEPEST_TREE, Module, Unparsable, parsed
-from flakehound.lint.names import names_of
-from flakehound.lint.project import Project
-from flakehound.lint.reach import reached
+from flakehound.lint.analyse import remarks_on
+from flakehound.lint.collect.cases import cases_of
+from flakehound.lint.links.reached_code import reached
+from flakehound.lint.source.modules import DEEPEST_TREE, Module, Unparsable, parsed
+from flakehound.lint.source.names import names_of
+from flakehound.lint.source.project import Project
 
 WORDS = [
     *(

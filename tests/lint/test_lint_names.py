@@ -7,7 +7,7 @@ import ast
 import pytest
 from lint_samples import project_of
 
-from flakehound.lint.names import names_of
+from flakehound.lint.source.names import names_of
 
 
 def called(text, function="test_it", **files):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from lint_samples import project_of
 
-from flakehound.lint.definitions import Definition, External
-from flakehound.lint.functions import full_name
+from flakehound.lint.source.definitions import Definition, External
+from flakehound.lint.source.functions import full_name
 
 
 def meaning(files, path, name, **options):

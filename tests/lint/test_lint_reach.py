@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lint_samples import only_case, project_of
 
-from flakehound.lint.reach import MOST_REACHED, Role, reached
+from flakehound.lint.links.reached_code import MOST_REACHED, Role, reached
 
 
 def ways(files, path="test_a.py", name=None, depth=2):

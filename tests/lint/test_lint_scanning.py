@@ -8,13 +8,13 @@ from functools import partial
 import pytest
 from lint_samples import COLLECTED, collected, source, written
 
-from flakehound.cli import linting
-from flakehound.cli.lint_layout import layout_of
-from flakehound.cli.linting import case_ids, scan
+from flakehound.app.lint import files
+from flakehound.app.lint.files import case_ids, scan
+from flakehound.app.lint.layout import layout_of
 from flakehound.core.errors import UsageError
-from flakehound.lint.cases import cases_of
-from flakehound.lint.reach import reached
-from flakehound.lint.settings import Malformed, options_in, settings_from
+from flakehound.lint.collect.cases import cases_of
+from flakehound.lint.collect.pytest_settings import Malformed, options_in, settings_from
+from flakehound.lint.links.reached_code import reached
 
 CHECKS = "def check_c(): pass\ndef test_c(): pass\nclass MySuite:\n    def check_d(self): pass\n"
 TEST = "def test_it(): pass\n"
@@ -194,15 +194,15 @@ def test_a_broken_cache_is_an_empty_one(content, tmp_path):
 
 
 def test_several_processes_answer_as_one_does(tmp_path, monkeypatch):
-    monkeypatch.setattr(linting, "_WORTH_A_PROCESS", 10)
+    monkeypatch.setattr(files, "_WORTH_A_PROCESS", 10)
     folder = written(tmp_path, {"pytest.ini": "", **{f"test_{n}.py": TEST for n in range(6)}})
 
     assert ids(folder, processes=2) == ids(folder, processes=1) == [f"test_{n}.py::test_it" for n in range(6)]
 
 
 def test_where_no_process_can_start_one_does_it_all(tmp_path, monkeypatch):
-    monkeypatch.setattr(linting, "_WORTH_A_PROCESS", 10)
-    monkeypatch.setattr(linting, "ProcessPoolExecutor", _no_process)
+    monkeypatch.setattr(files, "_WORTH_A_PROCESS", 10)
+    monkeypatch.setattr(files, "ProcessPoolExecutor", _no_process)
     folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": TEST})
 
     assert ids(folder, processes=2) == ["test_a.py::test_it", "test_b.py::test_it"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lint_samples import project
 
-from flakehound.lint.cases import cases_of
+from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
-from flakehound.lint.sharing import Sharings
+from flakehound.lint.scoring.shared_objects import Sharings
 
 
 def sharing(name, path="test_it.py", **files):

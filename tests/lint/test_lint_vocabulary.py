@@ -6,10 +6,10 @@ import pytest
 from lint_samples import project
 
 from flakehound.core.vocabulary import WORDS, column_of
-from flakehound.lint.cases import cases_of
+from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
-from flakehound.lint.vocabulary import all_words_of, columns_of, words_in_name, words_of
+from flakehound.lint.scoring.vocabulary import all_words_of, columns_of, words_in_name, words_of
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 from plugin_projects import Suite
 
-from flakehound_inside import triage_checkout
-from flakehound_inside.triage_checkout import Checkout
+from flakehound_inside.triage import git_state
+from flakehound_inside.triage.git_state import Checkout
 
 WHO = ("-c", "user.name=a", "-c", "user.email=a@b")
 UNKNOWN = {"commit": None, "branch": ""}
@@ -47,7 +47,7 @@ def checkout(suite: Suite) -> Suite:
 @pytest.fixture
 def patience(monkeypatch):
     # A machine that is busy may need longer than a user's green run should wait.
-    monkeypatch.setattr(triage_checkout, "_PATIENCE_S", 60.0)
+    monkeypatch.setattr(git_state, "_PATIENCE_S", 60.0)
 
 
 def git(suite: Suite, *words: str) -> str:

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from plugin_projects import has
 
-from flakehound_inside.triage_generators import Generators
-from flakehound_inside.triage_memory import NumpyTwister, python_twister
+from flakehound_inside.triage.generator_memory import NumpyTwister, python_twister
+from flakehound_inside.triage.random_generators import Generators
 
 NOTES = """
     import random

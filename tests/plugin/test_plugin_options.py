@@ -8,7 +8,7 @@ import shlex
 import pytest
 from plugin_projects import BROKEN, FLAKY, STEADY, Suite, pytest_version
 
-from flakehound_inside.triage_options import arguments_without_ours
+from flakehound_inside.triage.options import arguments_without_ours
 
 REVEAL = """
     import json, pytest

@@ -192,7 +192,7 @@ def test_nothing_is_left_in_the_temporary_folder(suite, tmp_path):
 
 def test_what_the_user_asked_for_by_default_starts_no_triage_within_a_hunt(suite):
     suite.write({"test_it.py": FLAKY, "pytest.ini": "[pytest]\nflakehound = true\n"})
-    hunted = "import flakehound_inside.boot, pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
+    hunted = "import flakehound_inside.worker.boot, pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
     python, _m, _pytest, *rest = command("test_it.py")
 
     ran = subprocess.run(

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 from plugin_projects import BROKEN, FLAKY, STEADY, Ran, Suite, has, pytest_version
 
-from flakehound_inside.triage_github import GitHub
-from flakehound_inside.triage_junit import write_verdicts
+from flakehound_inside.triage.output.github import GitHub
+from flakehound_inside.triage.output.junit import write_verdicts
 
 LATER = """
     calls = []

@@ -8,10 +8,10 @@ from typing import Any
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Setting
-from flakehound.core.rates import failure_rate
 from flakehound.core.records import Failure
+from flakehound.core.statistics.rates import failure_rate
 from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay, Verdict
-from flakehound.report.summary import Hunted, SpentFacts, SuiteFacts
+from flakehound.report.hunt.summary import Hunted, SpentFacts, SuiteFacts
 
 BAN = NodeId("tests/test_admin.py::test_ban")
 MUTE = NodeId("tests/test_admin.py::TestMute::test_mute[for an hour]")

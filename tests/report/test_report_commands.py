@@ -19,7 +19,7 @@ from flakehound.report.commands import (
     replay_command,
     resume_command,
 )
-from flakehound.report.options import options_only
+from flakehound.report.pytest_arguments import options_only
 
 from . import samples
 

@@ -7,7 +7,7 @@ import pytest
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.verdicts import Kind, Replay, Verdict
-from flakehound.report.explaining import explain_text
+from flakehound.report.hunt.one_test import explain_text
 from flakehound.report.phrases import MEANINGS
 
 from . import samples

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flakehound.core.verdicts import Cause, Kind
-from flakehound.report.as_json import report_json, report_schema
+from flakehound.report.hunt.as_json import report_json, report_schema
 
 from . import samples
 from .golden import assert_gold

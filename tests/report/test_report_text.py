@@ -8,7 +8,7 @@ import pytest
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.verdicts import Kind
-from flakehound.report.text import report_text
+from flakehound.report.hunt.text import report_text
 
 from . import samples
 from .golden import assert_gold

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flakehound.report.triage_lines import triage_lines
+from flakehound.report.triage.lines import triage_lines
 
 
 def a_failure(test="tests/test_cart.py::test_total", verdict="likely-real", **changes):

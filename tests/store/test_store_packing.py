@@ -7,7 +7,7 @@ import pytest
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Setting
 from flakehound.store import packing
-from flakehound.store.whys import filled, template_of
+from flakehound.store.run_reasons import filled, template_of
 
 
 @pytest.mark.parametrize("length", [0, 1, 8, 9, 1000])

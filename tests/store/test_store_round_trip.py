@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_samples import a_failure, a_run, a_session, a_suite
 
+from flakehound.core.failure_signatures import signature_of
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import CollectedTest, Isolation, Setting, Suite
 from flakehound.core.records import Failure, RunRecord, Usage
-from flakehound.core.signatures import signature_of
 from flakehound.store import Store
 
 # Lone surrogates included: a file name that is no UTF-8 puts them into node ids and messages.

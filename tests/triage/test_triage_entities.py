@@ -369,7 +369,7 @@ def test_a_warning_of_something_else_meanwhile_is_none_of_the_compiler(monkeypat
         warnings.warn(f"left open: {len(warned)}", ResourceWarning, stacklevel=1)
         return compile(*words, **options)
 
-    monkeypatch.setattr("flakehound.triage.syntax.compile", compile_beside_the_collector, raising=False)
+    monkeypatch.setattr("flakehound.triage.python_source.compile", compile_beside_the_collector, raising=False)
 
     assert changed("x = 1\n", "x = 1  # why\n") == ()
     assert len(warned) == 2

@@ -9,7 +9,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.triage.changes import MODULE_LEVEL, How, Reach, Sort
 from flakehound.triage.dependencies import Dependencies
 from flakehound.triage.entities import changed_entities
-from flakehound.triage.intersect import NOT_RECORDED, intersect
+from flakehound.triage.intersection import NOT_RECORDED, intersect
 
 CART = "/repo/shop/cart.py"
 BODY = entity(body_lines=(range(10, 14),), import_lines=range(1, 3))

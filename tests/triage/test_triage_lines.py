@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from triage_samples import text
 
-from flakehound.triage.lines import body_lines, import_lines
-from flakehound.triage.outline import Outline
+from flakehound.triage.executed_lines import body_lines, import_lines
+from flakehound.triage.module_outline import Outline
 
 FILES = [path for package in (json, email) for path in sorted(Path(package.__file__).parent.glob("*.py"))]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from triage_samples import changed, told
 
-from flakehound.core.patterns import Patterns
+from flakehound.core.collection_patterns import Patterns
 
 FILE = "tests/test_shop.py"
 HEAD = "import pytest\nimport unittest\n\ndef test_old():\n    assert x\n"

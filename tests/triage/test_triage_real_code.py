@@ -13,7 +13,7 @@ import pytest
 
 from flakehound.triage.changes import ChangedFile, Reach, Status
 from flakehound.triage.entities import changed_entities
-from flakehound.triage.outline import Outline
+from flakehound.triage.module_outline import Outline
 
 PACKAGES = [Path(package.__file__).parent for package in (json, email, _pytest)]
 FILES = [path for package in PACKAGES for path in sorted(package.rglob("*.py"))]

@@ -10,9 +10,9 @@ from triage_samples import seen
 from flakehound.core.outcomes import NodeId
 from flakehound.triage.changes import ChangedFile, Status
 from flakehound.triage.entities import changed_entities
-from flakehound.triage.study import distribution_of, equivalent_reruns, reruns_worth_timing, same_process_s
-from flakehound.triage.study_lines import carried_back
-from flakehound.triage.study_walk import DOUBT, Change, Walk
+from flakehound.triage.study.carried_lines import carried_back
+from flakehound.triage.study.figures import distribution_of, equivalent_reruns, reruns_worth_timing, same_process_s
+from flakehound.triage.study.revision_walk import DOUBT, Change, Walk
 
 NUMBERS = (1, 5, 10, 20, 50)
 # Table 4.5: base, then with 1, 5, 10, 20 and 50 reruns in the same process, then N_E.

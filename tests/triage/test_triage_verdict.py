@@ -11,7 +11,7 @@ from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.triage.case import BaseCheck, Case, Condition, Earlier, Past, Rerun, Stage
 from flakehound.triage.changes import Reach, Sort
-from flakehound.triage.intersect import Intersection, Touch
+from flakehound.triage.intersection import Intersection, Touch
 from flakehound.triage.verdict import Decision, FlakyKind, is_tolerable, judge
 
 HOW = "a1b2c3d4"  # the signature of the failure

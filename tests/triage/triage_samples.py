@@ -8,7 +8,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.triage.changes import ChangedEntity, ChangedFile, How, Reach, Sort, Status
 from flakehound.triage.dependencies import Dependencies
 from flakehound.triage.entities import changed_entities
-from flakehound.triage.intersect import intersect
+from flakehound.triage.intersection import intersect
 
 ROOT = "/repo"
 TEST = NodeId("tests/test_shop.py::test_total")

@@ -12,10 +12,10 @@ import pytest
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import RunPlan, Setting
-from flakehound.engine.forkserver import ForkServer
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
-from flakehound.engine.spawn import Spawner
+from flakehound.engine.processes.forkserver import ForkServer
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.processes.spawn import Spawner
 
 from .subjects import Subject, chosen_keys, prepared
 

@@ -6,13 +6,13 @@ import shutil
 
 import pytest
 
-from flakehound.calls.characteristic import default
+from flakehound.calls.characteristic_functions import default
 from flakehound.core.calls import TraceMode, TraceWish
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import RunPlan, Setting
-from flakehound.engine.forkserver import ForkServer
-from flakehound.engine.launch import Target
-from flakehound.engine.limits import Limits
+from flakehound.engine.processes.forkserver import ForkServer
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits
 
 from .subjects import chosen_keys, prepared
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from flakehound.calls.characteristic import Characteristic
+from flakehound.calls.characteristic_functions import Characteristic
 from flakehound.core.calls import CallTrace, Function, Reached
 from flakehound.core.verdicts import Cause, LikelyCause
 

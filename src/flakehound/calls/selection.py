@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from flakehound.calls.characteristic import assigned_cause
+from flakehound.calls.characteristic_functions import assigned_cause
 from flakehound.core.calls import Function
 from flakehound.core.verdicts import Cause
 

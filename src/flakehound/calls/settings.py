@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flakehound.calls.characteristic import Characteristic, Entry
-from flakehound.calls.matching import pattern_from
+from flakehound.calls.characteristic_functions import Characteristic, Entry
+from flakehound.calls.name_patterns import pattern_from
 from flakehound.core.verdicts import Cause
 
 KEYS = ("functions", "neutral")

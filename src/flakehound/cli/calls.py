@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from flakehound.cli.json_file import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.sessions.target import isolation_from, seed_from, target_from, test_limit_from
 from flakehound.cli.options import SuiteWishes, store_option, suite_options
-from flakehound.cli.target import isolation_from, seed_from, target_from, test_limit_from
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -45,12 +45,12 @@ def command(
         flakehound calls --csv calls.csv tests/api        every call of one folder's tests
         flakehound calls --mode characteristic            quick: only what speaks for a cause
     """
+    from flakehound.app.sessions.store_file import check_store
+    from flakehound.app.trace.run import CallWishes, traced
     from flakehound.calls.causes import likely_causes
-    from flakehound.cli.calls_run import CallWishes, traced
-    from flakehound.cli.store_file import check_store
     from flakehound.core.calls import TraceMode
-    from flakehound.report.calls_csv import calls_csv
-    from flakehound.report.calls_text import calls_json, calls_text
+    from flakehound.report.calls.as_csv import calls_csv
+    from flakehound.report.calls.text import calls_json, calls_text
 
     for file in (suite.json_file, csv_file):
         check_writable(file)

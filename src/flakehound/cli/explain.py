@@ -8,10 +8,10 @@ import click
 
 from flakehound.cli.options import store_option
 from flakehound.core.errors import ExitCode
+from flakehound.core.failure_signatures import signature_of
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.records import Failure
-from flakehound.core.signatures import signature_of
 
 
 @click.command("explain", context_settings={"help_option_names": ["-h", "--help"]})
@@ -22,8 +22,8 @@ def command(store_path: Path, test: str) -> int:
 
     TEST is a node id as pytest prints it, or a part of one that only one test has.
     """
-    from flakehound.cli.stored import read_last_hunt
-    from flakehound.report.explaining import explain_text
+    from flakehound.app.sessions.stored import read_last_hunt
+    from flakehound.report.hunt.one_test import explain_text
 
     stored = read_last_hunt(store_path)
     verdict = stored.verdict_on(test)

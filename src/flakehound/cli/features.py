@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from flakehound.cli.json_file import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.sessions.target import isolation_from, seed_from, target_from, test_limit_from
 from flakehound.cli.options import SuiteWishes, store_option, suite_options
-from flakehound.cli.target import isolation_from, seed_from, target_from, test_limit_from
 from flakehound.core.errors import ExitCode
 
 RUNS = 3
@@ -43,8 +43,8 @@ def command(suite: SuiteWishes, runs: int, csv_file: Path | None, store_path: Pa
         flakehound features --csv features.csv
         flakehound features --runs 10 tests/api
     """
-    from flakehound.cli.measuring import MeasureWishes, measured
-    from flakehound.cli.store_file import check_store
+    from flakehound.app.measure import MeasureWishes, measured
+    from flakehound.app.sessions.store_file import check_store
     from flakehound.report.features_table import as_csv, as_json, as_text
 
     check_writable(suite.json_file)

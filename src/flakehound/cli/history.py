@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 @store_option
 def command(store_path: Path) -> int:
     """List the hunts, and the pytest runs with --flakehound, in the store, oldest first."""
-    from flakehound.cli.plain_runs import drained
-    from flakehound.cli.store_file import store_with_runs
-    from flakehound.cli.stored import no_hunt_in
+    from flakehound.app.sessions.plain_runs import drained
+    from flakehound.app.sessions.store_file import store_with_runs
+    from flakehound.app.sessions.stored import no_hunt_in
 
     with store_with_runs(store_path) as store:
         drained(store)

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flakehound.cli.json_file import check_writable, write_json
-from flakehound.cli.options import SuiteWishes, store_option, suite_options
-from flakehound.cli.policy_options import PolicyWishes, policy_options, selector_for
-from flakehound.cli.remedies import again, store_words
-from flakehound.cli.target import (
+from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.sessions.target import (
     isolation_from,
     seed_from,
     target_from,
     target_of,
     test_limit_from,
 )
+from flakehound.cli.options import SuiteWishes, store_option, suite_options
+from flakehound.cli.policy_options import PolicyWishes, policy_options, selector_for
+from flakehound.cli.remedies import again, store_words
 from flakehound.core.errors import ExitCode
 from flakehound.hunt.options import TECHNIQUES
 
 if TYPE_CHECKING:
-    from flakehound.report.summary import Hunted
+    from flakehound.report.hunt.summary import Hunted
 
 
 @click.command("hunt", context_settings={"help_option_names": ["-h", "--help"]})
@@ -103,9 +103,9 @@ def command(
 
     Whatever fails is followed up with runs of its own, until it is known why or the time is up.
     """
-    from flakehound.cli.hunting import Wishes, hunt
-    from flakehound.cli.store_file import check_store, session_to_resume
-    from flakehound.engine.budget import seconds
+    from flakehound.app.hunt.run import Wishes, hunt
+    from flakehound.app.sessions.store_file import check_store, session_to_resume
+    from flakehound.engine.suite.budget import seconds
 
     budget_s = seconds(budget, remedy=again(budget="10m")) if budget is not None else None
     check_writable(suite.json_file)
@@ -138,8 +138,8 @@ def command(
 
 
 def _tell(hunted: Hunted, json_file: Path | None) -> None:
-    from flakehound.report.as_json import report_json
-    from flakehound.report.text import report_text
+    from flakehound.report.hunt.as_json import report_json
+    from flakehound.report.hunt.text import report_text
 
     try:
         write_json(json_file, report_json(hunted), resume=True)

@@ -66,8 +66,8 @@ def command(
         flakehound lint tests/test_cart.py --changed-since main
         flakehound lint --format sarif > lint.sarif
     """
-    from flakehound.cli.lint_run import Question, explained, linted
-    from flakehound.cli.lint_telling import metrics_written, told
+    from flakehound.app.lint.run import Question, explained, linted
+    from flakehound.report.lint.formats import metrics_written, told
 
     if explain is not None:
         click.echo(explained(explain))

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from flakehound import __version__
-from flakehound.cli.pipes import ReaderGone, fill_in_streams, silence, told_apart
+from flakehound.app.output_streams import ReaderGone, fill_in_streams, silence, told_apart
 from flakehound.cli.remedies import current_folder
 from flakehound.core.errors import ExitCode, FlakehoundError
 

@@ -18,7 +18,7 @@ def command(store_path: Path, other: Path) -> int:
 
     Merging twice adds nothing; OTHER stays as it is.
     """
-    from flakehound.cli.store_file import check_source, check_store
+    from flakehound.app.sessions.store_file import check_source, check_store
     from flakehound.store import Store
 
     check_source(other)

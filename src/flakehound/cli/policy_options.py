@@ -15,7 +15,7 @@ from flakehound.core.errors import UsageError
 from flakehound.hunt.options import CALLS, CANNIER, POLICIES
 
 if TYPE_CHECKING:
-    from flakehound.cli.hunting import Select
+    from flakehound.app.hunt.run import Select
 
 _TABLE = click.Path(path_type=Path, dir_okay=False)
 _OPTIONS = (
@@ -88,7 +88,7 @@ def selector_for(wishes: PolicyWishes, seed: int) -> Select | None:
         raise UsageError(f"--{given[0]} is for --policy cannier", remedy=again(**dict.fromkeys(given)))
     if wishes.policy != CALLS:
         return None
-    from flakehound.cli.selecting import select_by_calls
+    from flakehound.app.hunt.selection import select_by_calls
 
     return select_by_calls
 
@@ -96,8 +96,8 @@ def selector_for(wishes: PolicyWishes, seed: int) -> Select | None:
 def _trained(wishes: PolicyWishes, seed: int) -> Select:
     if wishes.detection is not None and wishes.cost is not None:
         raise UsageError("either --detection or --cost, not both", remedy=again(cost=None))
-    from flakehound.cli.model_selecting import ModelSelector
-    from flakehound.learn.assisted import Aim
+    from flakehound.app.hunt.model_selection import ModelSelector
+    from flakehound.learn.measured.assisted_reruns import Aim
 
     aim = Aim(detection=wishes.detection, cost=wishes.cost)
     if wishes.training is None:

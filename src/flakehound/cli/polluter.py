@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flakehound.cli.json_file import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.sessions.target import isolation_from, jobs_from, seed_from, target_from, test_limit_from
 from flakehound.cli.options import SuiteWishes, suite_options
-from flakehound.cli.target import isolation_from, jobs_from, seed_from, target_from, test_limit_from
 from flakehound.core.errors import ExitCode
 
 if TYPE_CHECKING:
     from flakehound.core.verdicts import Verdict
-    from flakehound.engine.launch import Target
+    from flakehound.engine.processes.launch import Target
 
 
 @click.command("polluter", context_settings={"help_option_names": ["-h", "--help"]})
@@ -30,7 +30,7 @@ def command(suite: SuiteWishes, test: str) -> int:
     Example:
         flakehound polluter tests/test_user.py::test_login tests
     """
-    from flakehound.cli.blaming import blame
+    from flakehound.app.polluter import blame
 
     check_writable(suite.json_file)
     target = target_from(suite)

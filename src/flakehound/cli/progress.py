@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-from flakehound.cli.pipes import silence
-from flakehound.engine.budget import Budget
-from flakehound.engine.loop import Spent
+from flakehound.app.output_streams import silence
+from flakehound.engine.suite.budget import Budget
+from flakehound.engine.suite.loop import Spent
 
 _PLAIN_EVERY_S = 20.0
 _LIVE_EVERY_S = 0.2

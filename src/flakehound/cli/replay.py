@@ -17,7 +17,7 @@ from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Replay
 
 if TYPE_CHECKING:
-    from flakehound.cli.stored import StoredHunt
+    from flakehound.app.sessions.stored import StoredHunt
 
 MOST_TRIES = 40  # for a failure that comes and goes
 
@@ -37,7 +37,7 @@ def command(store_path: Path, times: int | None, test: str) -> int:
     Shows the failure and, where one exists, the plain pytest command that does the same.
     Exit code 1 means that it failed again.
     """
-    from flakehound.cli.stored import read_last_hunt
+    from flakehound.app.sessions.stored import read_last_hunt
     from flakehound.report.commands import plain_pytest_command
 
     stored = read_last_hunt(store_path)
@@ -56,8 +56,8 @@ def command(store_path: Path, times: int | None, test: str) -> int:
 
 def _replayed(stored: StoredHunt, replay: Replay, times: int | None) -> list[RunRecord]:
     """The runs made: as many as named, else up to the first that fails."""
-    from flakehound.engine.limits import Limits
-    from flakehound.engine.opening import open_suite
+    from flakehound.engine.processes.limits import Limits
+    from flakehound.engine.suite.open_suite import open_suite
 
     hash_seed = _hash_seed(stored, replay)
     opened = open_suite(

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flakehound.cli.json_file import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.options import store_option
 from flakehound.cli.remedies import again, current_folder
 from flakehound.core.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from flakehound.cli.study_calls_data import StudiedCalls
+    from flakehound.app.studies.calls_data import StudiedCalls
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _BETA = click.FloatRange(min=0, min_open=True)
@@ -60,10 +60,10 @@ def command(
         flakehound study calls                                      the last trace and hunt of this folder
         flakehound study calls --calls a.csv --calls b.csv --labels labels.csv
     """
-    from flakehound.calls.characteristic import default, manual
-    from flakehound.cli.calls_settings import characteristic_in
-    from flakehound.cli.study_calls_work import SelectionWishes, studied
-    from flakehound.report.calls_study import calls_study_text
+    from flakehound.app.studies.calls import SelectionWishes, studied
+    from flakehound.app.trace.settings import characteristic_in
+    from flakehound.calls.characteristic_functions import default, manual
+    from flakehound.report.study.calls import calls_study_text
 
     check_writable(json_file)
     data = _data(calls, labels, store_path)
@@ -85,8 +85,8 @@ def command(
 
 
 def _data(calls: tuple[Path, ...], labels: Path | None, store_path: Path) -> StudiedCalls:
-    from flakehound.cli.store_file import existing_store
-    from flakehound.cli.study_calls_data import from_files, from_store
+    from flakehound.app.sessions.store_file import existing_store
+    from flakehound.app.studies.calls_data import from_files, from_store
 
     if calls and labels is not None:
         return from_files(calls, labels, remedy="flakehound calls --csv calls.csv")

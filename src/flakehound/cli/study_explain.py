@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option, problem_option
-from flakehound.cli.json_file import check_writable, write_json
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -46,9 +46,9 @@ def command(
     Example:
         flakehound study explain --plot swarm.png tests.csv
     """
-    from flakehound.cli.study_plots import check_plot
+    from flakehound.app.studies.plots import check_plot
     from flakehound.learn.extras import check_installed
-    from flakehound.report.learn_explained import explained_lines, plot_swarm
+    from flakehound.report.study.explain import explained_lines, plot_swarm
 
     check_installed("sklearn", "imblearn", "shap")
     check_writable(json_file)
@@ -64,11 +64,11 @@ def command(
 def _explained(
     table: Path, columns: str | None, problem: str | None, tests: int, retrain: bool, seed: int
 ) -> dict[str, Any]:
-    from flakehound.cli.data_problems import asked_problem
-    from flakehound.cli.data_tables import read_table
-    from flakehound.learn.explaining import ranking, shap_values, why, with_fewer
+    from flakehound.app.data.problems import asked_problem
+    from flakehound.app.data.tables import read_table
     from flakehound.learn.extras import numpy
-    from flakehound.learn.pipelines import Pipeline
+    from flakehound.learn.models.explanation import ranking, shap_values, why, with_fewer
+    from flakehound.learn.models.pipelines import Pipeline
 
     np = numpy()
     data = read_table(table, columns)

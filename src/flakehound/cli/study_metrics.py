@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option, problem_option
-from flakehound.cli.json_file import check_writable, write_json
 from flakehound.core.errors import ExitCode
 
 if TYPE_CHECKING:
-    from flakehound.learn.dataset import Dataset
-    from flakehound.learn.problems import Problem
+    from flakehound.learn.tables.dataset import Dataset
+    from flakehound.learn.tables.problems import Problem
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 SCHEMA = "flakehound/study-metrics/1"
@@ -37,9 +37,9 @@ def command(columns: str | None, problem: str | None, json_file: Path | None, ta
     Example:
         flakehound study metrics tests.csv
     """
-    from flakehound.cli.data_problems import asked_problem
-    from flakehound.cli.data_tables import read_table
-    from flakehound.report.learn_metrics import metric_lines
+    from flakehound.app.data.problems import asked_problem
+    from flakehound.app.data.tables import read_table
+    from flakehound.report.study.metrics import metric_lines
 
     check_writable(json_file)
     data = read_table(table, columns)
@@ -50,23 +50,23 @@ def command(columns: str | None, problem: str | None, json_file: Path | None, ta
 
 
 def _measured(data: Dataset, problem: Problem) -> dict[str, Any]:
-    from flakehound.learn import statistics
+    from flakehound.learn.evaluation import metric_statistics
     from flakehound.learn.extras import check_installed
-    from flakehound.learn.validation import learnable
+    from flakehound.learn.models.validation import learnable
 
     check_installed("scipy", "statsmodels")
     labels = learnable(data, problem)
     values = data.values[labels.domain]
-    kept = statistics.without_collinear(data.features, values)
+    kept = metric_statistics.without_collinear(data.features, values)
     places = [data.features.index(name) for name in kept]
-    weights = statistics.logistic(list(kept), values[:, places], labels.positive)
+    weights = metric_statistics.logistic(list(kept), values[:, places], labels.positive)
     return {
         "schema": SCHEMA,
         "table": data.name,
         "problem": problem.value,
         "tests": len(labels.domain),
         "positive": int(labels.positive.sum()),
-        "metrics": [asdict(one) for one in statistics.differences(data.features, values, labels.positive)],
+        "metrics": [asdict(one) for one in metric_statistics.differences(data.features, values, labels.positive)],
         "inflation": {name: round(factor, 3) for name, factor in kept.items()},
         "logistic": {name: {"weight": weight, "p_value": p} for name, (weight, p) in weights.items()},
     }

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import PROBLEMS, columns_option
-from flakehound.cli.json_file import check_writable, write_json
 from flakehound.cli.remedies import again
 from flakehound.core.errors import ExitCode, UsageError
 
@@ -96,8 +96,8 @@ def command(
         flakehound study models --pipelines static --journal models.jsonl tests.csv
         flakehound study models --published
     """
-    from flakehound.cli.study_modelling import ModelWishes, studied
-    from flakehound.report.learn_models import model_lines
+    from flakehound.app.studies.models import ModelWishes, studied
+    from flakehound.report.study.models import model_lines
 
     if published == bool(tables):
         raise UsageError(

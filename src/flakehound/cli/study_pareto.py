@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option
-from flakehound.cli.json_file import check_writable, write_json
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -64,9 +64,9 @@ def command(
         flakehound study pareto --plot front.png tests.csv
         flakehound study pareto --technique pairwise --pairs pairs.csv tests.csv
     """
-    from flakehound.cli.study_fronts import FrontWishes, swept
-    from flakehound.cli.study_plots import check_plot
-    from flakehound.report.learn_fronts import front_lines, plot_front
+    from flakehound.app.studies.pareto import FrontWishes, swept
+    from flakehound.app.studies.plots import check_plot
+    from flakehound.report.study.pareto import front_lines, plot_front
 
     check_writable(json_file)
     check_plot(plot_file)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from flakehound.cli.json_file import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.remedies import again
 from flakehound.core.errors import ExitCode, UsageError
 
@@ -79,9 +79,9 @@ def command(
         flakehound study policies --auc 0.9 --plot detections.png
         flakehound study policies --store .flakehound/flakehound.db
     """
-    from flakehound.cli.study_plots import check_plot
-    from flakehound.cli.study_replaying import PolicyWishes, replayed
-    from flakehound.report.learn_policies import plot_detections, policy_lines
+    from flakehound.app.studies.plots import check_plot
+    from flakehound.app.studies.policies import PolicyWishes, replayed
+    from flakehound.report.study.policies import plot_detections, policy_lines
 
     check_writable(json_file)
     check_plot(plot_file)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flakehound.cli.json_file import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.options import SuiteWishes, suite_options
 from flakehound.cli.remedies import again
 from flakehound.core.errors import ExitCode, UsageError
@@ -87,8 +87,8 @@ def command(
     Example:
         flakehound study triage --only revisions --revisions 20 --plot shares.png tests
     """
-    from flakehound.cli.study_wishes import StudyWishes
-    from flakehound.cli.studying import studied
+    from flakehound.app.studies.triage import studied
+    from flakehound.app.studies.triage_options import StudyWishes
 
     for option, file in {"json_file": suite.json_file, "csv_file": csv_file, "plot_file": plot_file}.items():
         check_writable(file, option)
@@ -117,19 +117,19 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _check_plotting() -> None:
-    from flakehound.report.study_plot import EXTRA, can_plot
+    from flakehound.report.study.triage_plot import EXTRA, can_plot
 
     if not can_plot():
         raise UsageError("--plot needs matplotlib, which is not installed", remedy=EXTRA)
 
 
 def _show(told: Mapping[str, Any], json_file: Path | None, csv_file: Path | None, plot_file: Path | None) -> None:
-    from flakehound.report.study_tables import study_csv, study_lines
+    from flakehound.report.study.triage import study_csv, study_lines
 
     click.echo("\n".join(study_lines(told)))
     write_json(json_file, json.dumps(told, indent=2) + "\n")
     write_json(csv_file, study_csv(told), "csv_file")
     if plot_file is not None and told.get("revisions") and told["revisions"]["tests"]:
-        from flakehound.report.study_plot import plot_shares
+        from flakehound.report.study.triage_plot import plot_shares
 
         plot_shares({told["project"]: [test["percent"] for test in told["revisions"]["tests"]]}, plot_file)

@@ -67,7 +67,7 @@ def command(
         flakehound train --rows ours.csv
         flakehound train --data theirs.csv --out model.json
     """
-    from flakehound.cli.training import Wish, trained
+    from flakehound.app.lint.training import Wish, trained
 
     wish = Wish(
         stores=stores,

@@ -16,10 +16,10 @@ from flakehound.cli.remedies import DEFAULT_STORE
 from flakehound.core.errors import ExitCode, Problem, attempted
 
 if TYPE_CHECKING:
-    from flakehound.cli.change import Change
-    from flakehound.cli.failing_run import FailingRun
-    from flakehound.cli.new_processes import NewProcesses
-    from flakehound.cli.plain_runs import Remembered
+    from flakehound.app.sessions.plain_runs import Remembered
+    from flakehound.app.triage.change import Change
+    from flakehound.app.triage.failing_run import FailingRun
+    from flakehound.app.triage.new_processes import NewProcesses
     from flakehound.core.outcomes import NodeId
     from flakehound.core.records import Failure, RunRecord
     from flakehound.store import Store
@@ -36,9 +36,9 @@ def command(facts_file: Path, answer_file: Path) -> int:
 
     `pytest --flakehound` calls this; docs/decisions/0015 describes both files.
     """
-    from flakehound.cli.change import change_of
-    from flakehound.cli.failing_run import read_facts
-    from flakehound.cli.new_processes import NewProcesses
+    from flakehound.app.triage.change import change_of
+    from flakehound.app.triage.failing_run import read_facts
+    from flakehound.app.triage.new_processes import NewProcesses
 
     run = read_facts(facts_file)
     changes: list[Change] = []
@@ -65,7 +65,7 @@ def _needs_forks(run: FailingRun) -> bool:
 
 
 def _judged(run: FailingRun, change: Change, processes: NewProcesses, store: Store | None) -> list[TriageVerdict]:
-    from flakehound.cli.triaging import Triage
+    from flakehound.app.triage.judge_failures import Triage
 
     triage = Triage(run, change, processes, remember=_memory(run, change, store), tell=_tell)
     with closing(triage):
@@ -77,7 +77,7 @@ def _tell(words: str) -> None:
 
 
 def _memory(run: FailingRun, change: Change, store: Store | None) -> Callable[[NodeId, str], Remembered | None]:
-    from flakehound.cli.plain_runs import remembered
+    from flakehound.app.sessions.plain_runs import remembered
 
     def remember(test: NodeId, signature: str) -> Remembered | None:
         if store is None:
@@ -97,7 +97,7 @@ def _memory(run: FailingRun, change: Change, store: Store | None) -> Callable[[N
 @contextmanager
 def _store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
     """The store, with the runs since the last time in it; None, and a note, where there can be none."""
-    from flakehound.cli.plain_runs import drained
+    from flakehound.app.sessions.plain_runs import drained
     from flakehound.store import Store
 
     path = run.wishes.store or run.rootdir / DEFAULT_STORE
@@ -113,7 +113,7 @@ def _store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
 
 
 def _keep(store: Store | None, run: FailingRun, change: Change, processes: NewProcesses, notes: list[str]) -> None:
-    from flakehound.cli.plain_runs import PlainRun, kept
+    from flakehound.app.sessions.plain_runs import PlainRun, kept
 
     if store is None:
         return
@@ -133,7 +133,7 @@ def _keep(store: Store | None, run: FailingRun, change: Change, processes: NewPr
 
 
 def _processes_of(run: FailingRun) -> Iterator[RunRecord]:
-    from flakehound.cli.plain_runs import whole_run
+    from flakehound.app.sessions.plain_runs import whole_run
 
     for process in run.processes:
         failures: dict[int, Failure] = {
@@ -165,7 +165,7 @@ def _write_json(path: Path, triage: dict[str, Any], notes: list[str]) -> None:
 
 
 def _answer(answer_file: Path, triage: dict[str, Any], notes: list[str]) -> None:
-    from flakehound.report.triage_lines import triage_lines
+    from flakehound.report.triage.lines import triage_lines
 
     answer = {"triage": triage, "summary": triage_lines(triage), "notes": notes}
     part = answer_file.with_suffix(".part")

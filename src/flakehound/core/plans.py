@@ -47,9 +47,9 @@ class RunPlan:
     undisturbed: bool = False  # nothing else of ours may run at the same time
     timeout_s: float | None = None  # the whole process, not one test
     trace: TraceWish | None = None  # what to write down of the functions called; None: nothing
-    measured: bool = False  # the features of each test are wanted, see core/measures.py
+    measured: bool = False  # the features of each test are wanted, see core/measurements.py
     covered: bool = True  # of a measured run: covered lines are wanted, which cost most
-    states: bool = False  # what each test leaves changed in its process is wanted, see core/states.py
+    states: bool = False  # what each test leaves changed in its process is wanted, see core/state_changes.py
 
     @property
     def key(self) -> tuple[Order, tuple[Order, ...], tuple[int, ...], Isolation, bool]:

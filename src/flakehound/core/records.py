@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flakehound.core.calls import CallTrace
-from flakehound.core.measures import Measures
+from flakehound.core.measurements import Measures
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting
-from flakehound.core.states import Traces
+from flakehound.core.state_changes import Traces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from enum import Enum
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, Setting
-from flakehound.core.rates import Rate
+from flakehound.core.statistics.rates import Rate
 
 
 class Kind(Enum):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flakehound.core.measures import MEASURED
+from flakehound.core.measurements import MEASURED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from flakehound.core.measures import MEASURED, Measures
+from flakehound.core.measurements import MEASURED, Measures
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order
 from flakehound.core.records import RunRecord

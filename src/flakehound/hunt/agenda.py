@@ -10,16 +10,16 @@ from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.verdicts import Kind
-from flakehound.hunt.completion import Completion
-from flakehound.hunt.findings import Finding
-from flakehound.hunt.indexed import IndexedSweeps
-from flakehound.hunt.inquiry import Inquiry
-from flakehound.hunt.neighbourhood import Neighbourhood
+from flakehound.hunt.diagnosis.all_polluters import Completion
+from flakehound.hunt.diagnosis.diagnose import Inquiry
+from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.options import INDEX, RERUN, HuntOptions
-from flakehound.hunt.pairs import Pairs
-from flakehound.hunt.selected import SelectedSweeps
+from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.search.by_index import IndexedSweeps
+from flakehound.hunt.search.pairs import Pairs
+from flakehound.hunt.search.selected import SelectedSweeps
+from flakehound.hunt.search.stages import FORK_S, PAIR_SHARE, Sweeps
 from flakehound.hunt.shared_state import Sharing
-from flakehound.hunt.sweeps import FORK_S, PAIR_SHARE, Sweeps
 
 COMPLETION_SHARE = 0.3  # of the time: kept for all polluters and cleaners of what is proven
 DEAR_SHARE = 0.01  # of the time: one run about a suspect that takes longer has to wait for the first look

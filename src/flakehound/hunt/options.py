@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation
-from flakehound.core.prevalence import Priors
+from flakehound.core.statistics.prevalence import Priors
 
 TECHNIQUES = ("rerun", "idflakies", "pairwise")
 POLICIES = INDEX, RERUN, CANNIER, CALLS = "index", "rerun", "cannier", "calls"

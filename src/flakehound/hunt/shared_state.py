@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.records import RunRecord
-from flakehound.core.states import StateChange, Traces
+from flakehound.core.state_changes import StateChange, Traces
 
 MOST_NAMED = 3
 MOST_GUESSED = 4

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.verdicts import Kind, Replay, Verdict
-from flakehound.report.options import options_only
-from flakehound.report.summary import Hunted
+from flakehound.report.hunt.summary import Hunted
+from flakehound.report.pytest_arguments import options_only
 
 
 def replay_command(hunted: Hunted, verdict: Verdict) -> str | None:

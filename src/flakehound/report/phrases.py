@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flakehound.core.history import Tally
 from flakehound.core.plans import Setting
-from flakehound.core.rates import Rate, highest_unseen_rate
+from flakehound.core.statistics.rates import Rate, highest_unseen_rate
 from flakehound.core.verdicts import Kind, Verdict
 
 FLAKY_KINDS = (Kind.NOD, Kind.VICTIM, Kind.BRITTLE, Kind.NON_IDEMPOTENT)  # in the order they are told

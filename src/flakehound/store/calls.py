@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from flakehound.core.calls import CallTrace, Function, Reached
-from flakehound.store.interning import Interner
 from flakehound.store.packing import squeezed, text_of, unsqueezed
+from flakehound.store.shared_rows import Interner
 
 _INSERTION = "INSERT INTO call_trace (run, place, content) VALUES (?, ?, ?)"
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from flakehound.core.measures import MEASURED, Measures
+from flakehound.core.measurements import MEASURED, Measures
 from flakehound.core.records import RunRecord
 from flakehound.store.packing import decoded, encoded
 

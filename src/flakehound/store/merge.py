@@ -8,7 +8,7 @@ from typing import Any
 
 from flakehound.store.calls import copy_calls
 from flakehound.store.features import copy_measures, copy_source_features
-from flakehound.store.interning import Interner, insertion
+from flakehound.store.shared_rows import Interner, insertion
 from flakehound.store.states import copy_traces
 from flakehound.store.writer import add_part, add_runs, next_run_id
 

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from flakehound.core.measures import Measures
+from flakehound.core.measurements import Measures
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
 from flakehound.core.records import Failure, RunRecord, Usage
-from flakehound.core.states import Traces
+from flakehound.core.state_changes import Traces
 from flakehound.store.features import measures_between
-from flakehound.store.interning import failure_from
 from flakehound.store.packing import (
     ISOLATIONS,
     SETTINGS,
@@ -24,8 +23,9 @@ from flakehound.store.packing import (
     unpack_outcomes,
     unpack_short_order,
 )
+from flakehound.store.run_reasons import filled
+from flakehound.store.shared_rows import failure_from
 from flakehound.store.states import traces_between
-from flakehound.store.whys import filled
 
 CHUNK = 256  # runs read at once; no read lock is held between two chunks, so writers can tidy their log
 MOST_PARAMETERS = 500  # of one query; SQLite before 3.32 takes no more than 999

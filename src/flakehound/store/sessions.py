@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from flakehound.core.plans import Isolation, Suite
-from flakehound.store.interning import Interner, insertion, suite_from
 from flakehound.store.packing import (
     ISOLATION_CODES,
     ISOLATIONS,
@@ -21,6 +20,7 @@ from flakehound.store.packing import (
     encoded,
     text_of,
 )
+from flakehound.store.shared_rows import Interner, insertion, suite_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from flakehound.core.records import RunRecord
-from flakehound.core.states import StateChange, Traces
+from flakehound.core.state_changes import StateChange, Traces
 from flakehound.store.features import packed, unpacked
 
 TABLES = """\

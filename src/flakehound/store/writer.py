@@ -12,7 +12,6 @@ from flakehound.core.plans import Order, Suite
 from flakehound.core.records import RunRecord
 from flakehound.store.calls import add_calls
 from flakehound.store.features import add_measures
-from flakehound.store.interning import Interner, insertion
 from flakehound.store.packing import (
     ISOLATION_CODES,
     SETTING_CODES,
@@ -24,8 +23,9 @@ from flakehound.store.packing import (
     pack_outcomes,
     pack_short_order,
 )
+from flakehound.store.run_reasons import template_of
+from flakehound.store.shared_rows import Interner, insertion
 from flakehound.store.states import add_traces
-from flakehound.store.whys import template_of
 
 
 class RunWriter:

@@ -8,8 +8,8 @@ from enum import Enum
 
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.rates import chance_of_such_a_gap
-from flakehound.triage.intersect import Intersection
+from flakehound.core.statistics.rates import chance_of_such_a_gap
+from flakehound.triage.intersection import Intersection
 
 NONE = Tally()
 FRESH_FAILURES = 3  # in new processes, none passing: then a pass in the failing process itself proves nothing

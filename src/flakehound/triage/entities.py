@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flakehound.core.patterns import Patterns
+from flakehound.core.collection_patterns import Patterns
 from flakehound.triage.changes import ChangedEntity, ChangedFile, How, Mode, Reach, Sort, Status
-from flakehound.triage.comparison import Comparison
-from flakehound.triage.files import same_configuration, sort_of
-from flakehound.triage.syntax import parsed
+from flakehound.triage.file_kinds import same_configuration, sort_of
+from flakehound.triage.module_comparison import Comparison
+from flakehound.triage.python_source import parsed
 
 _HOW = {Status.ADDED: How.ADDED, Status.DELETED: How.REMOVED, Status.MODIFIED: How.CHANGED}
 _BITS = {Mode.PLAIN, Mode.EXECUTABLE}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flakehound.core.history import Tally
 from flakehound.triage.case import BaseCheck, Case, Rerun, Stage, first_passed
-from flakehound.triage.intersect import Intersection, Touch
+from flakehound.triage.intersection import Intersection, Touch
 
 
 def sentence(*clauses: str) -> str:

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from flakehound.core.patterns import Patterns
+from flakehound.core.collection_patterns import Patterns
 from flakehound.triage.changes import How
-from flakehound.triage.inert import is_inert_class, is_inert_function, is_inert_statement
-from flakehound.triage.lines import body_lines
-from flakehound.triage.outline import Definition, Outline
-from flakehound.triage.syntax import DefinitionNode, FunctionNode, identifiers, mentions
+from flakehound.triage.executed_lines import body_lines
+from flakehound.triage.inert_definitions import is_inert_class, is_inert_function, is_inert_statement
+from flakehound.triage.module_outline import Definition, Outline
+from flakehound.triage.python_source import DefinitionNode, FunctionNode, identifiers, mentions
 
 # Code that can find a test without its name.
 _LOOKS_AROUND = frozenset(

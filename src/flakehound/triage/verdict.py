@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from flakehound.core.collection_patterns import Patterns
 from flakehound.core.outcomes import NodeId
-from flakehound.core.patterns import Patterns
 from flakehound.triage import evidence
 from flakehound.triage.case import Case, Condition, Rerun, Stage
 from flakehound.triage.changes import Sort
-from flakehound.triage.intersect import Intersection, Touch
+from flakehound.triage.intersection import Intersection, Touch
 
 CHECK_BASE = "--flakehound-check-base"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from textwrap import dedent
 
-from flakehound.lint.cases import cases_of
+from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.metrics.case import CaseMetrics, CaseSurroundings, case_metrics
 from flakehound.lint.metrics.code import FunctionNode
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
 from flakehound.lint.metrics.production import Production, Surroundings, production_of
 from flakehound.lint.metrics.table import Metrics, metrics_of
-from flakehound.lint.project import Project
+from flakehound.lint.source.project import Project
 
 
 def project_of(**files: str) -> Project:

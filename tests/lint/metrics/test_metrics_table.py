@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from metric_samples import metrics_in, project_of
 
-from flakehound.lint.cases import cases_of
-from flakehound.lint.linking import linked
+from flakehound.lint.collect.cases import cases_of
+from flakehound.lint.links.tested_code import linked
 from flakehound.lint.metrics.case import CaseSurroundings, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines

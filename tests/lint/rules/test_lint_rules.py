@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from flakehound.lint.cases import cases_of
+from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.findings import Finding
-from flakehound.lint.project import Project
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
 from flakehound.lint.rules.registry import all_rules, findings_of
+from flakehound.lint.source.project import Project
 
 RULES = {rule.name: rule for rule in all_rules()}
 

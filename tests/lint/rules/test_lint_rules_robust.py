@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flakehound.lint.modules import Module, parsed
 from flakehound.lint.rules._context import Context, Memory
 from flakehound.lint.rules.registry import findings_of
+from flakehound.lint.source.modules import Module, parsed
 
 LIBRARY = Path(os.__file__).parent
 FILES = sorted([*LIBRARY.glob("*.py"), *LIBRARY.glob("asyncio/*.py"), *LIBRARY.glob("unittest/*.py")])

@@ -7,7 +7,7 @@ import pytest
 from flakehound.core.verdicts import Cause
 from flakehound.lint.baseline import BadBaseline, fingerprint, new, read, written
 from flakehound.lint.findings import Finding
-from flakehound.lint.score import WEIGHTS, score, signals
+from flakehound.lint.scoring.rule_weights import WEIGHTS, score, signals
 from flakehound.lint.suppression import BadSelection, Selection, heard, selection_from, suppressions_in
 
 FOUND = Finding(

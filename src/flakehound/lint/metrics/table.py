@@ -8,15 +8,15 @@ from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
 from typing import Any
 
-from flakehound.lint.cases import StaticCase
-from flakehound.lint.definitions import Definition
-from flakehound.lint.linking import Link, linked
+from flakehound.lint.collect.cases import StaticCase
+from flakehound.lint.links.tested_code import Link, linked
 from flakehound.lint.metrics.case import CaseMetrics, CaseSurroundings, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
 from flakehound.lint.metrics.production import Production, Surroundings, production_of
-from flakehound.lint.modules import Module
-from flakehound.lint.project import Project
+from flakehound.lint.source.definitions import Definition
+from flakehound.lint.source.modules import Module
+from flakehound.lint.source.project import Project
 
 Cell = str | int | float | None
 

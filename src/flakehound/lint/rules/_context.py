@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Protocol
 
 from flakehound.lint.findings import Check, Sign
-from flakehound.lint.rules._sights import FunctionNode, Sights, imported, sights_of
-from flakehound.lint.walking import statements_of
+from flakehound.lint.rules._function_facts import FunctionNode, Sights, imported, sights_of
+from flakehound.lint.source.syntax_walk import statements_of
 
 Look = Callable[["Part"], Iterable[Sign]]
 

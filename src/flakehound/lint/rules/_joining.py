@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flakehound.lint.cases import StaticCase
-from flakehound.lint.names import names_of
-from flakehound.lint.project import Project
-from flakehound.lint.reach import Reached, Role, is_test_code, reached
+from flakehound.lint.collect.cases import StaticCase
+from flakehound.lint.links.reached_code import Reached, Role, is_test_code, reached
 from flakehound.lint.rules._context import Context, Memory, Part
-from flakehound.lint.rules._sights import Call, FunctionNode
+from flakehound.lint.rules._function_facts import Call, FunctionNode
+from flakehound.lint.source.names import names_of
+from flakehound.lint.source.project import Project
 
 DEPTH = 2  # calls followed from the test for all rules
 FAR = 4  # calls followed for what flakes however deep it is: the network, and random numbers

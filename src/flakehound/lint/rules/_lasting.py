@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from flakehound.lint.findings import Sign
 from flakehound.lint.rules._context import Context, Look, Looking, Part
-from flakehound.lint.walking import nodes_of
+from flakehound.lint.source.syntax_walk import nodes_of
 
 _TEARDOWNS = frozenset(
     ("tearDown", "asyncTearDown", "teardown_method", "teardown", "teardown_function", "tearDownClass",

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from flakehound.lint.findings import Sign
 from flakehound.lint.rules._context import Part
-from flakehound.lint.rules._sights import Call
-from flakehound.lint.walking import nodes_of
+from flakehound.lint.rules._function_facts import Call
+from flakehound.lint.source.syntax_walk import nodes_of
 
 _TEMPORARY = (
     "tmp_path", "tmpdir", "tmp_path_factory", "tmpdir_factory", "tempfile.", "tmp", "temp", "StringIO",

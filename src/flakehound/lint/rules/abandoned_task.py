@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._sights import Call
+from flakehound.lint.rules._function_facts import Call
 from flakehound.lint.rules._values import told
-from flakehound.lint.walking import nodes_of
+from flakehound.lint.source.syntax_walk import nodes_of
 
 _STARTERS = frozenset(
     ("create_task", "ensure_future", "run_coroutine_threadsafe", "call_soon", "call_later", "start_soon")

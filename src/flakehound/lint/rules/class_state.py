@@ -10,7 +10,7 @@ from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part
 from flakehound.lint.rules._lasting import lasting
 from flakehound.lint.rules.module_state import MUTATORS
-from flakehound.lint.walking import nodes_of
+from flakehound.lint.source.syntax_walk import nodes_of
 
 _ONCE = frozenset(("setUpClass", "setup_class", "tearDownClass", "teardown_class", "__init_subclass__"))
 

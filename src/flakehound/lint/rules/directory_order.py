@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, at_hand
-from flakehound.lint.rules._sights import Call
+from flakehound.lint.rules._function_facts import Call
 from flakehound.lint.rules._values import told
 from flakehound.lint.rules.unordered_as_ordered import is_put_in_order
 

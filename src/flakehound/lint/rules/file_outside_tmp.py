@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each, uses
-from flakehound.lint.rules._sights import Call, FunctionNode, parameters_of
+from flakehound.lint.rules._function_facts import Call, FunctionNode, parameters_of
 from flakehound.lint.rules._values import is_temporary, text_of, told
-from flakehound.lint.walking import nodes_of
+from flakehound.lint.source.syntax_walk import nodes_of
 
 _OPENERS = frozenset(
     ("open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._sights import Comparison
+from flakehound.lint.rules._function_facts import Comparison
 from flakehound.lint.rules._values import number_of
-from flakehound.lint.walking import nodes_of
+from flakehound.lint.source.syntax_walk import nodes_of
 
 _NEAR = frozenset(("approx", "isclose", "round", "allclose", "Decimal", "Fraction"))
 

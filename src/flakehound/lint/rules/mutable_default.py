@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._sights import FunctionNode
+from flakehound.lint.rules._function_facts import FunctionNode
 from flakehound.lint.rules.module_state import MUTATORS
 
 

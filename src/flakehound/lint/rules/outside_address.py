@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._sights import Call
+from flakehound.lint.rules._function_facts import Call
 from flakehound.lint.rules._values import text_of
 from flakehound.lint.rules.network_call import is_mocked
 

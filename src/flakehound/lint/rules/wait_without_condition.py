@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._sights import Call
+from flakehound.lint.rules._function_facts import Call
 from flakehound.lint.rules._values import number_of, told
 
 _PAUSES = frozenset(("asyncio.sleep", "trio.sleep", "anyio.sleep", "curio.sleep", "tornado.gen.sleep"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.findings import Rule, Sign
 from flakehound.lint.rules._context import Context, Part, at_hand
-from flakehound.lint.rules._sights import Call
+from flakehound.lint.rules._function_facts import Call
 from flakehound.lint.rules._values import told
 
 _ALWAYS = frozenset(

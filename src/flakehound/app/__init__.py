@@ -1,0 +1,1 @@
+"""Use cases: each joins rooms, engine, store and report. Never imports click."""

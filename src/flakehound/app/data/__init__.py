@@ -1,0 +1,1 @@
+"""`flakehound data`: tables of tests."""

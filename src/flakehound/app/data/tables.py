@@ -1,0 +1,99 @@
+"""Read tables of tests from CSV files, plain or packed with gzip."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import shlex
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from flakehound.core.errors import UsageError
+from flakehound.learn.extras import check_installed
+from flakehound.learn.tables.column_mapping import KNOWN, Columns, columns_from
+from flakehound.learn.tables.dataset import Dataset
+from flakehound.learn.tables.reading import dataset_from
+
+SHARED = "FLAKEHOUND_DATA"  # names the folder of the published tables
+_SUFFIXES = (".csv.gz", ".csv")
+csv.field_size_limit(1 << 24)  # a test's words can be long
+
+
+def read_table(path: Path, columns: str | None = None) -> Dataset:
+    """The data set in a file; `columns` names a known mapping or a JSON file."""
+    check_installed("numpy")
+    meaning = columns_named(columns if columns is not None else _known_name(path))
+    with opened_table(path) as reader:
+        return dataset_from(path.name, reader.fieldnames or (), reader, meaning)
+
+
+def _known_name(path: Path) -> str:
+    name = stem(path)
+    return name if name in KNOWN else "flakehound"
+
+
+def stem(path: Path) -> str:
+    """A table's name without its suffix."""
+    return next((path.name.removesuffix(end) for end in _SUFFIXES if path.name.endswith(end)), path.name)
+
+
+def columns_named(name: str) -> Columns:
+    """A known mapping, or the one in a JSON file."""
+    if name in KNOWN:
+        return KNOWN[name]
+    remedy = shlex.join(["flakehound", "data", "check", "--help"])
+    try:
+        told = json.loads(Path(name).read_text(encoding="utf-8"))
+    except OSError as problem:
+        known = ", ".join(KNOWN)
+        raise UsageError(
+            f"{name!r} is neither a known mapping ({known}) nor a file: {problem.strerror}", remedy=remedy
+        ) from problem
+    except ValueError as problem:
+        raise UsageError(f"{name!r} is no JSON: {problem}", remedy=remedy) from problem
+    return columns_from(told, remedy=remedy)
+
+
+@contextmanager
+def opened_table(path: Path) -> Iterator[csv.DictReader[str]]:
+    """A reader of the rows; whatever is the matter with the file is one error of ours."""
+    listing = shlex.join(["ls", "-l", "--", str(path.parent)])
+    try:
+        opener = gzip.open if path.suffix == ".gz" else open
+        with opener(path, "rb") as packed, io.TextIOWrapper(packed, encoding="utf-8", newline="") as text:
+            yield csv.DictReader(text)
+    except OSError as problem:
+        words = problem.strerror or str(problem)
+        raise UsageError(f"cannot read the table {str(path)!r}: {words}", remedy=listing) from problem
+    except (csv.Error, UnicodeDecodeError, EOFError, zlib.error) as problem:
+        raise UsageError(f"{str(path)!r} is no table: {problem}", remedy=listing) from problem
+
+
+def rows_with(path: Path, names: Sequence[str], *, remedy: str) -> list[dict[str, str]]:
+    """These columns of a small table, row by row; an error where one is missing."""
+    with opened_table(path) as reader:
+        header = reader.fieldnames or ()
+        missing = [name for name in names if name not in header]
+        if missing:
+            raise UsageError(
+                f"{str(path)!r} has no column {', '.join(map(repr, missing))}; its columns: {', '.join(header)}",
+                remedy=remedy,
+            )
+        return [{name: row[name] or "" for name in names} for row in reader]
+
+
+def shared_table(name: str) -> Path:
+    """One of the published tables, which are not part of this package; an error where they are not at hand."""
+    folder = Path(os.environ.get(SHARED) or "../shared/data")
+    path = folder / f"{name}.csv.gz"
+    if not path.is_file():
+        raise UsageError(
+            f"the published data is not at hand: there is no {str(path)!r}; {SHARED} names its folder",
+            remedy=shlex.join(["find", "..", "-name", f"{name}.csv.gz"]),
+        )
+    return path

@@ -1,0 +1,1 @@
+"""`flakehound hunt`: from options to the report."""

@@ -1,0 +1,72 @@
+"""At the end of a hunt: look at what polluters leave, so that a victim's report names the state they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from flakehound.app.hunt.extra_runs import Probes
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.records import RunRecord
+from flakehound.core.verdicts import Kind, Verdict
+from flakehound.hunt.diagnosis.verdicts import culprits_of, with_state
+from flakehound.hunt.shared_state import Sharing, traces_in
+
+MOST_CULPRITS = 3  # polluters or state-setters of one test that are looked at
+MOST_HARMLESS = 2  # tests after which it was as ever: what these leave too is not it
+_SLOWER = 3.0  # how much longer a test takes that is looked at
+_FORK_S = 0.08
+
+
+@dataclass(slots=True)
+class StateFinder:
+    """Compares the process of single tests before and after them."""
+
+    probes: Probes
+
+    def with_shared_state(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """The verdicts, those of order-dependent tests with the state that they share with who makes them so."""
+        if self.probes.opened.isolation is not Isolation.FORK:  # what a new interpreter holds cannot be compared
+            return list(verdicts)
+        sharing = Sharing(self.probes.history)
+        cases = [verdict for verdict in verdicts if culprits_of(verdict)]
+        told = {}
+        for verdict in sorted(cases, key=self._cost_s):
+            unknown = [test for test in self._tests(verdict, sharing) if test not in sharing.traces]
+            if unknown and self._cost_s(verdict) <= self.probes.left_s():
+                sharing.learn(traces_in(self._looked_at(unknown)))
+            told[verdict.id] = with_state(verdict, sharing)
+        return [told.get(verdict.id, verdict) for verdict in verdicts]
+
+    def _tests(self, verdict: Verdict, sharing: Sharing) -> Iterator[NodeId]:
+        """Whose traces tell what a test shares with its polluters."""
+        culprits = culprits_of(verdict)
+        yield from dict.fromkeys((verdict.id, *culprits[:MOST_CULPRITS]))
+        fails = verdict.kind is not Kind.BRITTLE
+        harmless = (
+            test
+            for test in self.probes.history.suite.order
+            if test not in culprits and sharing.had_no_effect(test, verdict.id, fails=fails)
+        )
+        yield from islice(harmless, MOST_HARMLESS)
+
+    def _cost_s(self, verdict: Verdict) -> float:
+        """What looking is expected to take at most."""
+        tests = (verdict.id, *culprits_of(verdict)[:MOST_CULPRITS])
+        return sum(_FORK_S + _SLOWER * self.probes.history.mean_s(test) for test in tests)
+
+    def _looked_at(self, tests: Sequence[NodeId]) -> Sequence[RunRecord]:
+        plan = RunPlan(
+            order=(),
+            branches=tuple((test,) for test in tests),
+            why="what does it leave?",
+            setting=Setting.PROBE,
+            isolation=Isolation.FORK,
+            seed=self.probes.seed,
+            states=True,
+        )
+        looked_at = [record for record in self.probes.run(plan) if record.traces]
+        self.probes.keep(looked_at)
+        return looked_at

@@ -1,0 +1,128 @@
+"""The models of `hunt --policy cannier` where the user brings no table: fitted once on ours, and kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import blake2b
+from importlib import resources
+from pathlib import Path
+
+from flakehound.app.hunt.model_selection import PAIRED, PairModel, SingleModel, Taught
+from flakehound.app.lint.model_file import cache_folder, keep_text
+from flakehound.core.errors import Problem as Trouble
+from flakehound.learn.evaluation.scores import area_under_curve
+from flakehound.learn.extras import numpy
+from flakehound.learn.measured.assisted_reruns import Aim, Sweep, least_of, sweep_of
+from flakehound.learn.measured.model import MeasuredModels, as_text, fitted_models, from_text
+from flakehound.learn.measured.table import shipped_bytes, unpacked
+from flakehound.learn.tables.column_mapping import KNOWN
+from flakehound.learn.tables.dataset import Dataset, UnusableData
+from flakehound.learn.tables.problems import Problem
+from flakehound.learn.tables.reading import dataset_from
+
+_FITTING = ("measured/model.py", "measured/table.py", "tables/problems.py", "tables/reading.py")
+_NAME = "the default table"
+# Before a model may say "NOD" or "victim" without a run that proves it: NOD tests, and AUC in unseen projects.
+ENOUGH_NOD, GOOD_AUC = 40, 0.75
+
+
+def default_taught(aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Path | None = None) -> Taught:
+    """What the shipped table teaches, without some features; thresholds are found with projects kept apart."""
+    data, models = _learned(absent, folder)
+    assert models is not None
+    return taught_of(data, models, aim, _note(data, absent))
+
+
+def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Taught:
+    """Models with their thresholds; until they are good at unseen projects, they only say what not to rerun."""
+    alike = _with_suites_alike(data)
+    apart = {problem: numpy().array(model.kept_apart) for problem, model in models.models.items()}
+    sweep = sweep_of(alike, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
+    reruns = (sweep if _can_do_without_proof(sweep) else sweep.with_proof()).thresholds(aim)
+    telling = sweep_of(alike, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM])
+    kinds: SingleModel | Trouble = Trouble(what="the models are not good enough to tell kinds without runs")
+    if _can_do_without_proof(telling):
+        kinds = SingleModel(model=models.models[Problem.NOD_VS_VICTIM], thresholds=telling.thresholds(aim))
+    return Taught(
+        names=data.features,
+        reruns=SingleModel(model=models.models[Problem.NOD_VS_REST], thresholds=reruns),
+        kinds=kinds,
+        pairing={
+            problem: PairModel(model=models.models[problem], least=least_of(data, problem, apart[problem]))
+            for problem in PAIRED
+        },
+        note=note,
+    )
+
+
+def _can_do_without_proof(sweep: Sweep) -> bool:
+    good = area_under_curve(sweep.positive, sweep.probability) >= GOOD_AUC
+    return good and int(sweep.positive.sum()) >= ENOUGH_NOD
+
+
+def _with_suites_alike(data: Dataset) -> Dataset:
+    """With costs in parts of what a mean test of the same suite costs.
+
+    The thresholds are for another suite: one of ours whose tests take minutes must not decide alone.
+    """
+    np = numpy()
+    _names, place = np.unique(data.projects.astype(str), return_inverse=True)
+    mean_s = np.bincount(place, weights=data.cost_s) / np.bincount(place)
+    return replace(data, cost_s=data.cost_s / np.maximum(mean_s[place], 1e-9))
+
+
+def default_models(
+    absent: frozenset[str] = frozenset(), *, may_fit: bool = True, folder: Path | None = None
+) -> MeasuredModels | None:
+    """The models of the shipped table, without some features; None where none is kept and none may be fitted."""
+    return _learned(absent, folder, may_fit=may_fit)[1]
+
+
+def default_table(packed: bytes, absent: frozenset[str] = frozenset()) -> Dataset:
+    """The tests of the shipped table, with the features that are not absent."""
+    rows, _pairs = unpacked(packed)
+    data = dataset_from(_NAME, list(rows[0]), rows, KNOWN["flakehound"])
+    return data.with_features([name for name in data.features if name not in absent])
+
+
+def _note(data: Dataset, absent: frozenset[str]) -> str:
+    without = f", without {', '.join(sorted(absent))}, which this suite does not tell" if absent else ""
+    return (
+        f"model: learned from {len(data)} tests of {len(set(data.projects))} other projects{without}; "
+        "its figures are of projects that it had not seen"
+    )
+
+
+def _learned(
+    absent: frozenset[str], folder: Path | None, *, may_fit: bool = True
+) -> tuple[Dataset, MeasuredModels | None]:
+    """The table, and its models: from the cache, where the same code fitted the same table before."""
+    packed = shipped_bytes()
+    data, place = default_table(packed, absent), folder or cache_folder()
+    file = place / f"cannier-{_digest(packed, data.features)}.json" if place else None
+    models = _kept(file, data)
+    if models is None and may_fit:
+        models = fitted_models(data)
+        keep_text(file, as_text(models))
+    return data, models
+
+
+def _digest(packed: bytes, features: tuple[str, ...]) -> str:
+    maker = blake2b(digest_size=16)
+    folder = resources.files("flakehound.learn")
+    for content in (*((folder / name).read_bytes() for name in _FITTING), packed, *map(str.encode, features)):
+        maker.update(len(content).to_bytes(8, "little"))
+        maker.update(content)
+    return maker.hexdigest()
+
+
+def _kept(file: Path | None, data: Dataset) -> MeasuredModels | None:
+    """Kept models; damaged ones, or those of another table, are as good as none."""
+    try:
+        found = from_text(file.read_text(encoding="utf-8")) if file else None
+    except (OSError, UnicodeDecodeError, UnusableData):
+        return None
+    if found is None or found.features != data.features:
+        return None
+    fits = all(len(model.kept_apart) == len(data.labels(one).domain) for one, model in found.models.items())
+    return found if fits else None

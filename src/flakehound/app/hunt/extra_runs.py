@@ -1,0 +1,34 @@
+"""Runs at the end of a hunt that look closer at what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from flakehound.core.errors import Problem, attempted
+from flakehound.core.history import History
+from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.records import RunRecord
+from flakehound.engine.processes.limits import Limits, limit_after
+from flakehound.engine.suite.open_suite import OpenSuite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probes:
+    """Runs single tests within the time that is left; no verdict depends on them."""
+
+    opened: OpenSuite
+    history: History  # of the hunt; probes are no part of it
+    left_s: Callable[[], float]
+    keep: Callable[[Sequence[RunRecord]], object]
+    seed: int
+
+    def run(self, plan: RunPlan) -> Sequence[RunRecord]:
+        """What became of it; nothing where it could not be run, and then the report goes without."""
+        guard = self.opened.guard
+        if guard is not None:
+            (guard.before_spawn if plan.isolation is Isolation.SPAWN else guard.before_fork)()
+        test_limit_s = limit_after(self.history.slowest_test_s, None)
+        limits = Limits(test_limit_s=test_limit_s, run_limit_s=self.left_s() + 1.0)
+        records = attempted(lambda: self.opened.pool.run_now(plan, limits))
+        return () if isinstance(records, Problem) else records

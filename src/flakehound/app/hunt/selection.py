@@ -1,0 +1,37 @@
+"""Which tests a hunt reruns and pairs; here by the functions they call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flakehound.app.hunt.start import HuntStart
+from flakehound.app.hunt.suite_trace import calls_in_suite
+from flakehound.core.statistics.rerun_model import SMALL_TEST_S
+from flakehound.hunt.options import Candidates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What was chosen, and what the report says of it."""
+
+    candidates: Candidates
+    notes: tuple[str, ...]
+    measured: bool = False  # whether the choice took measured runs, which need not be made again
+
+
+def select_by_calls(start: HuntStart) -> Selection:
+    """Tests that call a characteristic function, and small ones, which cost less than they could save."""
+    opened = start.opened
+    calls = calls_in_suite(start)
+    # Times of the reference run: a traced one is slower.
+    small = {
+        test
+        for record in opened.reference
+        for test, seconds in zip(record.order, record.durations_s, strict=True)
+        if seconds < SMALL_TEST_S
+    }
+    silent = {test for test, calling in calls.items() if not calling and test not in small}
+    chosen = frozenset(opened.suite.order) - silent
+    share = f"{len(chosen)} of {len(opened.suite.order)} tests"
+    note = f"calls: {share} are rerun; the others call no characteristic function and take 4 ms or more"
+    return Selection(candidates=Candidates(reruns=chosen), notes=(note,))

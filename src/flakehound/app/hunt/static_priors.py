@@ -1,0 +1,67 @@
+"""What lint's model says of a suite's tests, for hunts that have the time to ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flakehound.app.lint.model_file import is_at_hand, model_for
+from flakehound.core.errors import Problem, attempted
+from flakehound.core.outcomes import NodeId
+from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, likelier
+
+SHARE = 0.02  # of a hunt's time that may be spent on reading sources
+START_S = 1.5
+FIT_S = 4.0  # for a model that is used for the first time
+PER_TEST_S = 0.002
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """The chances by test; a test that is not named has none."""
+
+    nod: Mapping[NodeId, float] = field(default_factory=dict)
+    order_dependent: Mapping[NodeId, float] = field(default_factory=dict)
+
+
+def static_scores(rootdir: Path, tests: Sequence[NodeId], time_s: float | None) -> Scores:
+    """The model's scores; none where reading would take too large a part of the hunt, or fails."""
+    reading_s = START_S + PER_TEST_S * len(tests)
+    if time_s is None or reading_s > SHARE * time_s:
+        return Scores()
+    if reading_s + FIT_S > SHARE * time_s and not is_at_hand(rootdir):
+        return Scores()
+    found = attempted(lambda: _asked(rootdir, tests))
+    return Scores() if isinstance(found, Problem) else found
+
+
+def _asked(rootdir: Path, tests: Sequence[NodeId]) -> Scores:
+    from flakehound.app.lint.run import all_remarks
+    from flakehound.app.lint.scoring import ByModel, findings_in
+
+    files = dict.fromkeys(str(rootdir / test.partition("::")[0]) for test in tests)
+    seen = [test for answer in all_remarks(list(files), cwd=rootdir).answers.values() for test in answer]
+    named = model_for(rootdir)
+    opinions = ByModel(named).opinions(seen, [findings_in(test) for test in seen])
+    trained = named.model.trained_on
+    nod, order_dependent = {}, {}
+    for test, opinion in zip(seen, opinions, strict=True):
+        nod[test["row"]["id"]] = rebased(opinion.nod or 0.0, trained.nod / trained.tests, NOD)
+        base = trained.order_dependent / trained.tests
+        order_dependent[test["row"]["id"]] = rebased(opinion.order_dependent or 0.0, base, ORDER_DEPENDENT)
+    return Scores(nod=_by_test(nod, tests), order_dependent=_by_test(order_dependent, tests))
+
+
+def rebased(chance: float, here: float, there: float) -> float:
+    """A chance learned where `here` is the share of such tests, among tests where it is `there`.
+
+    Projects with a known flaky test taught the model; in the suites of this world such tests are rarer.
+    """
+    return likelier(chance, (there / (1 - there)) / (here / (1 - here)))
+
+
+def _by_test(found: Mapping[str, float], tests: Sequence[NodeId]) -> dict[NodeId, float]:
+    """As the suite names its tests: a parameter that cannot be read from the source is not in ours."""
+    known = {test: found.get(test, found.get(test.partition("[")[0])) for test in tests}
+    return {test: chance for test, chance in known.items() if chance is not None}

@@ -1,0 +1,70 @@
+"""One traced run of a hunt's suite: which tests call a characteristic function."""
+
+from __future__ import annotations
+
+import math
+
+from flakehound.app.hunt.start import HuntStart
+from flakehound.app.trace.run import WHY, run_traced
+from flakehound.app.trace.settings import wish_for
+from flakehound.calls.causes import likely_causes
+from flakehound.cli.progress import Progress
+from flakehound.core.calls import TraceMode
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import RunPlan, Setting
+from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
+
+SHARE = 0.05  # of a hunt's time that may be spent on it, where nobody asked for it
+# Times a plain run: what benchmarks/tracing.py saw of tests of 0.3 and 10 ms, rather too much than too little.
+DEAR, CHEAP = 4.0, 1.4
+
+
+def calls_in_suite(start: HuntStart, most_s: float = math.inf) -> dict[NodeId, bool]:
+    """Trace every test once; whether it calls one.
+
+    A test that took its process with it is missing, and so is what had no turn in that time.
+    """
+    opened, known = start.opened, start.known
+    plan = RunPlan(
+        order=opened.suite.order,
+        why=WHY,
+        setting=Setting.ORIGINAL,
+        isolation=opened.isolation,
+        seed=0,
+        hash_seed=opened.hash_seed,
+        trace=wish_for(known, _mode(opened.handshake.python)),
+    )
+    limits = Limits(test_limit_s=start.test_limit_s or FIRST_TEST_LIMIT_S)
+    with Progress(start.budget, lambda: "", lambda: "tracing", quiet=start.quiet) as progress:
+        progress.say(f"tracing what {len(plan.order)} tests call ...")
+        records = run_traced(opened, plan, limits, progress.say, most_s)
+    start.keep([record for record in records if record.calls])
+    return {
+        record.order[place]: bool(likely_causes([trace], known))
+        for record in records
+        for place, trace in record.calls.items()
+    }
+
+
+def calls_if_cheap(start: HuntStart) -> dict[NodeId, bool]:
+    """The same, if it should take so small a part of the time that the order of all other runs may hang on it.
+
+    Where it takes twice that part, it ends.
+    """
+    most_s = SHARE * (start.budget.limit_s or 0.0)
+    return calls_in_suite(start, 2 * most_s) if 0 < expected_s(start) <= most_s else {}
+
+
+def expected_s(start: HuntStart) -> float:
+    """What a traced run should take; 0 where the suite's times are not known."""
+    tests_s = sum(sum(record.durations_s) for record in start.opened.reference)
+    return tests_s * (CHEAP if _hears_all_cheaply(start.opened.handshake.python) else DEAR)
+
+
+def _mode(python: str) -> TraceMode:
+    """What leaves no call unheard: before 3.12 the cheap mode hears only the first calls of a test."""
+    return TraceMode.CHARACTERISTIC if _hears_all_cheaply(python) else TraceMode.ALL
+
+
+def _hears_all_cheaply(python: str) -> bool:
+    return tuple(map(int, python.split(".")[:2])) >= (3, 12)

@@ -1,0 +1,1 @@
+"""`flakehound lint` and `flakehound train`."""

@@ -1,0 +1,162 @@
+"""Make a model of a team's own tests and the default data."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flakehound.app.data.export import Known, known_tests, table_text
+from flakehound.app.data.tables import opened_table
+from flakehound.app.lint.model_file import OWN
+from flakehound.app.lint.run import all_remarks
+from flakehound.app.lint.scoring import findings_in, values_of
+from flakehound.app.output_files import write_json
+from flakehound.cli.remedies import DEFAULT_STORE, again, current_folder
+from flakehound.learn.static.fit import Sample, fitted
+from flakehound.learn.static.model import KINDS, StaticModel, as_text
+from flakehound.learn.static.table import VERSION, digest_of, shipped, shipped_bytes, training_table
+from flakehound.learn.tables.dataset import UnusableData
+from flakehound.learn.tables.problems import Counts
+from flakehound.report.phrases import counted
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What to learn from, and where to put it."""
+
+    stores: tuple[Path, ...]
+    tables: tuple[Path, ...]
+    out: Path | None
+    rows: Path | None
+    least_runs: int
+    weight: float
+    with_default: bool
+
+
+@dataclass(slots=True)
+class _Own:
+    """A team's tests."""
+
+    samples: list[Sample] = field(default_factory=list)
+    contents: list[bytes] = field(default_factory=list)  # for the digest
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def take(self, name: str, header: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
+        table = training_table(name, header, rows, own=True)
+        self.samples += table.samples
+        self.left_out += table.left_out
+
+
+def trained(wish: Wish) -> str:
+    """Write the model; gives what to tell the user."""
+    own = _Own()
+    stores = wish.stores or (() if wish.tables else (DEFAULT_STORE,))
+    if stores:
+        _take_stores(own, stores, wish)
+    for path in wish.tables:
+        with opened_table(path) as reader:
+            own.take(str(path), reader.fieldnames or (), list(reader))
+        own.contents.append(path.read_bytes())
+    packed = shipped_bytes() if wish.with_default else b""
+    samples = [*(shipped(packed) if packed else ()), *own.samples]
+    model = _fitted(samples, digest_of(packed, *own.contents), wish)
+    out = wish.out or current_folder() / OWN
+    with suppress(OSError):  # writing says what is wrong
+        out.parent.mkdir(parents=True, exist_ok=True)
+    write_json(out, as_text(model), "out")
+    return "\n".join(_told(model, own, out, is_default_place=wish.out is None))
+
+
+def _fitted(samples: Sequence[Sample], digest: str, wish: Wish) -> StaticModel:
+    try:
+        return fitted(samples, digest, own_weight=wish.weight)
+    except UnusableData as problem:
+        raise UnusableData(problem.what, remedy=again(without_default=None)) from problem
+
+
+def _take_stores(own: _Own, stores: Sequence[Path], wish: Wish) -> None:
+    rows = list(_rows(stores, wish.least_runs, own.left_out))
+    if not any(row[kind] != "" for row in rows for kind in KINDS):
+        told = "; ".join(f"{number} {why}" for why, number in sorted(own.left_out.items()))
+        raise UnusableData(
+            "the stores hold no test to learn from", detail=told and f"left out: {told}", remedy="flakehound hunt"
+        )
+    text = table_text(list(rows[0]), rows)
+    write_json(wish.rows, text, "rows")
+    # Read back as any table is, so that a store and the table made of it give one and the same model.
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    own.take("the stores", reader.fieldnames or (), list(reader))
+    own.contents.append(text.encode())
+
+
+def _rows(stores: Sequence[Path], least_runs: int, left_out: Counter[str]) -> Iterator[Row]:
+    """One row per test function: what the stores saw of it, and what lint reads in it."""
+    known, rootdirs = known_tests(stores)
+    seen: dict[tuple[str, str], list[Known]] = {}
+    for (project, case), one in known.items():
+        seen.setdefault((project, case.partition("[")[0]), []).append(one)
+    for project in dict.fromkeys(project for project, _test in seen):
+        folder = _source_of(project, rootdirs[project])
+        read = _read(folder) if folder is not None else {}
+        for (_project, test), several in ((key, one) for key, one in seen.items() if key[0] == project):
+            labels = _labels(several, least_runs)
+            if test not in read:
+                left_out["whose source is not at hand"] += 1
+            else:
+                if labels is None:
+                    left_out[f"that never flaked in fewer than {least_runs} runs"] += 1
+                kinds: Row = {kind: labels[kind] if labels else "" for kind in KINDS}
+                yield {"version": VERSION, "id": test, "project": project, **kinds, **read[test]}
+
+
+def _source_of(project: str, rootdir: str) -> Path | None:
+    """Where the tests of a hunt are; in the current folder if it has the name of one that is gone."""
+    here = current_folder()
+    if os.path.isdir(rootdir):
+        return Path(rootdir)
+    return here if here.name == project else None
+
+
+def _read(folder: Path) -> dict[str, dict[str, float | None]]:
+    tests = [test for answer in all_remarks((), cwd=folder).answers.values() for test in answer]
+    return {test["row"]["id"]: values_of(test, findings_in(test)) for test in tests}
+
+
+def _labels(several: Sequence[Known], least_runs: int) -> dict[str, int] | None:
+    """A function is flaky if it is with one of its parameters; None where too little is known."""
+    found = [
+        Counts(
+            original_runs=one.counts["original_passed"] + one.counts["original_failed"],
+            original_failed=one.counts["original_failed"],
+            shuffled_runs=one.counts["shuffled_passed"] + one.counts["shuffled_failed"],
+            shuffled_failed=one.counts["shuffled_failed"],
+        )
+        for one in several
+    ]
+    nod = any(bool(one.is_nod) for one in found)
+    victim = not nod and any(bool(one.is_victim) for one in found)
+    runs = max(one.original_runs + one.shuffled_runs for one in found)
+    if not nod and not victim and runs < least_runs:
+        return None
+    return {"nod": int(nod), "order_dependent": int(victim)}
+
+
+def _told(model: StaticModel, own: _Own, out: Path, *, is_default_place: bool) -> Iterator[str]:
+    seen = model.trained_on
+    flaky = [sample for sample in own.samples if sample.nod or sample.order_dependent]
+    yours = f"{counted(seen.own_tests, 'test')} of {counted(seen.own_projects, 'project')}"
+    yield f"Learned from {yours} of yours, {len(flaky)} of them flaky, and {seen.tests - seen.own_tests} others."
+    for why, number in sorted(own.left_out.items()):
+        yield f"Left out: {counted(number, 'test')} {why}."
+    yield f"Model: {out}"
+    if is_default_place:
+        yield "From now on it scores: flakehound lint"

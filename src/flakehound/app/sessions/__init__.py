@@ -1,0 +1,1 @@
+"""Stores, stored hunts, plain pytest runs, and the suite that they are about."""

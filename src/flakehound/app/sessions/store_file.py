@@ -1,0 +1,100 @@
+"""Open the store a command names, or say what is the matter with its path."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from flakehound.app.sessions.plain_runs import SPOOL
+from flakehound.cli.remedies import DEFAULT_STORE, again, current_folder, hunt_command
+from flakehound.core.errors import UsageError
+from flakehound.store import SessionInfo, Store, StoreError, StoreMissing
+from flakehound.store.opening import check_access, check_place, is_database, is_empty
+
+
+def check_store(store_path: Path) -> None:
+    """Refuse a store that could not be written, before anything is started; makes none."""
+    if _is_folder(store_path):
+        inside = store_in(store_path) or store_path / DEFAULT_STORE.name
+        raise _folder_named(store_path, again(store_path=inside))
+    check_place(store_path, into=lambda place: again(store_path=place))
+
+
+def existing_store(store_path: Path) -> Store:
+    """The store, which must hold something already."""
+    if _is_folder(store_path):
+        inside = store_in(store_path)
+        hunt = hunt_command(store_path / DEFAULT_STORE.name)
+        raise _folder_named(store_path, again(store_path=inside) if inside else hunt)
+    if _is_void(store_path):
+        raise StoreMissing(store_path, remedy=hunt_command(store_path))
+    if is_database(store_path):
+        copied = _copied(store_path, lambda place: again(store_path=place))
+        check_access(store_path, copied if os.access(store_path, os.R_OK) else hunt_command)
+    return Store.open(store_path, create=False)
+
+
+def store_with_runs(store_path: Path) -> Store:
+    """The store; made now where only the plugin has left runs for it so far."""
+    waiting = _is_void(store_path) and any((store_path.parent / SPOOL).glob("*.json"))
+    return Store.open(store_path) if waiting else existing_store(store_path)
+
+
+def check_source(other: Path) -> None:
+    """Refuse what is no store to merge from; one that is damaged is noticed when it is read."""
+    if _is_folder(other):
+        inside = store_in(other)
+        raise _folder_named(other, again(other=inside) if inside else _find_stores(other))
+    if not os.path.exists(other):
+        raise StoreError(f"there is no store at {str(other)!r} to copy from", remedy=_find_stores(Path(".")))
+    if not is_database(other):
+        raise StoreError(f"{str(other)!r} is not a store", remedy=_find_stores(Path(".")))
+    if not os.access(other, os.R_OK):
+        raise StoreError(f"{str(other)!r} may not be read", remedy=shlex.join(["ls", "-l", "--", str(other)]))
+    check_access(other, _copied(other, lambda place: again(other=place)))
+
+
+def _copied(store_path: Path, command: Callable[[Path], str]) -> Callable[[Path], str]:
+    """A copy can be read where the store itself may not be written."""
+
+    def copy_first(place: Path) -> str:
+        folder, words = shlex.quote(str(place.parent)), shlex.join([str(store_path), str(place)])
+        return f"mkdir -p {folder} && cp -- {words} && {command(place)}"
+
+    return copy_first
+
+
+def session_to_resume(store_path: Path) -> SessionInfo:
+    """The newest hunt of the current folder."""
+    session = None
+    if not _is_void(store_path):
+        with existing_store(store_path) as store:
+            session = store.latest(str(current_folder()))
+    if session is None:
+        raise UsageError(f"there is no hunt of {str(current_folder())!r} to resume", remedy=again(resume=None))
+    return session
+
+
+def store_in(folder: Path) -> Path | None:
+    """The store in a folder, where it usually lies; None when there is none."""
+    places = (folder / DEFAULT_STORE.name, folder / DEFAULT_STORE)
+    return next((place for place in places if os.path.isfile(place)), None)
+
+
+def _is_folder(path: Path) -> bool:
+    # Nobody named the usual place: what lies there can be moved aside, as the store's own error says.
+    return path != DEFAULT_STORE and os.path.isdir(path)
+
+
+def _folder_named(path: Path, remedy: str) -> UsageError:
+    return UsageError(f"{str(path)!r} is a folder; a store is a file", remedy=remedy)
+
+
+def _is_void(store_path: Path) -> bool:
+    return not os.path.lexists(store_path) or is_empty(store_path)
+
+
+def _find_stores(folder: Path) -> str:
+    return shlex.join(["find", str(folder), "-name", "*.db"])

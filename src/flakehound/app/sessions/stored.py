@@ -1,0 +1,150 @@
+"""Read the last hunt back from the store."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flakehound.app.hunt.causes_by_calls import explained, last_traces
+from flakehound.app.sessions.store_file import existing_store
+from flakehound.app.sessions.target import default_python, plain_arguments, target_of
+from flakehound.app.trace.settings import characteristic_in
+from flakehound.calls.characteristic_functions import default
+from flakehound.cli.remedies import again, current_folder, hunt_command, store_words
+from flakehound.core.errors import UsageError
+from flakehound.core.history import History
+from flakehound.core.plans import Setting
+from flakehound.core.records import RunRecord
+from flakehound.core.verdicts import Verdict
+from flakehound.engine.processes.launch import Target
+from flakehound.hunt.agenda import Agenda
+from flakehound.hunt.diagnosis.verdicts import judge
+from flakehound.hunt.options import HuntOptions
+from flakehound.report.hunt.summary import Hunted, SpentFacts, SuiteFacts
+from flakehound.store import SessionInfo, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredHunt:
+    """A hunt of the past: what it saw and what follows from it."""
+
+    store_path: Path
+    session: SessionInfo
+    history: History
+    hunted: Hunted
+
+    @property
+    def target(self) -> Target:
+        """The suite as it was hunted."""
+        return target_of(self.session)
+
+    def hunt_command(self, *options: str) -> str:
+        """The command that hunts the same suite once more, from wherever the user is."""
+        target = self.target
+        python = [] if target.python == default_python() else ["--python", target.python]
+        kept = [word for name in target.keep_plugins for word in ("--keep-plugin", name)]
+        memory = [] if target.memory_bytes is None else ["--memory-limit", str(target.memory_bytes)]
+        words = [*options, *python, *kept, *memory]
+        return hunt_command(self.store_path, *words, folder=target.cwd, pytest_args=target.pytest_args)
+
+    def check_still_there(self) -> None:
+        """Refuse to run a suite whose folder or interpreter is gone."""
+        target = self.target
+        if not os.path.isdir(target.cwd):
+            remedy = hunt_command(self.store_path)
+            raise UsageError(f"the folder of that hunt is gone: {str(target.cwd)!r}", remedy=remedy)
+        if not os.access(target.python, os.X_OK):
+            remedy = hunt_command(self.store_path, folder=target.cwd, pytest_args=target.pytest_args)
+            raise UsageError(f"the interpreter of that hunt is gone: {target.python!r}", remedy=remedy)
+
+    def verdict_on(self, named: str) -> Verdict:
+        """The verdict on the test the user means: its id, or a part of it that only one test has."""
+        exact = [v for v in self.hunted.verdicts if v.id == named]
+        parts = exact or [v for v in self.hunted.verdicts if named in v.id]
+        if len(parts) == 1:
+            return parts[0]
+        raise self._unclear(named, parts)
+
+    def _unclear(self, named: str, parts: list[Verdict]) -> UsageError:
+        ids = [verdict.id for verdict in self.hunted.verdicts]
+        near = [v.id for v in parts[:3]] or difflib.get_close_matches(named, ids, n=3, cutoff=0.0)
+        what = f"{named!r} names {len(parts)} tests" if parts else f"the last hunt knows no test {named!r}"
+        remedy = again(test=near[0]) if near else self.hunt_command()
+        return UsageError(what, remedy=remedy, detail="\n".join(near))
+
+
+def read_last_hunt(store_path: Path) -> StoredHunt:
+    """The newest hunt of the current folder, or of the store when there is none."""
+    with existing_store(store_path) as store:
+        session = store.latest(str(current_folder())) or store.latest()
+        if session is None or session.id is None:
+            raise no_hunt_in(store_path)
+        evidence, looks = runs_of(store, session.id)
+        history = History(store.suite(session.id), evidence)
+        traced = list(store.traced_records(session.id))
+    hunted = _with_causes(_hunted(session, history, looks, store_path), traced)
+    return StoredHunt(store_path=store_path, session=session, history=history, hunted=hunted)
+
+
+def runs_of(store: Store, session_id: int) -> tuple[list[RunRecord], list[RunRecord]]:
+    """The runs that count as evidence, and those that measured a test or saw what it leaves.
+
+    Whoever traces, measures or compares may disturb what he looks at. Traced runs are in neither.
+    """
+    traced = store.traced_runs(session_id)
+    evidence: list[RunRecord] = []
+    looks: list[RunRecord] = []
+    for record in store.records(session_id):
+        if record.id not in traced:
+            (looks if record.measures or _only_looks(record) else evidence).append(record)
+    return evidence, looks
+
+
+def _only_looks(record: RunRecord) -> bool:
+    """Whether it was made to see what a test leaves, see `StateFinder`."""
+    return bool(record.traces) and record.setting is Setting.PROBE
+
+
+def _with_causes(hunted: Hunted, traced: Sequence[RunRecord]) -> Hunted:
+    known = characteristic_in(Path(hunted.suite.rootdir)) if traced else default()
+    verdicts = (explained(one, list(last_traces(traced, one.id)), known) for one in hunted.verdicts)
+    return replace(hunted, verdicts=tuple(verdicts))
+
+
+def no_hunt_in(store_path: Path) -> UsageError:
+    """The store is there, and empty."""
+    return UsageError(f"there is no hunt in {str(store_path)!r}", remedy=hunt_command(store_path))
+
+
+def _hunted(session: SessionInfo, history: History, looked_at: Sequence[RunRecord], store_path: Path) -> Hunted:
+    options = HuntOptions(seed=session.base_seed, isolation=session.isolation)
+    agenda = Agenda(history, options, lambda: 0.0)
+    return Hunted(
+        verdicts=tuple(judge(history, agenda.conclude(), looked_at)),
+        suite=SuiteFacts(
+            tests=len(history.suite.tests),
+            original_order_s=0.0,
+            python=session.python,
+            pytest=session.pytest,
+            commit=session.commit,
+            rootdir=session.options.get("rootdir", session.rootdir),
+        ),
+        spent=SpentFacts(
+            wall_s=0.0,
+            cpu_s=sum(record.usage.cpu_s for record in history.records),
+            test_runs=sum(record.executed for record in history.records),
+            processes=len(history.records),
+        ),
+        seed=session.base_seed,
+        cwd=session.rootdir,
+        python_path=session.options.get("python", "python"),
+        pytest_args=plain_arguments(
+            json.loads(session.options.get("pytest_args", "[]")),
+            json.loads(session.options.get("switched_off", "[]")),
+        ),
+        store=str(store_path) if store_words(store_path) else None,
+    )

@@ -1,0 +1,148 @@
+"""Which suite and which interpreter: what the options say, and what an earlier hunt said."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flakehound.cli.options import SuiteWishes
+from flakehound.cli.remedies import again, current_folder
+from flakehound.core.errors import UsageError
+from flakehound.core.plans import Isolation
+from flakehound.engine.processes.launch import Target
+
+if TYPE_CHECKING:
+    from flakehound.store import SessionInfo
+
+_SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_OLDEST = (3, 8)  # Python that flakehound_inside runs in
+_TELLS_AGE = f"import sys; print(sys.version_info >= {_OLDEST})"
+
+
+def target_from(suite: SuiteWishes, earlier: Target | None = None) -> Target:
+    """The suite in the current folder; what the user does not say is as it was in the earlier hunt."""
+    limit = suite.memory_limit
+    usual = earlier or Target(python=default_python(), cwd=current_folder())
+    return Target(
+        python=_named_python(suite, earlier) or usual.python,
+        cwd=usual.cwd,
+        pytest_args=suite.pytest_args or usual.pytest_args,
+        keep_plugins=suite.keep_plugins or usual.keep_plugins,
+        memory_bytes=usual.memory_bytes if limit is None else size_in_bytes(limit),
+    )
+
+
+def _named_python(suite: SuiteWishes, earlier: Target | None) -> str | None:
+    if suite.python is not None:
+        return python_path(suite.python)
+    return python_path(earlier.python) if earlier is not None else None  # it may be gone by now
+
+
+def target_of(session: SessionInfo) -> Target:
+    """The suite as it was hunted."""
+    options = session.options
+    return Target(
+        python=options["python"],
+        cwd=Path(session.rootdir),
+        pytest_args=tuple(json.loads(options["pytest_args"])),
+        keep_plugins=tuple(json.loads(options.get("keep_plugins", "[]"))),
+        memory_bytes=json.loads(options.get("memory_bytes", "null")),
+    )
+
+
+def default_python() -> str:
+    """The active virtual environment's interpreter, else our own."""
+    active = os.environ.get("VIRTUAL_ENV")
+    if active and os.path.realpath(active) != os.path.realpath(sys.prefix):
+        theirs = os.path.join(active, "bin", "python")
+        if os.access(theirs, os.X_OK):
+            return theirs
+    return sys.executable
+
+
+def python_path(named: str) -> str:
+    """The interpreter the user named: a program on the path, or a file."""
+    found = shutil.which(named) or (named if os.access(named, os.X_OK) and os.path.isfile(named) else None)
+    if found is None:
+        raise _no_interpreter(named, "no such program can be run")
+    path = os.path.abspath(found)
+    if not _is_python(path):
+        raise _no_interpreter(named, f"it is no Python {'.'.join(map(str, _OLDEST))} or newer")
+    return path
+
+
+def _no_interpreter(named: str, why: str) -> UsageError:
+    return UsageError(f"{named!r} is not an interpreter: {why}", remedy=again(python=default_python()))
+
+
+def _is_python(path: str) -> bool:
+    # -I -S: a quarter of the time, and nothing of the suite's environment is imported.
+    command = [path, "-I", "-S", "-c", _TELLS_AGE]
+    try:
+        told = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return told.stdout.split()[-1:] == [b"True"]
+
+
+def isolation_from(suite: SuiteWishes) -> Isolation | None:
+    """How runs are isolated, None where we may choose."""
+    return Isolation(suite.isolation) if suite.isolation else None
+
+
+def jobs_from(suite: SuiteWishes) -> int:
+    """Processes at once, where it is settled beforehand."""
+    from flakehound.engine.suite.parallelism import usable_cores
+
+    return suite.jobs or usable_cores()
+
+
+def test_limit_from(suite: SuiteWishes) -> float | None:
+    """The user's limit for one test, None when none is named."""
+    if suite.test_timeout is None:
+        return None
+    from flakehound.engine.suite.budget import seconds
+
+    return seconds(suite.test_timeout, remedy=again(test_timeout="30s"))
+
+
+def size_in_bytes(text: str) -> int:
+    """`2G`, `512M` as bytes."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", text.strip().lower())
+    if match is None or float(match[1]) <= 0:
+        raise UsageError(f"{text!r} is not a size", remedy=again(memory_limit="2G"))
+    return int(float(match[1]) * _SIZES[match[2]])
+
+
+def seed_from(suite: SuiteWishes) -> int:
+    """The user's seed, or a fresh one."""
+    return suite.seed if suite.seed is not None else secrets.randbelow(2**31)
+
+
+def plain_arguments(pytest_args: Iterable[str], switched_off: Iterable[str]) -> tuple[str, ...]:
+    """The user's pytest arguments, and what keeps an order as it is given where we switched a shuffler off."""
+    shuffled = ("-p", "no:randomly") if "pytest-randomly" in switched_off else ()
+    return (*pytest_args, *shuffled)
+
+
+def commit_of(folder: Path) -> str | None:
+    """The checked-out commit, marked when files differ from it; None without git."""
+    try:
+        told = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude", "*"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return told.stdout.strip() or None if told.returncode == 0 else None

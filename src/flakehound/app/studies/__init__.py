@@ -1,0 +1,1 @@
+"""`flakehound study`: experiments of the literature, repeated."""

@@ -1,0 +1,135 @@
+"""How often is a change disjoint from what a test depends on? Asked of a range of revisions (figures 4.1, 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flakehound.app.studies.revisions import History, Revision
+from flakehound.app.studies.suite import StudiedSuite, Tell, collected, sample
+from flakehound.core.errors import FlakehoundError, Problem, attempted
+from flakehound.core.outcomes import NodeId
+from flakehound.engine.processes.limits import Limits
+from flakehound.triage.changes import ChangedFile
+from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.entities import changed_entities
+from flakehound.triage.study.figures import distribution_of
+from flakehound.triage.study.revision_walk import Change, Walk
+
+
+class WrongTree(FlakehoundError):
+    """The tests of a revision run the code of another one."""
+
+
+@dataclass(slots=True)
+class RevisionStudy:
+    """A walk through the revisions, newest first; it can be told at any time."""
+
+    history: History
+    most: int  # tests
+    folder: Path
+    limits: Limits
+    seed: int
+    jobs: int
+    tell: Tell
+    chosen: Sequence[NodeId] = ()  # among the tests of the newest revision
+    walk: Walk = field(default_factory=Walk)
+    skipped: list[dict[str, str]] = field(default_factory=list)
+    recordings: int = 0
+
+    def run(self) -> None:
+        """Go from change to change, as far back as the history reaches."""
+        newer: Revision | None = None
+        oldest = len(self.history.revisions) - 1
+        for number, revision in enumerate(self.history.revisions):
+            self.tell(f"revision {number} of {oldest}: {revision.name}")
+            files = self.history.changes(revision, newer) if newer else []
+            suite = self._collected(revision)
+            if suite is None:
+                continue
+            try:
+                if newer is None:
+                    self.chosen = sample(suite.opened.suite.order, self.most, self.seed)
+                else:
+                    self._step_back(revision, newer, files, suite)
+                if number < oldest:
+                    self._record(suite)
+            finally:
+                suite.opened.close()
+            newer = revision
+
+    def told(self) -> dict[str, Any]:
+        """What is known by now."""
+        shares = self.walk.shares()
+        tests = [
+            {"id": test, "disjoint": share.disjoint, "compared": share.compared, "percent": share.percent}
+            for test, share in shares.items()
+        ]
+        return {
+            "compared": len(self.walk.steps),
+            "skipped": self.skipped,
+            "recordings": self.recordings,
+            "summary": asdict(distribution_of([share.percent for share in shares.values()])) if shares else None,
+            "reasons": dict(self.walk.reasons.most_common()),
+            "tests": tests,
+            "steps": [asdict(step) for step in self.walk.steps],
+        }
+
+    def _collected(self, revision: Revision) -> StudiedSuite | None:
+        def collect() -> StudiedSuite:
+            self.history.check_out(revision)
+            return collected(self.history.target, self.folder, self.limits, self.seed)
+
+        suite = attempted(collect)
+        if not isinstance(suite, Problem):
+            return suite
+        self.skipped.append({"revision": revision.name, "why": suite.what})
+        self.tell(f"skipped {revision.name}: {suite.what}")
+        return None
+
+    def _step_back(
+        self, older: Revision, newer: Revision, files: Sequence[ChangedFile], suite: StudiedSuite
+    ) -> None:
+        change = Change(
+            older=older.name,
+            newer=newer.name,
+            files=files,
+            entities=[entity for file in files for entity in changed_entities(file)],
+            root=str(self.history.top),
+            rootdir=str(suite.rootdir),
+        )
+        step = self.walk.step_back(change, frozenset(suite.opened.suite.order))
+        self.tell(f"  {step.changed} entities changed, disjoint for {step.disjoint} of {step.compared} tests")
+
+    def _record(self, suite: StudiedSuite) -> None:
+        there = set(suite.opened.suite.order)
+        missing = self.walk.missing(test for test in self.chosen if test in there)
+        if missing:
+            self.tell(f"  recording {len(missing)} tests")
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                found = list(pool.map(lambda test: self._recorded(suite, test), missing))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        self.walk.learn(dict(zip(missing, found, strict=True)))
+        self.recordings += len(missing)
+
+    def _recorded(self, suite: StudiedSuite, test: NodeId) -> Dependencies | None:
+        told = attempted(lambda: suite.recorded(test, self.history.top)[0].dependencies)
+        if told is None or isinstance(told, Problem):
+            return None
+        written = told
+        self._check(written)
+        return Dependencies.from_json(written)
+
+    def _check(self, written: Mapping[str, Any]) -> None:
+        for name, file in written.get("imported", {}).items():
+            if file and self.history.is_foreign(file):
+                raise WrongTree(
+                    f"the tests of a revision import {name} from {file}, not from the revision",
+                    remedy="python -m pip install --editable .",
+                )

@@ -1,0 +1,24 @@
+"""The file that `--plot` names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flakehound.app.output_files import check_writable
+from flakehound.cli.remedies import again
+from flakehound.core.errors import UsageError
+from flakehound.learn.extras import check_installed, library
+
+
+def check_plot(plot_file: Path | None) -> None:
+    """Refuse, before the work, a picture that could not be drawn after it."""
+    if plot_file is None:
+        return
+    check_writable(plot_file, "plot_file")
+    check_installed("matplotlib")
+    kinds = library("matplotlib.figure").Figure().canvas.get_supported_filetypes()
+    if plot_file.suffix and plot_file.suffix[1:].lower() not in kinds:
+        raise UsageError(
+            f"{str(plot_file)!r} names no kind of picture; there are {', '.join(sorted(kinds))}",
+            remedy=again(plot_file=plot_file.with_suffix(".png")),
+        )

@@ -1,0 +1,248 @@
+"""Draw suites from the published tables, or take a store's, and replay every policy on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from flakehound.app.data.export import known_tests
+from flakehound.app.data.tables import read_table, rows_with, shared_table
+from flakehound.app.studies.published import rerun_and_timed
+from flakehound.cli.remedies import again, hunt_command
+from flakehound.core.statistics.index import PYTHON_NOD
+from flakehound.learn.evaluation.detection_curves import detection_curves
+from flakehound.learn.evaluation.prior_fit import fitted_rates
+from flakehound.learn.evaluation.prior_table import known_parts
+from flakehound.learn.evaluation.simulation import (
+    Scorer,
+    all_policies,
+    parts_as_seen,
+    score_as_seen,
+    score_of_auc,
+    suite_of,
+    time_to_find,
+)
+from flakehound.learn.evaluation.test_durations import measured_seconds, measured_times, python_times
+from flakehound.learn.extras import Array, check_installed, numpy
+from flakehound.learn.seeds import seed_for
+from flakehound.learn.static import table as static_table
+from flakehound.learn.static.unseen import unseen_nod_chances
+from flakehound.learn.tables.dataset import UnusableData
+from flakehound.learn.tables.reading import number_in
+
+SCHEMA = "flakehound/study-policies/1"
+FOUND = 0.8
+FORK_S = 0.005
+LEAST_FLAKY, LEAST_PROJECTS = 5, 2
+MODES = {"by-cause": "rerun", "by-cause-noisy": "noisy"}  # counts -> mode of `python_reruns_by_cause`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyWishes:
+    """The options of `flakehound study policies`."""
+
+    seeds: int
+    auc: float | None  # of a score that is drawn; None: one that real tests got
+    costs: str
+    flaky: int
+    share: float
+    seed: int
+    counts: str = "python"  # or one of MODES, or "java": rates and times of the same tests
+    store: Path | None = None  # its tests instead
+    scores: str = "drawn"  # "lint": of projects that its model has not seen; "parts": features and calls, too
+
+
+# By policy, when each NOD test of a suite is found: seconds, inf for never.
+OneSuite = Callable[[PolicyWishes, Array], dict[str, Array]]
+
+
+class TooFewFlaky(UnusableData):
+    """A replay on a handful of tests would show luck only."""
+
+
+def replayed(wishes: PolicyWishes, *, tell: Callable[[str], None]) -> dict[str, Any]:
+    """The figures as `flakehound/study-policies/1`."""
+    check_installed("numpy", "scipy")
+    one_suite = _source(wishes)
+    found_s: dict[str, list[Array]] = {}
+    for number in range(wishes.seeds):
+        rng = numpy().random.default_rng(seed_for(wishes.seed, "policies", number))
+        for name, seconds in one_suite(wishes, rng).items():
+            found_s.setdefault(name, []).append(seconds)
+        tell(f"suite {number + 1} of {wishes.seeds}")
+    policies = {name: {"seconds": _seconds(several)} for name, several in found_s.items()}
+    return {
+        "schema": SCHEMA,
+        **asdict(wishes),
+        "store": None if wishes.store is None else str(wishes.store),
+        "nod": [len(one) for one in found_s["rerun"]],
+        "found": FOUND,
+        "policies": policies,
+        "curves": detection_curves(found_s),
+    }
+
+
+def _source(wishes: PolicyWishes) -> OneSuite:
+    scorer = _scorer(wishes)
+    if wishes.store is not None:
+        return _of_store(wishes.store, scorer)
+    if wishes.counts == "java":
+        return _of_java(scorer)
+    nod = _by_cause(MODES[wishes.counts]) if wishes.counts in MODES else _python_nod()
+    return _of_python(nod, _times(wishes.costs), scorer)
+
+
+def _scorer(wishes: PolicyWishes) -> Scorer:
+    if wishes.scores == "parts":
+        return parts_as_seen(known_parts())
+    if wishes.auc is not None:
+        return score_of_auc(wishes.auc)
+    seen = unseen_nod_chances(static_table.shipped(static_table.shipped_bytes()))
+    return score_as_seen(numpy().array(seen.nod), numpy().array(seen.others))
+
+
+def _seconds(found_s: list[Array]) -> list[float | None]:
+    times = [time_to_find(one, FOUND) for one in found_s]
+    return [round(value, 3) if value < float("inf") else None for value in times]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rates:
+    """Outcome counts of flaky tests; arrays of one length."""
+
+    projects: Array
+    failed: Array
+    runs: Array
+
+
+def _python_nod() -> _Rates:
+    nod = read_table(shared_table("python_flaky"), "python_nod")
+    assert nod.counts is not None
+    _check_enough(nod.name, nod.projects)
+    return _Rates(projects=nod.projects, failed=nod.counts.original_failed, runs=nod.counts.original_runs)
+
+
+def _by_cause(mode: str) -> _Rates:
+    """The tests that showed both outcomes in this mode."""
+    np = numpy()
+    path = shared_table("python_reruns_by_cause")
+    names = ("repo", "mode", "n_fail", "n_runs")
+    rows = rows_with(path, names, remedy=again(counts=None))
+    ours = [row for row in rows if row["mode"] == mode]
+    failed, runs = (np.array([number_in(row[name]) or 0.0 for row in ours]) for name in ("n_fail", "n_runs"))
+    projects, flaky = np.array([row["repo"] for row in ours], dtype=object), (failed > 0) & (failed < runs)
+    _check_enough(path.name, projects[flaky])
+    return _Rates(projects=projects[flaky], failed=failed[flaky], runs=runs[flaky])
+
+
+def _check_enough(name: str, projects: Array) -> None:
+    """Half of the projects give the prior, the others the suites."""
+    if len(projects) < LEAST_FLAKY or len(set(projects)) < LEAST_PROJECTS:
+        raise TooFewFlaky(
+            f"{name!r} has {len(projects)} NOD tests of {len(set(projects))} projects; "
+            f"a replay needs {LEAST_FLAKY} of {LEAST_PROJECTS} at least",
+            remedy=again(counts="python"),
+        )
+
+
+# Seconds of so many NOD tests and of so many others.
+Times = Callable[[int, int, Array], tuple[Array, Array]]
+
+
+def _times(costs: str) -> Times:
+    """After figures on Python's tests, what we measured of some, or Java's of flaky and other tests."""
+    if costs == "python":
+        return python_times
+    if costs == "measured":
+        seconds = measured_seconds()
+        return lambda flaky, steady, rng: measured_times(seconds, flaky, steady, rng)
+    flaky_s, steady_s = _java_costs(costs)
+    return lambda flaky, steady, rng: (rng.choice(flaky_s, flaky), rng.choice(steady_s, steady))
+
+
+def _of_python(nod: _Rates, times: Times, scorer: Scorer) -> OneSuite:
+    """Rates of Python's NOD tests, and times of others."""
+    failed, runs = nod.failed, nod.runs
+
+    def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, Array]:
+        np = numpy()
+        learned = _half(nod.projects, rng)
+        rates = rng.choice((failed / runs)[~learned], wishes.flaky)
+        steady = round(wishes.flaky * (1 - wishes.share) / wishes.share)
+        own_s = np.concatenate(times(wishes.flaky, steady, rng))
+        suite = suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, scorer, FORK_S, rng)
+        return all_policies(suite, fitted_rates(failed[learned], runs[learned]).prior, rng)
+
+    return one_suite
+
+
+def _of_java(scorer: Scorer) -> OneSuite:
+    """Counts of 10,000 runs and measured times of the same tests, in their true proportion."""
+    data = rerun_and_timed()
+    assert data.counts is not None
+    assert data.cost_s is not None
+    failed, runs, cost_s, nod = (
+        data.counts.original_failed,
+        data.counts.original_runs,
+        data.cost_s,
+        data.counts.is_nod,
+    )
+    _check_enough(data.name, data.projects[nod])
+
+    def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, Array]:
+        np = numpy()
+        learned = _half(data.projects, rng)
+        flaky, steady = np.flatnonzero(nod & ~learned), np.flatnonzero(~nod & ~learned)
+        part = min(1.0, wishes.flaky / len(flaky))
+        chosen = np.concatenate([rng.permutation(some)[: round(part * len(some))] for some in (flaky, steady)])
+        suite = suite_of(np.where(nod, failed / runs, 0.0)[chosen], cost_s[chosen], scorer, FORK_S, rng)
+        return all_policies(suite, fitted_rates(failed[learned & nod], runs[learned & nod]).prior, rng)
+
+    return one_suite
+
+
+def _half(projects: Array, rng: Array) -> Array:
+    """The tests of half of the projects: what the prior is fitted to; the suite comes from the other half."""
+    np = numpy()
+    names = np.array(sorted(set(projects)), dtype=object)
+    return np.isin(projects, rng.permutation(names)[: len(names) // 2])
+
+
+def _of_store(store_path: Path, scorer: Scorer) -> OneSuite:
+    """The tests of a store as they are, rates and times; scores, calls and luck are drawn for each suite."""
+    rate, own_s = _recorded(store_path)
+    flaky = int((rate > 0).sum())
+    if flaky < LEAST_FLAKY:
+        raise TooFewFlaky(
+            f"{str(store_path)!r} has {len(rate)} tests, of which {flaky} passed and failed under the same "
+            f"circumstances; a replay needs {LEAST_FLAKY} at least",
+            remedy=hunt_command(store_path, "--runs", "100"),
+        )
+    if flaky == len(rate):
+        raise TooFewFlaky(f"{str(store_path)!r} has no steady test: there is nothing to search in")
+
+    def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, Array]:
+        suite = suite_of(rate, own_s, scorer, FORK_S, rng)
+        return all_policies(suite, PYTHON_NOD, rng)
+
+    return one_suite
+
+
+def _recorded(store_path: Path) -> tuple[Array, Array]:
+    """Failure rate, 0 where neither the original order nor a run alone showed both outcomes, and mean time."""
+    np = numpy()
+    known, _rootdirs = known_tests([store_path])
+    ran = [one for one in known.values() if one.hunts]
+    rates = [one.mixed.failed / (one.mixed.n or 1) for one in ran]
+    return np.array(rates), np.array([one.row()["cost_s"] for one in ran], dtype=float)
+
+
+def _java_costs(how: str) -> tuple[Array, Array]:
+    timed = read_table(shared_table("java_static_and_dynamic_flakeflagger"))
+    seconds = timed.values[:, timed.features.index("ExecutionTime")]
+    if how == "alike":
+        return seconds, seconds
+    assert timed.label is not None
+    return seconds[timed.label == 1], seconds[timed.label == 0]

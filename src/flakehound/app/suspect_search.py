@@ -1,0 +1,124 @@
+"""The planner of one suspect, and its search in an open suite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.records import RunRecord
+from flakehound.core.verdicts import Verdict
+from flakehound.engine.suite.budget import Budget
+from flakehound.engine.suite.loop import Loop
+from flakehound.engine.suite.open_suite import OpenSuite
+from flakehound.hunt.diagnosis.diagnose import CHEAP_CONFIRMATIONS, Inquiry
+from flakehound.hunt.diagnosis.findings import Finding
+from flakehound.hunt.diagnosis.minimal_prefix import split
+from flakehound.hunt.diagnosis.prefix_walk import climb, rungs_between
+from flakehound.hunt.diagnosis.verdicts import judge
+from flakehound.hunt.original_order import Neighbourhood
+
+LONGEST_SEARCH_S = 3600.0
+
+
+def search(
+    opened: OpenSuite,
+    test: str,
+    *,
+    jobs: int,
+    seed: int,
+    test_limit_s: float | None,
+    among: Order = (),
+    limit_s: float = LONGEST_SEARCH_S,
+) -> Verdict:
+    """What other tests do to one test; `among` names those that may, when not all."""
+    history = History(opened.suite)
+    case = _Case(NodeId(test), history, opened.isolation, jobs, among)
+    budget = Budget(limit_s=limit_s)
+    Loop(opened, history, budget, keep=_forget, seed=seed, test_limit_s=test_limit_s).run(case)
+    findings = [case.finding()] if history.failures_of(case.test) else []
+    return next(verdict for verdict in judge(history, findings) if verdict.id == test)
+
+
+def _forget(_records: Sequence[RunRecord]) -> None:
+    """A search for one polluter keeps nothing."""
+
+
+class _Case:
+    """A planner for one suspect: alone, then after all others, then whatever its inquiry wants."""
+
+    def __init__(self, test: NodeId, history: History, isolation: Isolation, jobs: int, among: Order = ()) -> None:
+        self.test = test
+        self._among = among
+        self._history = history
+        self._isolation = isolation
+        self._jobs = jobs
+        self._hood = Neighbourhood(history)
+
+    def finding(self) -> Finding:
+        """What is known by now."""
+        inquiry = Inquiry(
+            self.test,
+            self._history,
+            self._hood,
+            isolation=self._isolation,
+            known=(),
+            width=min(2, self._jobs),
+            eager=True,
+        )
+        return inquiry.pursue()
+
+    def urgent(self) -> list[RunPlan]:
+        """Alone and after walks through the others; if all pass, in more orders; then the inquiry's wishes."""
+        original = self._hood.original_order
+        others = tuple(t for t in self._among or original if t != self.test)
+        missing = self._walks(others) + self._alone()
+        if not missing and not self._history.failures_of(self.test):
+            missing = self._missing((*others, self.test))
+        if not missing and not self._history.failures_of(self.test) and not self._among:
+            missing = self._missing(original, tuple(reversed(original)), (*reversed(others), self.test))
+        return missing or self.finding().wanted
+
+    def _alone(self) -> list[RunPlan]:
+        """Alone, at once as often as a proof will take."""
+        if self._history.runs_of((self.test,)):
+            return []
+        times = CHEAP_CONFIRMATIONS if self._isolation is Isolation.FORK else 1
+        return [
+            RunPlan(
+                order=(),
+                branches=((self.test,),) * times,
+                why=self._why((self.test,)),
+                setting=Setting.ALONE,
+                isolation=self._isolation,
+            )
+        ]
+
+    def _walks(self, others: Order) -> list[RunPlan]:
+        """Through the others in as many parts as can go at once, with looks at the test along the way."""
+        if self._isolation is Isolation.SPAWN:
+            return self._missing((*others, self.test))
+        plans = []
+        for part in split(others, min(2, self._jobs)):
+            whole = (*part, self.test)
+            if not any(self._history.tallies_along(part, self.test).keys() - {0}) and not self._history.runs_of(
+                part
+            ):
+                at = (*rungs_between(self._history, self.test, part, 0, len(part)), len(part))
+                plans.append(climb(self.test, part, at, self._why(whole), until="F"))
+        return plans
+
+    def _missing(self, *orders: Order) -> list[RunPlan]:
+        return [
+            RunPlan(order=order, why=self._why(order), setting=Setting.PROBE, isolation=self._isolation)
+            for order in orders
+            if not self._history.runs_of(order)
+        ]
+
+    def _why(self, order: Order) -> str:
+        return f"does {self.test} fail among {len(order)} tests?"
+
+    def next_sweep(self) -> RunPlan | None:
+        """Nothing is searched beyond the one test."""
+        return None

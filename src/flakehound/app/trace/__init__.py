@@ -1,0 +1,1 @@
+"""`flakehound calls`: trace a suite."""

@@ -1,0 +1,34 @@
+"""The characteristic functions that hold in a project: ours, and what its `pyproject.toml` adds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from flakehound.calls.characteristic_functions import Characteristic, default
+from flakehound.calls.settings import Malformed, with_settings
+from flakehound.core.calls import TraceMode, TraceWish
+from flakehound.core.errors import UsageError
+
+
+def characteristic_in(rootdir: Path) -> Characteristic:
+    """`[tool.flakehound.calls]` on top of the defaults; Python 3.10 cannot read TOML, and has only those."""
+    file = rootdir / "pyproject.toml"
+    if sys.version_info < (3, 11) or not file.is_file():
+        return default()
+    import tomllib
+
+    try:
+        found: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        return with_settings(default(), found.get("tool", {}).get("flakehound", {}).get("calls", {}))
+    except (OSError, ValueError) as fault:
+        raise UsageError(f"{str(file)!r} cannot be read: {fault}", remedy="pytest --collect-only -q") from fault
+    except Malformed as fault:
+        what = f"[tool.flakehound.calls] in {str(file)!r} cannot be understood: {fault}"
+        raise UsageError(what, remedy="flakehound calls --help") from fault
+
+
+def wish_for(known: Characteristic, mode: TraceMode, *, counts: bool = False) -> TraceWish:
+    """What to trace so that these functions are found."""
+    return TraceWish(mode=mode, counts=counts, wanted=known.patterns, neutral=known.neutral)

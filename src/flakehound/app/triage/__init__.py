@@ -1,0 +1,1 @@
+"""The triage of a failing run, outside the process of pytest."""

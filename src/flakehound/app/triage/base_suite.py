@@ -1,0 +1,89 @@
+"""Repeat the condition of a failure without the change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from flakehound.app.triage.change import Change
+from flakehound.app.triage.failing_run import FailingRun
+from flakehound.app.triage.new_processes import NewProcesses
+from flakehound.core.failure_signatures import signature_of
+from flakehound.core.history import Tally
+from flakehound.core.plans import Order
+from flakehound.core.records import RunRecord
+from flakehound.engine.git.base_runs import runs_at_base
+from flakehound.engine.git.worktree import BaseTree, NoTree, checked_out
+from flakehound.engine.processes.launch import Target
+from flakehound.triage.case import BaseCheck, Condition
+
+
+class BaseSuite:
+    """The suite at the base, checked out when it is first asked for, removed on exit."""
+
+    def __init__(self, run: FailingRun, change: Change, processes: NewProcesses) -> None:
+        self._run = run
+        self._change = change
+        self._processes = processes
+        self._open = ExitStack()
+        self._tree: BaseTree | NoTree | None = None
+
+    def close(self) -> None:
+        """Remove the checkout."""
+        self._open.close()
+
+    def check(
+        self,
+        condition: Condition,
+        order: Order,
+        here: Tally,
+        random_state: Mapping[str, Any] | None = None,
+        *,
+        times: int,
+    ) -> BaseCheck | None:
+        """Run an order at the base; None where there is no commit to check out."""
+        if self._change.repository is None or self._change.base is None or not self._change.base.is_commit:
+            return None
+        tree = self._checked_out()
+        if isinstance(tree, NoTree):
+            return BaseCheck(condition=condition, here=here, problem=tree.why)
+        told = runs_at_base(
+            tree,
+            self._target(order),
+            order,
+            times=times,
+            limits=self._processes.limits,
+            random_state=self._processes.state_file(random_state) if random_state else None,
+            rootdir=self._run.rootdir,
+        )
+        return BaseCheck(
+            condition=condition,
+            here=here,
+            base=tally_of(told.records),
+            failure=_signature(told.records),
+            problem=told.problem,
+        )
+
+    def _target(self, order: Order) -> Target:
+        arguments = self._processes.arguments_for(order)
+        return Target(python=self._run.python, cwd=self._run.cwd, pytest_args=arguments)
+
+    def _checked_out(self) -> BaseTree | NoTree:
+        if self._tree is None:
+            assert self._change.repository is not None
+            assert self._change.base is not None
+            checkout = checked_out(self._change.repository, self._change.base.revision)
+            self._tree = self._open.enter_context(checkout)
+        return self._tree
+
+
+def tally_of(records: tuple[RunRecord, ...] | list[RunRecord]) -> Tally:
+    """How often the last test ran and failed; a skip tells nothing."""
+    told = [record.last for record in records if record.last.is_failure or record.last.is_pass]
+    return Tally(n=len(told), failed=sum(outcome.is_failure for outcome in told))
+
+
+def _signature(records: tuple[RunRecord, ...]) -> str:
+    failures = (record.failures.get(len(record.order) - 1) for record in records)
+    return next((signature_of(failure) for failure in failures if failure), "")

@@ -1,0 +1,97 @@
+"""What the user changed since the base, in the words of the triage."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from flakehound.app.sessions.plain_runs import DIRTY, SPOOL
+from flakehound.app.triage.failing_run import FailingRun
+from flakehound.cli.remedies import DEFAULT_STORE
+from flakehound.engine.git import changed_files as told_by_git
+from flakehound.engine.git.repository import NoRepository, Repository, open_repository
+from flakehound.engine.git.revisions import Base, NoSuchRevision, base_revision
+from flakehound.triage.changes import ChangedEntity, ChangedFile, Mode, Status
+from flakehound.triage.entities import changed_entities
+
+_SOURCES = (".py", ".pyw")
+_MODES = {mode.value: mode for mode in Mode}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The user's change, or why it is not known."""
+
+    repository: Repository | None = None
+    base: Base | None = None
+    entities: tuple[ChangedEntity, ...] = ()
+    python_files: tuple[Path, ...] = ()  # that changed
+    data_files: tuple[Path, ...] = ()  # that changed and are still there
+    commits: frozenset[str] = frozenset()  # from the base to here
+    commit: str | None = None  # that is checked out; marked when files differ from it
+    branch: str = ""
+    problem: str = ""  # as a clause
+    notes: tuple[str, ...] = ()
+
+    @property
+    def versioned(self) -> bool:
+        """Whether there is a repository at all."""
+        return self.repository is not None
+
+    @property
+    def base_name(self) -> str:
+        """The base as the user knows it."""
+        return self.base.name if self.base else "the base"
+
+
+def change_of(run: FailingRun) -> Change:
+    """Ask git; what it cannot tell is a problem of the comparison, never of the reruns."""
+    repository = open_repository(run.rootdir)
+    if isinstance(repository, NoRepository):
+        remedy = f" (try: {repository.remedy})" if repository.remedy else ""
+        return Change(problem=f"not compared with a change: {repository.why}{remedy}")
+    besides = _written_by_us(run)
+    try:
+        base = base_revision(repository, since=run.wishes.since, besides=besides)
+    except NoSuchRevision as error:
+        problem = f"not compared with a change: {error.what} (try: {error.remedy})"
+        return Change(repository=repository, problem=problem)
+    told = told_by_git.changed_files(repository, base.revision, besides=besides)
+    files = tuple(map(for_the_room, told.files))
+    paths = [repository.top / file.path for file in files]
+    return Change(
+        repository=repository,
+        base=base,
+        entities=tuple(entity for file in files for entity in changed_entities(file)),
+        python_files=tuple(path for path in paths if path.suffix in _SOURCES),
+        data_files=tuple(path for path in paths if path.suffix not in _SOURCES and path.is_file()),
+        commits=_own_commits(repository, base),
+        commit=repository.head + (DIRTY if told_by_git.is_dirty(repository, besides=besides) else ""),
+        branch=repository.branch(),
+        problem=told.problem,
+        notes=base.notes,
+    )
+
+
+def _written_by_us(run: FailingRun) -> Collection[Path]:
+    store = run.wishes.store or run.rootdir / DEFAULT_STORE
+    own = [store, store.with_name(SPOOL), *(store.with_name(store.name + end) for end in ("-wal", "-shm"))]
+    return [*own, *([run.wishes.json_file] if run.wishes.json_file else [])]
+
+
+def _own_commits(repository: Repository, base: Base) -> frozenset[str]:
+    return repository.commits_since(base.revision) if base.is_commit else frozenset({repository.head})
+
+
+def for_the_room(file: told_by_git.ChangedFile) -> ChangedFile:
+    """A file as git told it, in the words of the triage."""
+    return ChangedFile(
+        path=file.path,
+        status=Status(file.status),
+        before=file.before,
+        after=file.after,
+        old_path=file.old_path,
+        mode_before=_MODES.get(file.mode_before, Mode.PLAIN),
+        mode_after=_MODES.get(file.mode_after, Mode.PLAIN),
+    )

@@ -1,0 +1,164 @@
+"""Run failing tests again in processes in which no test ran before."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from flakehound.app.triage.failing_run import FailedTest, FailingRun
+from flakehound.core.errors import Problem, attempted
+from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.records import RunRecord
+from flakehound.core.verdicts import Verdict
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import Limits, limit_after
+from flakehound.engine.processes.spawn import RecordedRun, RecordWish, Spawner
+from flakehound.engine.suite.open_suite import OpenSuite, open_suite
+from flakehound.report.pytest_arguments import options_only
+
+SEARCH_LIMIT_S = 30.0  # for the polluter of one test
+
+
+class NewProcesses:
+    """The suite of a red run, opened for reruns. Runs go one at a time: nothing of ours disturbs them."""
+
+    def __init__(self, run: FailingRun) -> None:
+        self._run = run
+        self._target = Target(python=run.python, cwd=run.cwd, pytest_args=run.pytest_args)
+        self._folder = tempfile.TemporaryDirectory(prefix="fh-triage-", ignore_cleanup_errors=True)
+        self._opened: OpenSuite | None = None
+        self._problem = ""  # why it cannot be opened
+        self._next_seed = run.wishes.seed
+        longest = max((s for process in run.processes for s in process.durations_s), default=0.0)
+        self._limits = Limits(test_limit_s=limit_after(longest, None))
+        self.records: list[RunRecord] = []  # everything that ran
+
+    def __enter__(self) -> NewProcesses:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._opened is not None:
+            self._opened.close()
+        self._folder.cleanup()
+
+    def open(self, meanwhile: Callable[[], None]) -> str:
+        """Let pytest collect the suite as it was collected; why that cannot be, or nothing."""
+        opened = attempted(
+            lambda: open_suite(
+                self._target,
+                jobs=1,
+                isolation=None,
+                hash_seed=self._fresh_seed(),
+                limits=self._limits,
+                with_reference=False,
+                meanwhile=meanwhile,
+            )
+        )
+        if isinstance(opened, Problem):
+            self._problem = opened.what
+        else:
+            self._opened = opened
+        return self._problem
+
+    def forked(self, test: NodeId, times: int) -> list[RunRecord]:
+        """The test alone in copies of the collected session; empty where there is none, or no such test."""
+        if self._opened is None and not self._problem:
+            self.open(lambda: None)
+        opened = self._opened
+        if opened is None or opened.isolation is not Isolation.FORK or test not in opened.suite.order:
+            return []
+        plan = RunPlan(
+            order=(),
+            branches=((test,),) * times,
+            why=f"does {test} fail again in a new process?",
+            setting=Setting.ALONE,
+            seed=self._fresh_seed(times),
+        )
+        return self._kept(opened.pool.run_now(plan, self._limits))
+
+    def recorded(
+        self, order: Order, wish: RecordWish, random_state: Mapping[str, Any] | None = None
+    ) -> RecordedRun | None:
+        """The last test of an order in a new interpreter, with what the run depends on; None: it cannot run."""
+        state = self.state_file(random_state) if random_state else None
+        target = replace(self._target, pytest_args=self.arguments_for(order), random_state=state)
+        spawner = Spawner(target, self._place("n"))
+        told = attempted(lambda: spawner.run_recorded(self._plan(order), self._limits, (), wish))
+        if isinstance(told, Problem):
+            return None
+        self._kept(told.records)
+        return told if told.records and told.records[0].last is not Outcome.NOT_RUN else None
+
+    def again(self, order: Order, times: int, random_state: Mapping[str, Any] | None = None) -> list[RunRecord]:
+        """An order in new interpreters."""
+        state = self.state_file(random_state) if random_state else None
+        target = replace(self._target, pytest_args=self.arguments_for(order), random_state=state)
+        spawner = Spawner(target, self._place("n"))
+        records: list[RunRecord] = []
+        for _ in range(times):
+            told = attempted(lambda: spawner.run_single(self._plan(order), self._limits, ()))
+            if not isinstance(told, Problem):
+                records += self._kept(told[0])
+        return records
+
+    def search(self, failed: FailedTest) -> Verdict | None:
+        """Which of the tests that ran before it make it fail; None where that cannot be asked."""
+        opened, among = self._opened, self._run.before(failed)
+        if opened is None or not among or not {failed.id, *among} <= set(opened.suite.order):
+            return None
+        from flakehound.app.suspect_search import search
+
+        return search(
+            opened,
+            failed.id,
+            jobs=1,
+            seed=self._fresh_seed(),
+            test_limit_s=None,
+            among=among,
+            limit_s=SEARCH_LIMIT_S,
+        )
+
+    def arguments_for(self, order: Order) -> tuple[str, ...]:
+        """pytest's arguments for the files of these tests only: what others import is not their business."""
+        files = dict.fromkeys(str(self._run.rootdir / test.partition("::")[0]) for test in order)
+        return (*options_only(self._run.pytest_args, str(self._run.cwd)), *files)
+
+    @property
+    def limits(self) -> Limits:
+        """How long one test may take."""
+        return self._limits
+
+    def _plan(self, order: Order) -> RunPlan:
+        setting = Setting.ALONE if len(order) == 1 else Setting.PROBE
+        return RunPlan(
+            order=order,
+            why=f"does {order[-1]} fail again in a new interpreter?",
+            setting=setting,
+            isolation=Isolation.SPAWN,
+            seed=self._fresh_seed(),
+        )
+
+    def _kept(self, records: Sequence[RunRecord]) -> list[RunRecord]:
+        self.records += records
+        return list(records)
+
+    def _fresh_seed(self, times: int = 1) -> int:
+        self._next_seed = (self._next_seed + times) % 2**32
+        return (self._next_seed - times) % 2**32
+
+    def state_file(self, random_state: Mapping[str, Any]) -> Path:
+        """A file with the state, for a new interpreter to read."""
+        path = self._place("state.json")
+        path.write_text(json.dumps(random_state), encoding="utf-8")
+        return path
+
+    def _place(self, name: str) -> Path:
+        return Path(self._folder.name) / name

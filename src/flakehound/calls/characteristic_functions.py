@@ -1,0 +1,182 @@
+"""Functions whose call marks a test as possibly flaky, each with the cause it stands for.
+
+Written as `module:Class.function`, see `matching.pattern_from`. What no tracer sees is not here: iterating over a
+set or a dict calls no function, and neither does comparing floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from flakehound.calls.name_patterns import fits, pattern_from
+from flakehound.core.calls import Function, FunctionPattern
+from flakehound.core.verdicts import Cause
+
+# The source's manual selection (table A.1). It writes `type.now`: a class method of a type.
+MANUAL: dict[Cause, tuple[str, ...]] = {
+    Cause.ASYNC_WAIT: ("Condition.wait",),
+    Cause.RANDOMNESS: ("Random.*", "RandomState.*"),
+    Cause.NETWORK: ("socket.__init__", "create_connection"),
+    Cause.TIME: ("datetime:datetime.now",),
+    Cause.IO: ("open",),
+    Cause.CONCURRENCY: ("start_new_thread",),
+}
+
+# What today's code uses.
+TODAY: dict[Cause, tuple[str, ...]] = {
+    Cause.ASYNC_WAIT: (
+        "time:sleep", "asyncio:sleep", "asyncio:wait_for", "asyncio:wait", "asyncio:as_completed",
+        "asyncio:timeout", "threading:Event.wait", "threading:Barrier.wait", "concurrent.futures:wait",
+        "concurrent.futures:as_completed", "concurrent.futures:Future.result", "trio:sleep", "anyio:sleep",
+        "queue:Queue.get", "_queue:SimpleQueue.get", "select:select", "select:poll.poll", "select:epoll.poll",
+    ),
+    Cause.CONCURRENCY: (
+        "_thread:start_joinable_thread", "threading:Thread.start", "concurrent.futures:ThreadPoolExecutor.submit",
+        "concurrent.futures:ProcessPoolExecutor.submit", "multiprocessing:BaseProcess.start", "posix:fork",
+        "asyncio:create_task", "asyncio:gather", "asyncio:ensure_future", "asyncio:TaskGroup.create_task",
+        "asyncio:BaseEventLoop.create_task", "asyncio:BaseEventLoop.run_in_executor", "asyncio:to_thread",
+        "subprocess:Popen.__init__",
+    ),
+    Cause.RANDOMNESS: (
+        "numpy.random:Generator.*", "numpy.random:default_rng", "numpy.random:SeedSequence.*", "secrets:*",
+        "uuid:uuid4", "uuid:uuid1", "posix:urandom", "random:SystemRandom.*", "torch:rand", "torch:randn",
+        "torch:randint", "torch:randperm",
+    ),
+    Cause.NETWORK: (
+        "_socket:socket.connect", "_socket:socket.connect_ex", "_socket:socket.sendto", "_socket:getaddrinfo",
+        "_socket:gethostbyname", "socket:getaddrinfo", "requests:Session.request", "requests:Session.send",
+        "urllib3:HTTPConnectionPool.urlopen", "urllib3:PoolManager.urlopen", "httpx:Client.send",
+        "httpx:AsyncClient.send", "urllib.request:urlopen", "urllib.request:OpenerDirector.open",
+        "http.client:HTTPConnection.connect", "aiohttp:ClientSession._request", "smtplib:SMTP.connect",
+        "ftplib:FTP.connect", "paramiko:Transport.connect", "asyncio:open_connection",
+        "asyncio:BaseEventLoop.create_connection", "asyncio:BaseEventLoop.getaddrinfo",
+    ),
+    Cause.TIME: (
+        "time:time", "time:time_ns", "time:monotonic", "time:monotonic_ns", "time:perf_counter",
+        "time:perf_counter_ns", "time:process_time", "time:localtime", "time:gmtime", "time:ctime",
+        "datetime:datetime.utcnow", "datetime:datetime.today", "datetime:date.today", "pandas:Timestamp.now",
+    ),
+    Cause.IO: (
+        "_io:open_code", "posix:open", "posix:mkdir", "posix:rename", "posix:replace", "posix:remove",
+        "posix:unlink", "posix:rmdir", "sqlite3:connect", "_sqlite3:connect", "tempfile:mkstemp",
+        "tempfile:mkdtemp", "shutil:rmtree", "shutil:copyfile", "shutil:move",
+    ),
+    # The order in which a file system lists its entries is nobody's promise.
+    Cause.UNORDERED_COLLECTION: (
+        "posix:listdir", "posix:scandir", "glob:glob", "glob:iglob", "pathlib:Path.iterdir",
+    ),
+    Cause.FLOATING_POINT: ("numpy:dot", "numpy.linalg:*", "numpy:ndarray.dot", "numpy:matmul"),
+    Cause.RESOURCE_LEAK: (
+        "gc:collect", "gc:get_objects", "tracemalloc:take_snapshot", "tracemalloc:get_traced_memory",
+        "sys:getrefcount", "resource:getrusage", "psutil:Process.memory_info", "psutil:Process.open_files",
+        "psutil:Process.num_fds", "_weakref:getweakrefcount",
+    ),
+}  # fmt: skip
+
+# The source's assignment of causes to functions that were selected automatically (table A.4). The empty cause
+# lists what it could not assign: cryptic functions. Of classes the last name, as there.
+ASSIGNED: dict[Cause | None, tuple[str, ...]] = {
+    Cause.IO: (
+        "bytes.count", "CaptureIO.seek", "CaptureIO.truncate", "DirEntry.is_file", "PosixPath._init",
+        "StringIO.flush", "StringIO.getvalue", "TextIOWrapper.readlines", "generate_alias", "mkdir",
+    ),
+    Cause.FLOATING_POINT: (
+        "complex128.reshape", "ndarray.__array_prepare__", "_diag_dispatcher", "dot",
+    ),
+    Cause.CONCURRENCY: (
+        "coroutine.send", "ForkContext.SimpleQueue", "_excepthook", "exec", "start_new_thread",
+    ),
+    Cause.TIME: ("datetime.utcoffset", "UTC.fromutc"),
+    Cause.NETWORK: (
+        "MediaWiki._load_page", "str.encode", "_report_hook", "ascii", "getdefaulttimeout", "isenabled",
+    ),
+    Cause.RANDOMNESS: (
+        "Random.getrandbits", "Random.random", "RandomParser.get", "RandomState.binomial",
+        "RandomState.chisquare", "RandomState.multinomial", "RandomState.multivariate_normal",
+        "RandomState.rand", "RandomState.randn",
+    ),
+    Cause.ASYNC_WAIT: ("perf_counter", "sleep"),
+    None: (
+        "AveragedFunction.diffse", "BlockManager._rebuild_blkno_and_blklocs", "bytes.rstrip",
+        "FASTA_error.with_traceback", "FontMathWarning.with_traceback", "frozenset.__contains__", "int64.any",
+        "Match.end", "NoneType.take_2d_axis0_float64_float64",
+        "SelectSubjectRawDatasetReader._assert_input_dict", "str.replace", "str.rstrip", "String.__reduce_ex__",
+        "collect", "get_titles", "int", "locals", "pow", "search", "test_forward",
+    ),
+}  # fmt: skip
+
+# Modules and packages that use such functions for themselves: the time of a log record, the name of a temporary
+# file, the clock of an event loop. What they offer themselves is in the tables above.
+NEUTRAL = (
+    "logging", "warnings", "linecache", "traceback", "tokenize", "inspect", "importlib", "tempfile", "mock",
+    "unittest", "_pytest", "pluggy", "asyncio", "threading", "queue", "concurrent", "multiprocessing",
+    "subprocess", "selectors", "socket", "http", "urllib", "urllib3", "requests", "httpx", "httpcore", "ssl",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A function, or some, and the cause its call speaks for."""
+
+    pattern: FunctionPattern
+    cause: Cause
+
+
+@dataclass(frozen=True, kw_only=True)
+class Characteristic:
+    """A set of characteristic functions."""
+
+    entries: tuple[Entry, ...]
+    neutral: tuple[str, ...] = NEUTRAL
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.pattern.name, []).append(entry)
+        return found
+
+    @property
+    def patterns(self) -> tuple[FunctionPattern, ...]:
+        """What a tracer has to look for."""
+        return tuple(entry.pattern for entry in self.entries)
+
+    def cause_of(self, function: Function) -> Cause | None:
+        """The cause that a function stands for; None when it is not characteristic. The first entry holds."""
+        named = self._by_name.get(function.name, []) + self._by_name.get("*", [])
+        return next((entry.cause for entry in named if fits(entry.pattern, function)), None)
+
+    def with_more(self, entries: Iterable[Entry], neutral: Iterable[str] = ()) -> Characteristic:
+        """The same set and a user's own; the user's come first."""
+        return Characteristic(entries=(*entries, *self.entries), neutral=(*self.neutral, *neutral))
+
+
+def entries_of(table: dict[Cause, tuple[str, ...]]) -> tuple[Entry, ...]:
+    """A table's rows."""
+    return tuple(
+        Entry(pattern=pattern_from(text), cause=cause) for cause, texts in table.items() for text in texts
+    )
+
+
+def manual() -> Characteristic:
+    """The source's own set."""
+    return Characteristic(entries=entries_of(MANUAL))
+
+
+def default() -> Characteristic:
+    """The source's set, and what today's code uses; the finer entries first."""
+    return Characteristic(entries=entries_of(TODAY) + entries_of(MANUAL))
+
+
+def assigned_cause(function: Function) -> Cause | None:
+    """The cause that is known for a function, by the source's table or by ours; None: cryptic."""
+    named = f"{function.owner}.{function.name}" if function.owner else function.name
+    for cause, texts in ASSIGNED.items():
+        if named in texts:
+            return cause
+    return _DEFAULT.cause_of(function)
+
+
+_DEFAULT = default()

@@ -1,0 +1,32 @@
+"""Whether a function that was called is one that a pattern names."""
+
+from __future__ import annotations
+
+from flakehound.core.calls import Function, FunctionPattern
+
+
+def fits(pattern: FunctionPattern, function: Function) -> bool:
+    """As `flakehound_inside.observe.calls.names` decides it in the suite's own process."""
+    if pattern.name not in ("*", function.name):
+        return False
+    if pattern.owner != function.owner and not (pattern.owner == "*" and function.owner):
+        return False
+    return not pattern.module or is_in(function.file, pattern.module)
+
+
+def is_in(file: str, module: str) -> bool:
+    """Whether a file is a module's, or of a module in that package."""
+    if file.startswith("<"):
+        own = file.strip("<>").rpartition(" ")[2]  # "<frozen os>"
+        return own == module or own.startswith(f"{module}.")
+    path = "/" + module.replace(".", "/")
+    return f"/{file}".endswith(f"{path}.py") or f"{path}/" in f"/{file}"
+
+
+def pattern_from(text: str) -> FunctionPattern:
+    """`package.module:Class.function`; module or class may be absent, class or function may be `*`."""
+    module, _colon, function = text.rpartition(":")
+    owner, _dot, name = function.rpartition(".")
+    if not name or " " in text or "." in owner:
+        raise ValueError(f"no function: {text!r}")
+    return FunctionPattern(module=module, owner=owner, name=name)

@@ -1,0 +1,1 @@
+"""Formulas: failure rates, how common flakiness is, what the next run is expected to show."""

@@ -1,0 +1,1 @@
+"""What git knows: changed files, revisions, worktrees, churn."""

@@ -1,0 +1,1 @@
+"""One process: start it, talk to it, limit it, read its events."""

@@ -1,0 +1,91 @@
+"""What a session says about itself once it has collected."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flakehound.core.errors import FlakehoundError
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import CollectedTest, Suite
+from flakehound.engine.processes.launch import Target
+
+
+class SuiteUnusable(FlakehoundError):
+    """pytest could not collect, or found nothing."""
+
+
+class CollectionFailed(SuiteUnusable):
+    """A file of the suite raised an error when it was imported."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handshake:
+    """A collected session: its tests and what we must know before running them."""
+
+    suite: Suite
+    python: str
+    pytest: str
+    rootdir: str
+    collection_s: float
+    against_forking: tuple[str, ...] = ()  # reasons; empty when a fork is faithful
+    switched_off: Mapping[str, str] = field(default_factory=dict)  # plugin or option -> why
+    digests: Mapping[str, str] = field(default_factory=dict)  # random generator -> its state
+
+
+def read_handshake(path: Path, target: Target) -> Handshake:
+    """Read what a session wrote; an error with pytest's own words when the suite cannot be run."""
+    told = json.loads(path.read_text())
+    if told["stops_on_errors"] or (told["errors"] and not told["tests"]):
+        raise _collection_failed(told["errors"], target)
+    if not told["tests"]:
+        raise nothing_collected(target)
+    seen: dict[str, CollectedTest] = {}
+    for node_id, module, parent, repeatable in told["tests"]:
+        test = CollectedTest(id=NodeId(node_id), module=module, parent=parent, repeatable=repeatable)
+        seen.setdefault(node_id, test)
+    return Handshake(
+        suite=Suite(tests=tuple(seen.values())),
+        python=told["python"],
+        pytest=told["pytest"],
+        rootdir=told["rootdir"],
+        collection_s=told["collection_s"],
+        against_forking=tuple(told["against_forking"]),
+        switched_off=told["switched_off"],
+        digests=told["digests"],
+    )
+
+
+def numbers_of(path: Path) -> dict[NodeId, int]:
+    """Node id -> position among the session's items; the first where an id comes twice."""
+    numbers: dict[NodeId, int] = {}
+    for number, row in enumerate(json.loads(path.read_text())["tests"]):
+        numbers.setdefault(NodeId(row[0]), number)
+    return numbers
+
+
+def _collection_failed(errors: list[Mapping[str, str]], target: Target) -> CollectionFailed:
+    where = ", ".join(error["id"] for error in errors[:5])
+    return CollectionFailed(
+        f"pytest could not collect {where}",
+        remedy=pytest_command(target, "--collect-only"),
+        detail="\n".join(error["text"] for error in errors[:3]),
+    )
+
+
+def nothing_collected(target: Target) -> SuiteUnusable:
+    """The suite is empty."""
+    return SuiteUnusable(
+        f"pytest found no tests under {str(target.cwd)!r}",
+        remedy=pytest_command(target, "--collect-only"),
+    )
+
+
+def pytest_command(target: Target, *extra: str) -> str:
+    """The user's own pytest call, ready to paste."""
+    return f"cd {shlex.quote(str(target.cwd))} && " + shlex.join(
+        [target.python, "-m", "pytest", *extra, *target.pytest_args]
+    )

@@ -1,0 +1,94 @@
+"""Start an interpreter of the suite's environment with our plugin in it, and nothing else of ours."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flakehound.core.plans import RunPlan
+
+# Loads the package from its folder without putting that folder's neighbours on the suite's path.
+_BOOT = """
+import sys, importlib.util as u
+f, s, a = sys.argv[1], sys.argv[2], sys.argv[3:]
+p = u.spec_from_file_location("flakehound_inside", f + "/__init__.py", submodule_search_locations=[f])
+m = sys.modules["flakehound_inside"] = u.module_from_spec(p)
+p.loader.exec_module(m)
+from flakehound_inside.worker.boot import main
+sys.exit(main(s, a))
+""".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The suite to run: which interpreter, where, with which pytest arguments."""
+
+    python: str
+    cwd: Path
+    pytest_args: tuple[str, ...] = ()
+    keep_plugins: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)  # on top of ours
+    memory_bytes: int | None = None  # address space of one child; None: no limit of ours
+    # JSON as in the facts of docs/decisions/0015: a new interpreter starts the last test of its order from there.
+    random_state: Path | None = None
+    # JSON, real path of a file -> how often each of its lines changed; for measured runs, when it is there.
+    churn: Path | None = None
+
+
+def wishes_of(plan: RunPlan, target: Target) -> dict[str, Any]:
+    """What a request asks for beside outcomes."""
+    churn = str(target.churn) if target.churn else None
+    measure = {"churn": churn, "lines": plan.covered} if plan.measured else None
+    return {"measure": measure, "states": plan.states} if plan.measured or plan.states else {}
+
+
+def inside_folder() -> str:
+    """Where the package lies that runs in the user's process."""
+    spec = importlib.util.find_spec("flakehound_inside")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    return os.path.abspath(spec.submodule_search_locations[0])
+
+
+def environment(target: Target, *, hash_seed: int | None, tmp: Path) -> dict[str, str]:
+    """The suite's environment: the user's own, with its temporary files apart and the hash seed named."""
+    env = {**os.environ, **target.env, "TMPDIR": str(tmp)}
+    if hash_seed is not None and "PYTHONHASHSEED" not in os.environ:
+        env["PYTHONHASHSEED"] = str(hash_seed)
+    env.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(tmp / "hypothesis"))
+    return env
+
+
+def start(
+    target: Target,
+    settings: Mapping[str, Any],
+    *,
+    folder: Path,
+    output: Path,
+    hash_seed: int | None,
+    pass_fds: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    """Start one pytest session with our plugin; its output goes to a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tmp = folder / "t"
+    tmp.mkdir(exist_ok=True)
+    settings_path = folder / "settings.json"
+    settings_path.write_text(json.dumps({"keep_plugins": target.keep_plugins, **settings}))
+    command = [target.python, "-c", _BOOT, inside_folder(), str(settings_path), *target.pytest_args]
+    with open(output, "ab") as sink:
+        return subprocess.Popen(
+            command,
+            cwd=target.cwd,
+            env=environment(target, hash_seed=hash_seed, tmp=tmp),
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+            pass_fds=tuple(pass_fds),
+        )

@@ -1,0 +1,123 @@
+"""Run several plans at once, each worker in its own slot, and say which ran beside others."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import traceback
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from flakehound.core.errors import FlakehoundError
+from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.records import RunRecord
+from flakehound.engine.processes.forkserver import ForkServer
+from flakehound.engine.processes.limits import Limits
+from flakehound.engine.processes.spawn import Spawner
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A plan on its way through a worker."""
+
+    plan: RunPlan
+    limits: Limits
+    disturbed: bool = False
+    called_off: bool = False
+    is_done: bool = False
+    records: tuple[RunRecord, ...] = ()
+    error: FlakehoundError | None = None
+
+
+class Pool:
+    """Workers, each running one plan at a time."""
+
+    def __init__(self, *, jobs: int, spawner: Spawner, server: ForkServer | None) -> None:
+        self.jobs = jobs
+        self.self_seeded: Collection[str] = ()  # random generators the project seeds by itself
+        self._spawner = spawner
+        self._server = server
+        self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self.running: list[Job] = []
+        self._threads = [
+            threading.Thread(target=self._work, args=(number,), name=f"flakehound-{number}", daemon=True)
+            for number in range(jobs)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, plan: RunPlan, limits: Limits) -> None:
+        """Give a plan to the next free worker."""
+        job = Job(plan=plan, limits=limits)
+        # First, as the user may interrupt us anywhere: nobody is to wait for a job that no worker has.
+        self._waiting.put(job)
+        self.running.append(job)
+        if len(self.running) > 1:
+            for beside in self.running:
+                beside.disturbed = True
+
+    def run_now(self, plan: RunPlan, limits: Limits) -> tuple[RunRecord, ...]:
+        """Run one plan and wait for it, with nothing beside it."""
+        self.submit(plan, limits)
+        job = None
+        while job is None:
+            job = self.next_finished(60.0)
+        if job.error is not None:
+            raise job.error
+        return job.records
+
+    def next_finished(self, timeout_s: float) -> Job | None:
+        """A finished job, or None when none finished in time."""
+        job = self._from_queue(timeout_s) or next((one for one in self.running if one.is_done), None)
+        if job is None:
+            return None
+        self.running.remove(job)
+        job.records = tuple(replace(record, disturbed=job.disturbed) for record in job.records)
+        return job
+
+    def _from_queue(self, timeout_s: float) -> Job | None:
+        """None where none came; an interrupt can take one out that nobody sees, it is found by its mark then."""
+        try:
+            job = self._done.get(timeout=max(0.0, timeout_s))
+        except queue.Empty:
+            return None
+        return job if job in self.running else None
+
+    def use(self, server: ForkServer) -> None:
+        """Work with another collected session from now on."""
+        self._server = server
+
+    def call_off(self) -> None:
+        """End every run; what each finished comes back as usual."""
+        for job in self.running:
+            job.called_off = True
+        if self._server is not None:
+            for slot in self._server.slots:
+                slot.call_off()
+        self._spawner.call_off()
+
+    def close(self) -> None:
+        """Let the workers go."""
+        for _thread in self._threads:
+            self._waiting.put(None)
+
+    def _work(self, number: int) -> None:
+        while True:
+            job = self._waiting.get()
+            if job is None:
+                return
+            try:
+                job.records = tuple(self._run(job, number))
+            except FlakehoundError as error:
+                job.error = error
+            except Exception as error:  # a worker that dies silently would leave the hunt waiting for ever
+                what = f"the engine could not run a plan ({job.plan.why}): {error!r}"
+                job.error = FlakehoundError(what, detail=traceback.format_exc())
+            job.is_done = True
+            self._done.put(job)
+
+    def _run(self, job: Job, number: int) -> list[RunRecord]:
+        if job.plan.isolation is Isolation.SPAWN or self._server is None:
+            return self._spawner.run(job.plan, job.limits, self.self_seeded, lambda: job.called_off)
+        return self._server.slots[number].run(job.plan, job.limits, self.self_seeded, lambda: job.called_off)

@@ -1,0 +1,205 @@
+"""Plan, execute, keep, plan again, until the time is up or nothing is left to do."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from flakehound.core.history import History
+from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.records import RunRecord
+from flakehound.engine.processes.forkserver import ServerLost
+from flakehound.engine.processes.limits import Limits, limit_after
+from flakehound.engine.processes.pool import Job
+from flakehound.engine.suite.budget import Budget
+from flakehound.engine.suite.open_suite import OpenSuite
+
+_TICK_S = 0.2
+_FORK_S = 0.01
+_ATTEMPTS = 20  # sweeps that no longer fit into the time left before we stop asking for one that does
+
+
+class Planner(Protocol):
+    """Decides what runs next; see `hunt.agenda`."""
+
+    def urgent(self) -> list[RunPlan]:
+        """What suspects need, in all."""
+
+    def next_sweep(self) -> RunPlan | None:
+        """The next run that looks for trouble."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """What the hunt has cost so far."""
+
+    test_runs: int = 0
+    processes: int = 0
+    cpu_s: float = 0.0
+
+
+class Loop:
+    """One hunt's engine room."""
+
+    def __init__(
+        self,
+        opened: OpenSuite,
+        history: History,
+        budget: Budget,
+        *,
+        keep: Callable[[Sequence[RunRecord]], None],
+        seed: int,
+        test_limit_s: float | None = None,
+        tell: Callable[[Spent], None] = lambda _spent: None,
+        at_once: Callable[[int], int] = lambda most: most,
+    ) -> None:
+        self._opened = opened
+        self._pool = opened.pool
+        self._history = history
+        self._budget = budget
+        self._keep = keep
+        self._rng = random.Random(seed)
+        self._test_limit_s = test_limit_s
+        self._tell = tell
+        self._at_once = at_once  # how many of so many runs may go on beside each other now
+        self._retried: set[object] = set()
+        self._waiting: deque[RunPlan] = deque()
+        self._parts: deque[RunPlan] = deque()  # of a plan that had to be taken apart
+        self._known_records = -1
+        self.spent = Spent()
+
+    def run(self, planner: Planner) -> None:
+        """Work until the budget is spent or the planner has nothing more."""
+        try:
+            while self._budget.left_s > 0:
+                self._fill(planner)
+                if not self._pool.running:
+                    return
+                self._take(self._pool.next_finished(min(_TICK_S, self._budget.left_s)))
+                self._tell(self.spent)
+        finally:
+            self._wind_up()
+
+    def _fill(self, planner: Planner) -> None:
+        guard = self._opened.guard
+        most = 1 if guard is not None and guard.active else self._at_once(self._pool.jobs)
+        while len(self._pool.running) < most and not any(job.plan.undisturbed for job in self._pool.running):
+            plan = self._next(planner)
+            if plan is None:
+                return
+            if plan.undisturbed and self._pool.running:
+                self._waiting.appendleft(plan)
+                return
+            self._submit(plan)
+
+    def _next(self, planner: Planner) -> RunPlan | None:
+        if len(self._history.records) != self._known_records:
+            self._known_records = len(self._history.records)
+            self._waiting = deque(self._without_running(planner.urgent()))
+        plan = self._due()
+        for _attempt in range(_ATTEMPTS if plan is None else 0):
+            sweep = planner.next_sweep()
+            if sweep is not None and self._fits(sweep):
+                return sweep
+            if sweep is None:
+                break
+        if plan is None:
+            # What had to wait for the sweeps need not wait any longer.
+            self._waiting = deque(self._without_running(planner.urgent()))
+            plan = self._due()
+        return plan
+
+    def _due(self) -> RunPlan | None:
+        for due in (self._waiting, self._parts):
+            while due:
+                plan = due.popleft()
+                if self._fits(plan):
+                    return plan
+        return None
+
+    def _without_running(self, plans: list[RunPlan]) -> list[RunPlan]:
+        running = Counter(job.plan.key for job in self._pool.running)
+        fresh = []
+        for plan in sorted(plans, key=lambda plan: plan.undisturbed):
+            if running[plan.key]:
+                running[plan.key] -= 1
+            else:
+                fresh.append(plan)
+        return fresh
+
+    def _fits(self, plan: RunPlan) -> bool:
+        """Whether it can be expected to end within the budget."""
+        return self._estimate_s(plan) <= self._budget.left_s
+
+    def _estimate_s(self, plan: RunPlan) -> float:
+        tests = sum(self._history.mean_s(test) for test in plan.order)
+        tests += sum(self._history.mean_s(test) for branch in plan.branches for test in branch)
+        processes = 1 + len(plan.branches)
+        start = self._opened.handshake.collection_s if plan.isolation is Isolation.SPAWN else _FORK_S
+        return tests + start * processes
+
+    def _submit(self, plan: RunPlan) -> None:
+        guard = self._opened.guard
+        if plan.branches and guard is not None and guard.active:
+            # Copies of one process would see each other's files.
+            orders = [plan.order] if plan.at else [plan.order_of(number) for number in range(len(plan.branches))]
+            apart = [replace(plan, order=order, branches=(), at=()) for order in orders]
+            self._parts.extend(apart[1:])
+            plan = apart[0]
+        if plan.seed is None:
+            plan = replace(plan, seed=self._rng.randrange(2**32))
+        if plan.isolation is Isolation.SPAWN and plan.hash_seed is None:
+            plan = replace(plan, hash_seed=self._opened.hash_seed)
+        if guard is not None:
+            (guard.before_spawn if plan.isolation is Isolation.SPAWN else guard.before_fork)()
+        self._pool.submit(plan, self._limits())
+
+    def _limits(self) -> Limits:
+        if self._history.records:
+            return Limits(test_limit_s=limit_after(self._history.slowest_test_s, self._test_limit_s))
+        return Limits() if self._test_limit_s is None else Limits(test_limit_s=self._test_limit_s)
+
+    def _take(self, job: Job | None) -> None:
+        if job is None:
+            return
+        if isinstance(job.error, ServerLost):
+            self._recover(job)
+            return
+        if job.error is not None:
+            raise job.error
+        records = [record for record in job.records if record.executed]
+        self._count(records)
+        self._keep(records)
+        for record in records:
+            self._history.add(record)
+
+    def _count(self, records: Sequence[RunRecord]) -> None:
+        self.spent.processes += len(records)
+        self.spent.test_runs += sum(record.executed for record in records)
+        self.spent.cpu_s += sum(record.usage.cpu_s for record in records)
+
+    def _recover(self, job: Job) -> None:
+        """A test took the collected session down: start another, and try the plan once more, then give it up."""
+        while self._pool.running:
+            self._take_quietly(self._pool.next_finished(_TICK_S))
+        self._opened.replace_server()
+        if job.plan.key not in self._retried:
+            self._retried.add(job.plan.key)
+            self._pool.submit(replace(job.plan, isolation=Isolation.SPAWN), job.limits)
+
+    def _take_quietly(self, job: Job | None) -> None:
+        if job is not None and job.error is None:
+            self._take(job)
+
+    def _wind_up(self) -> None:
+        """End what still runs and keep what it finished."""
+        if not self._pool.running:
+            return
+        self._pool.call_off()
+        waited = 0
+        while self._pool.running and waited < 50:
+            self._take_quietly(self._pool.next_finished(_TICK_S))
+            waited += 1

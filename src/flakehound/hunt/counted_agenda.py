@@ -1,0 +1,43 @@
+"""A hunt whose number of runs the user named: the default time does not cut them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from flakehound.core.history import History
+from flakehound.core.plans import RunPlan, Setting
+from flakehound.hunt.agenda import Agenda
+from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.search.stages import Sweeps
+
+
+class CountedAgenda(Agenda):
+    """All of a usual hunt while the time lasts; then the counted runs that are missing, and what they bring up."""
+
+    def __init__(
+        self,
+        history: History,
+        options: HuntOptions,
+        time_left_s: Callable[[], float],
+        *,
+        is_busy: Callable[[], bool],
+    ) -> None:
+        super().__init__(history, options, time_left_s)
+        self._is_busy = is_busy
+        self._missing: Iterator[RunPlan] | None = None
+
+    def next_sweep(self) -> RunPlan | None:
+        """The next run that looks for trouble; None when the counted ones are made and the time is up."""
+        if self._missing is None and self._time_left_s() > 0:
+            return super().next_sweep()
+        if self._missing is None:
+            if self._is_busy():
+                return None  # runs under way would be missed in the count
+            self._missing = self._missing_runs()
+        return next(self._missing, None)
+
+    def _missing_runs(self) -> Iterator[RunPlan]:
+        sweeps = Sweeps(self._history, self._options.counted_only(), lambda: self._hood)
+        for plan in sweeps.plans(lambda: 0.0):
+            if plan.setting in (Setting.ORIGINAL, Setting.SHUFFLED):
+                yield plan

@@ -1,0 +1,1 @@
+"""Which run to make next, before a test is suspected."""

@@ -1,0 +1,1 @@
+"""How good models and policies are: scores, costs, simulations, unseen projects."""

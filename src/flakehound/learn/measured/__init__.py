@@ -1,0 +1,1 @@
+"""The models of measured features that `hunt --policy cannier` uses."""

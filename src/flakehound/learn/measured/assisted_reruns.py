@@ -1,0 +1,145 @@
+"""Thresholds of model-assisted rerunning, learned from a table, and what a model says of other tests.
+
+A single model leaves to the technique only the tests whose probability lies between two thresholds (CANNIER §3);
+two models name the possible victims and the possible polluters of pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from flakehound.learn.evaluation.pareto import Points, SingleTask, front, knee, original, single_points
+from flakehound.learn.evaluation.rerun_costs import classification_costs, rerun_costs
+from flakehound.learn.extras import Array, numpy
+from flakehound.learn.models.pipelines import Fitted, Pipeline, fitted
+from flakehound.learn.models.validation import BY_CHANCE, cross_validated, learnable
+from flakehound.learn.seeds import seed_for
+from flakehound.learn.tables.dataset import Dataset, Labels, UnusableData
+from flakehound.learn.tables.problems import Problem
+
+# CANNIER's best for NOD-vs-Rest.
+PIPELINE = Pipeline(classifier="extra-trees", trees=100, balancing="smote")
+MOST_RUNS = 200  # of one test by RERUN, where costs are compared
+PAIRS_FOUND = 0.95  # of victims, and of polluters, that must stay among the candidates
+
+
+class Scorer(Protocol):
+    """Anything that says how likely tests are positive."""
+
+    def probability(self, values: Array) -> Array:
+        """For each row of features."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """Which point of the front is wanted; the knee where nothing is named."""
+
+    detection: float | None = None  # MCC that must be reached, as cheaply as possible
+    cost: float | None = None  # share of the technique's own cost that may be spent, as well as possible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """Two thresholds, and what they did to the table they were learned from."""
+
+    lower: float  # below it a test is taken for negative: steady, or a victim
+    upper: float  # from it on a test is taken for NOD without a run; above 1: none is
+    detection: float  # MCC
+    cost: float  # share of the technique's own cost, features included
+    lost: float  # share of the NOD tests below the lower one
+
+
+def single_task(data: Dataset, labels: Labels, most: int) -> SingleTask:
+    """What RERUN spends on each test, or Classification, where the problem is to tell NOD tests from victims."""
+    counts, cost_s = data.counts, data.cost_s
+    if counts is None or cost_s is None:
+        raise UnusableData(f"{data.name!r} has no outcome counts or no column of costs, which a sweep needs")
+    if labels.problem is Problem.NOD_VS_VICTIM:
+        delegated_s = classification_costs(_suites_s(data), counts.shuffled_failed)
+    else:
+        delegated_s = rerun_costs(cost_s, counts.original_failed, counts.original_runs, most)
+    return SingleTask(
+        positive=labels.positive, delegated_s=delegated_s[labels.domain], suite_s=float(cost_s.sum())
+    )
+
+
+def _suites_s(data: Dataset) -> Array:
+    """For each test what one run of its project costs."""
+    np = numpy()
+    _names, place = np.unique(data.projects.astype(str), return_inverse=True)
+    return np.bincount(place, weights=data.cost_s)[place]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Every pair of thresholds on one table, judged by models that never saw the test they predict."""
+
+    points: Points
+    probability: Array  # of each test that can be positive or negative
+    positive: Array
+
+    def with_proof(self) -> Sweep:
+        """The same without the points that take a test for positive and do not run it."""
+        return replace(self, points=self.points.at(numpy().flatnonzero(self.points.second > 1)))
+
+    def thresholds(self, aim: Aim) -> Thresholds:
+        """Those that serve the aim."""
+        best, whole_s = front(self.points), float(self.points.cost_s[original(self.points)])
+        place = _aimed(best, aim, whole_s)
+        lower = float(best.first[place])
+        return Thresholds(
+            lower=lower,
+            upper=float(best.second[place]),
+            detection=float(best.detection[place]),
+            cost=float(best.cost_s[place] / whole_s),
+            lost=float((self.probability[self.positive == 1] < lower).mean()),
+        )
+
+
+def swept(data: Dataset, problem: Problem, seed: int) -> Sweep:
+    """All thresholds for RERUN or Classification."""
+    return sweep_of(data, problem, predicted(data, problem, seed))
+
+
+def predicted(data: Dataset, problem: Problem, seed: int) -> Array:
+    """What a model that never saw the test says, for each test of the problem's domain."""
+    found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=seed)
+    return numpy().nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
+
+
+def sweep_of(data: Dataset, problem: Problem, probability: Array) -> Sweep:
+    """All thresholds on such predictions."""
+    labels = learnable(data, problem)
+    points = single_points(single_task(data, labels, MOST_RUNS), [(1, probability)])
+    return Sweep(points=points, probability=probability, positive=labels.positive)
+
+
+def _aimed(best: Points, aim: Aim, whole_s: float) -> int:
+    """The place on the front; where an aim cannot be reached, the nearest point."""
+    np = numpy()
+    if aim.detection is not None:
+        enough = np.flatnonzero(best.detection >= aim.detection)
+        return int(enough[0]) if len(enough) else len(best) - 1
+    if aim.cost is not None:
+        affordable = np.flatnonzero(best.cost_s <= aim.cost * whole_s)
+        return int(affordable[-1]) if len(affordable) else 0
+    return knee(best)
+
+
+def candidate_threshold(data: Dataset, problem: Problem, seed: int, kept: float = PAIRS_FOUND) -> float:
+    """The least probability of a candidate, by models that never saw the test."""
+    return least_of(data, problem, predicted(data, problem, seed), kept)
+
+
+def least_of(data: Dataset, problem: Problem, probability: Array, kept: float = PAIRS_FOUND) -> float:
+    """The largest probability that this share of the positive tests reaches."""
+    positive = probability[data.labels(problem).positive == 1]
+    return float(numpy().quantile(positive, 1 - kept, method="lower"))
+
+
+def learned(data: Dataset, problem: Problem, seed: int) -> Fitted:
+    """A model of the whole table, for tests that are not in it."""
+    labels = learnable(data, problem)
+    own_seed = seed_for(seed, PIPELINE.name, problem.value, "all")
+    return fitted(PIPELINE, data.values[labels.domain], labels.positive, own_seed)

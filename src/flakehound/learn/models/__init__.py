@@ -1,0 +1,1 @@
+"""Classifiers, pipelines, cross-validation and explanations."""

@@ -1,0 +1,1 @@
+"""The model of what lint measures."""

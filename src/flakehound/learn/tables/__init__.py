@@ -1,0 +1,1 @@
+"""Tables of tests: columns, labels, problems, and what is wrong with them."""

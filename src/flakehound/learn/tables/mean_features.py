@@ -1,0 +1,26 @@
+"""Mean features over several measurements of the same tests (eq. 2)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from flakehound.learn.tables.dataset import Dataset, UnusableData
+
+
+def check_same_tests(tables: Sequence[Dataset]) -> None:
+    """Refuse measurements that are not of the same tests and features."""
+    first = tables[0]
+    for other in tables[1:]:
+        if other.features != first.features:
+            raise UnusableData(f"{other.name!r} has other features than {first.name!r}")
+        if list(other.ids) != list(first.ids) or list(other.projects) != list(first.projects):
+            raise UnusableData(f"{other.name!r} has other tests than {first.name!r}, or in another order")
+
+
+def mean_features(tables: Sequence[Dataset], samples: int, seed: int) -> Dataset:
+    """The first table with the mean features of some of the tables, drawn without repetition."""
+    drawn = sorted(random.Random(seed).sample(range(len(tables)), min(samples, len(tables))))
+    values = sum(tables[place].values for place in drawn) / len(drawn)
+    return replace(tables[0], values=values)

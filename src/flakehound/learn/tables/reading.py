@@ -1,0 +1,180 @@
+"""Make a data set of a table's rows; say what is wrong with it, and what was left out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from flakehound.learn.extras import Array, numpy
+from flakehound.learn.tables.column_mapping import Columns
+from flakehound.learn.tables.dataset import UNKNOWN, Dataset, Exclusion, UnusableData
+from flakehound.learn.tables.problems import Counts
+
+MOST = 1e30  # trees compute with single precision, which ends at 3.4e38
+Row = Mapping[str, str]
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows that are kept, column by column."""
+
+    ids: list[str] = field(default_factory=list)
+    projects: list[str] = field(default_factory=list)
+    values: list[list[float]] = field(default_factory=list)
+    numbers: dict[str, list[float]] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def dataset_from(name: str, header: Sequence[str], rows: Iterable[Row], columns: Columns) -> Dataset:
+    """The data set in a table.
+
+    Raises UnusableData where a column is missing or a label is none. Rows that cannot be used are left out; the
+    data set says how many and why.
+    """
+    _check_header(name, header, columns)
+    features = _features(header, columns)
+    kept = _Rows()
+    seen: dict[tuple[str, str], tuple[str, ...]] = {}
+    for number, row in enumerate(rows, start=2):
+        if columns.projects and row[columns.project] not in columns.projects:
+            kept.left_out["of a project that the mapping leaves out"] += 1
+            continue
+        why = _unusable(row, features, columns) or _repeated(row, columns, seen)
+        if why:
+            kept.left_out[why] += 1
+        else:
+            _keep(kept, row, features, columns, where=f"line {number} of {name!r}")
+    if not kept.ids:
+        raise UnusableData(f"{name!r} has no usable row", detail=_counted(kept.left_out))
+    return _dataset(name, kept, features, columns)
+
+
+def _check_header(name: str, header: Sequence[str], columns: Columns) -> None:
+    twice = sorted(column for column, times in Counter(header).items() if times > 1)
+    if twice:
+        raise UnusableData(f"{name!r} has columns of the same name: {', '.join(twice)}")
+    missing = [column for column in (*columns.named(), *(columns.features or ())) if column not in header]
+    if missing:
+        raise UnusableData(
+            f"{name!r} has no column {', '.join(map(repr, missing))}", detail=f"its columns: {', '.join(header)}"
+        )
+
+
+def _features(header: Sequence[str], columns: Columns) -> tuple[str, ...]:
+    if columns.features is not None:
+        return columns.features
+    taken = {*columns.named(), *columns.ignored}
+    return tuple(column for column in header if column not in taken)
+
+
+def _unusable(row: Row, features: Sequence[str], columns: Columns) -> str:
+    if None in row.values() or None in row:
+        return "with too few or too many fields"
+    if any(number_in(row[name]) for name in columns.left_out_where):
+        return f"where {' or '.join(columns.left_out_where)} is true"
+    if not row[columns.project].strip():
+        return "without a project"
+    if not all(_is_usable(row[name]) for name in features):
+        return f"with a feature that is empty, no number, not finite or beyond {MOST:g}"
+    return ""
+
+
+def _is_usable(text: str) -> bool:
+    number = number_in(text)
+    return number is not None and math.isfinite(number) and abs(number) <= MOST
+
+
+def number_in(text: str) -> float | None:
+    """The number a field holds; True and False are 1 and 0."""
+    try:
+        return float({"true": "1", "false": "0"}.get(text.strip().lower(), text))
+    except ValueError:
+        return None
+
+
+def _repeated(row: Row, columns: Columns, seen: dict[tuple[str, str], tuple[str, ...]]) -> str:
+    key, content = (row[columns.project], _id(row, columns)), tuple(row.values())
+    first = seen.setdefault(key, content)
+    if first is content:
+        return ""
+    return "that repeat a row" if first == content else "whose id an earlier row has with other values"
+
+
+def _id(row: Row, columns: Columns) -> str:
+    return "::".join(row[name] for name in columns.id if row[name])
+
+
+def _keep(kept: _Rows, row: Row, features: Sequence[str], columns: Columns, *, where: str) -> None:
+    numbers = dict(_numbers(row, columns, where))
+    if columns.original_passed and not numbers["original_passed"] + numbers["original_failed"]:
+        kept.left_out["without a run in the original order"] += 1
+        return
+    kept.ids.append(_id(row, columns))
+    kept.projects.append(row[columns.project])
+    kept.values.append([number_in(row[name]) or 0.0 for name in features])
+    kept.words.append(row[columns.words] if columns.words else "")
+    for name, number in numbers.items():
+        kept.numbers.setdefault(name, []).append(number)
+
+
+def _numbers(row: Row, columns: Columns, where: str) -> Iterator[tuple[str, float]]:
+    for name in ("original_passed", "original_failed", "shuffled_passed", "shuffled_failed"):
+        yield name, sum(_count(row, column, where) for column in getattr(columns, name))
+    if columns.label:
+        yield "label", _label(row, columns.label, where)
+    if columns.polluter:
+        known = row[columns.polluter].strip()
+        yield "polluter", _label(row, columns.polluter, where) if known else UNKNOWN
+    if columns.cost_s:
+        cost = number_in(row[columns.cost_s])
+        if cost is None or not 0 <= cost <= MOST:
+            raise UnusableData(f"{where}: {row[columns.cost_s]!r} in {columns.cost_s!r} is no number of seconds")
+        yield "cost_s", cost
+
+
+def _count(row: Row, column: str, where: str) -> float:
+    number = number_in(row[column])
+    if number is None or not number.is_integer() or number < 0:
+        raise UnusableData(f"{where}: {row[column]!r} in {column!r} is no number of runs")
+    return number
+
+
+def _label(row: Row, column: str, where: str) -> float:
+    number = number_in(row[column])
+    if number not in (0.0, 1.0):
+        raise UnusableData(f"{where}: {row[column]!r} in {column!r} is no label; labels are 0 and 1")
+    return number
+
+
+def _dataset(name: str, kept: _Rows, features: tuple[str, ...], columns: Columns) -> Dataset:
+    np = numpy()
+    number = {key: np.array(found) for key, found in kept.numbers.items()}
+    return Dataset(
+        name=name,
+        ids=np.array(kept.ids, dtype=object),
+        projects=np.array(kept.projects, dtype=object),
+        features=features,
+        values=np.array(kept.values, dtype=float).reshape(len(kept.ids), len(features)),
+        counts=_counts(number) if columns.original_passed else None,
+        label=number["label"].astype(int) if columns.label else None,
+        polluter=number["polluter"].astype(int) if columns.polluter else None,
+        cost_s=number.get("cost_s"),
+        words=tuple(kept.words) if columns.words else None,
+        exclusions=tuple(Exclusion(why=why, rows=rows) for why, rows in sorted(kept.left_out.items())),
+    )
+
+
+def _counts(number: Mapping[str, Array]) -> Counts:
+    return Counts(
+        original_runs=number["original_passed"] + number["original_failed"],
+        original_failed=number["original_failed"],
+        shuffled_runs=number["shuffled_passed"] + number["shuffled_failed"],
+        shuffled_failed=number["shuffled_failed"],
+    )
+
+
+def _counted(left_out: Mapping[str, int]) -> str:
+    return "\n".join(f"{rows} rows {why}" for why, rows in sorted(left_out.items()))

@@ -1,0 +1,1 @@
+"""Which tests pytest would collect, told from the source alone."""

@@ -1,0 +1,32 @@
+"""What a `conftest.py` tells pytest to leave out, where it says so in literals."""
+
+from __future__ import annotations
+
+import ast
+
+from flakehound.lint.source.definitions import texts
+from flakehound.lint.source.modules import Module
+
+
+def literal_list(module: Module, name: str) -> tuple[str, ...]:
+    """The strings that the file's top level puts into a list: `collect_ignore`, `collect_ignore_glob`."""
+    found: list[str] = []
+    for statement in module.tree.body:
+        if isinstance(statement, ast.Assign) and any(_is(target, name) for target in statement.targets):
+            found = texts(statement.value)
+        elif isinstance(statement, ast.AugAssign) and _is(statement.target, name):
+            found += texts(statement.value)
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            found += _added(statement.value, name)
+    return tuple(found)
+
+
+def _is(target: ast.expr, name: str) -> bool:
+    return isinstance(target, ast.Name) and target.id == name
+
+
+def _added(call: ast.Call, name: str) -> list[str]:
+    adds = isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend")
+    if not adds or not _is(call.func.value, name):  # type: ignore[attr-defined]
+        return []
+    return [text for argument in call.args for text in texts(argument)]

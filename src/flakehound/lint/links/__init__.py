@@ -1,0 +1,1 @@
+"""The code that a test reaches, and the code that it tests."""

@@ -1,0 +1,1 @@
+"""How likely a test is flaky, by its findings, shared objects and words."""

@@ -1,0 +1,1 @@
+"""Python source of a project: modules, names, definitions and what they refer to."""

@@ -1,0 +1,55 @@
+"""What `self.x` was set to: the values that a class's methods give its attributes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flakehound.lint.source.definitions import Definition
+from flakehound.lint.source.project import Project
+from flakehound.lint.source.scopes import FunctionNode
+from flakehound.lint.source.syntax_walk import nodes_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SetAttribute:
+    """`self.x = value`, and the method it stands in."""
+
+    value: ast.expr
+    method: FunctionNode
+    owner: Definition  # the class whose body holds the method
+
+
+def set_attributes(owner: Definition, project: Project) -> dict[str, SetAttribute]:
+    """The attributes that methods of the class or its bases set on `self` or `cls`; the first setter wins."""
+    return project.kept(("set_attributes", owner.node), lambda: _found(owner, project))
+
+
+def _found(owner: Definition, project: Project) -> dict[str, SetAttribute]:
+    found: dict[str, SetAttribute] = {}
+    for one in project.lineage(owner):
+        if isinstance(one, Definition) and one.class_ is not None:
+            for method in one.class_.body:
+                if isinstance(method, FunctionNode):
+                    for name, value in _set_in(method):
+                        found.setdefault(name, SetAttribute(value=value, method=method, owner=one))
+    return found
+
+
+def _set_in(method: FunctionNode) -> Iterator[tuple[str, ast.expr]]:
+    arguments = method.args.posonlyargs or method.args.args
+    if not arguments:
+        return
+    me = arguments[0].arg
+    for node in nodes_of(method):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if _is_attribute_of(target, me):
+                    yield target.attr, node.value  # type: ignore[attr-defined]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None and _is_attribute_of(node.target, me):
+            yield node.target.attr, node.value  # type: ignore[union-attr]
+
+
+def _is_attribute_of(target: ast.expr, name: str) -> bool:
+    return isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == name

@@ -1,0 +1,1 @@
+"""Reports of traced calls: text and CSV."""

@@ -1,0 +1,1 @@
+"""Reports of lint: text, JSON, GitHub annotations, SARIF."""

@@ -1,0 +1,1 @@
+"""Reports of studies: text, tables and figures."""

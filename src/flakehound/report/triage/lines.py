@@ -1,0 +1,56 @@
+"""What a triage says in a terminal: the verdict first, then the evidence, then what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flakehound.core.outcomes import NodeId
+from flakehound.report.phrases import counted, few
+from flakehound.report.wrapping import Paper
+
+_LABELS = {
+    "likely-real": "LIKELY REAL",
+    "undecided": "UNDECIDED",
+    "unrelated": "UNRELATED",
+    "flaky": "FLAKY",
+}  # in the order of how much a developer has to care
+_INDENT = 13
+_MOST_CHANGES = 5
+
+
+def triage_lines(triage: Mapping[str, Any], *, width: int = 100) -> list[str]:
+    """The `flakehound/triage/1` object in lines; notes follow, as the plugin prints them."""
+    failures = triage["failures"]
+    paper = Paper.for_ids((NodeId(failure["id"]) for failure in failures), width)
+    lines = list(_changes(triage, paper))
+    for verdict in _LABELS:
+        for failure in failures:
+            if failure["verdict"] == verdict:
+                lines += _block(failure, paper)
+    return [*lines, _sum(failures)]
+
+
+def _changes(triage: Mapping[str, Any], paper: Paper) -> Iterator[str]:
+    changed = triage["changed"]
+    if triage["since"] is None:
+        return
+    what = f"{counted(len(changed), 'change')}: {few(changed, _MOST_CHANGES)}" if changed else "nothing changed"
+    yield from paper.prose(f"{what} ({triage['since_why']})")
+
+
+def _block(failure: Mapping[str, Any], paper: Paper) -> Iterator[str]:
+    label = _LABELS[failure["verdict"]]
+    kind = f"  ({failure['kind'].replace('-', ' ')})" if failure["kind"] else ""
+    yield f"{label:{_INDENT}}{failure['id']}{kind}"
+    yield from paper.prose(failure["evidence"], _INDENT)
+    if failure["kind"] == "state-dependent" and not failure["polluters"]:
+        yield " " * _INDENT + shlex.join(["flakehound", "polluter", failure["id"]])
+
+
+def _sum(failures: Sequence[Mapping[str, Any]]) -> str:
+    counts = Counter(failure["verdict"] for failure in failures)
+    told = ", ".join(f"{counts[verdict]} {verdict.replace('-', ' ')}" for verdict in _LABELS if counts[verdict])
+    return f"{counted(len(failures), 'failure')}: {told}" if failures else "no failure to judge"

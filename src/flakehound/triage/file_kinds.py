@@ -1,0 +1,90 @@
+"""Which sort of file changed, told by its name, and whether a configuration file says something new."""
+
+from __future__ import annotations
+
+import sys
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from flakehound.triage.changes import ChangedFile, Mode, Sort
+from flakehound.triage.python_source import parsed
+from flakehound.triage.syntax_equality import same
+
+_TOML = ("*.toml", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile")
+_INI = ("*.ini", "*.cfg", ".coveragerc")
+_CONFIGURATION = (
+    *("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "tox.toml", "pytest.ini", ".pytest.ini"),
+    *("pytest.toml", ".pytest.toml", "hatch.toml", ".coveragerc", "MANIFEST.in", ".python-version"),
+    *("requirements*.txt", "requirements*.in", "constraints*.txt", "*-requirements.txt", "Pipfile*"),
+    *("poetry.lock", "uv.lock", "pdm.lock", "pylock.toml", "pylock.*.toml", "environment*.y*ml"),
+    *("conda-lock*", ".env*", ".tool-versions", "*.pth", "*.egg-link", "sitecustomize.py", "usercustomize.py"),
+)
+# Everything in these folders is configuration: lists of packages, metadata with entry points.
+_CONFIGURATION_FOLDERS = ("requirements", "*.egg-info", "*.dist-info")
+_NATIVE = (
+    *("*.c", "*.h", "*.cc", "*.hh", "*.cpp", "*.cxx", "*.hpp", "*.hxx", "*.cu", "*.cuh", "*.m", "*.mm", "*.asm"),
+    *("*.pyx", "*.pxd", "*.pxi", "*.so", "*.so.*", "*.pyd", "*.dll", "*.dylib", "*.a", "*.lib"),
+    *("*.rs", "Cargo.toml", "Cargo.lock", "*.go", "go.mod", "go.sum", "*.f", "*.for", "*.f90", "*.f95"),
+    *("CMakeLists.txt", "*.cmake", "meson.build", "meson_options.txt", "meson.options"),
+)
+_BY_MODE = {Mode.SUBMODULE: Sort.SUBMODULE, Mode.LINK: Sort.LINK}
+
+
+def sort_of(file: ChangedFile) -> Sort:
+    """The sort of the whole file; a Python module is a MODULE."""
+    for mode in (Mode.SUBMODULE, Mode.LINK):
+        if mode in (file.mode_before, file.mode_after):
+            return _BY_MODE[mode]
+    path = PurePosixPath(file.path)
+    in_folder = any(_matches(folder, _CONFIGURATION_FOLDERS) for folder in path.parts[:-1])
+    if in_folder or _matches(path.name, _CONFIGURATION):
+        return Sort.CONFIGURATION
+    if _matches(path.name, _NATIVE):
+        return Sort.NATIVE
+    return Sort.MODULE if path.suffix in (".py", ".pyw") else Sort.DATA
+
+
+def same_configuration(file: ChangedFile) -> bool:
+    """Whether two versions of a configuration file say the same, but for comments."""
+    if file.before is None or file.after is None:
+        return False
+    name = PurePosixPath(file.path).name
+    if name.endswith(".py"):
+        return _same_source(file.before, file.after)
+    said = _said(name, file.before)
+    return said is not None and said == _said(name, file.after)
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _same_source(before: bytes, after: bytes) -> bool:
+    one, two = parsed(before), parsed(after)
+    return one is not None and two is not None and same(one.tree, two.tree)
+
+
+def _said(name: str, content: bytes) -> str | None:
+    """The content without comments; None where we cannot tell a comment."""
+    try:
+        text = content.decode()
+        if _matches(name, _TOML):
+            return _toml(text)
+    except ValueError:  # not UTF-8, or not TOML
+        return None
+    return _without_comment_lines(text) if _matches(name, _INI) else None
+
+
+def _toml(text: str) -> str | None:
+    if sys.version_info < (3, 11):
+        return None
+    import tomllib
+
+    # The representation, because 1 == True == 1.0 although they configure different things.
+    return repr(tomllib.loads(text))
+
+
+def _without_comment_lines(text: str) -> str:
+    # Readers of ini files differ in everything but this: a line that starts with one of these is no value.
+    lines = (line.rstrip() for line in text.splitlines())
+    return "\n".join(line for line in lines if not line.lstrip().startswith(("#", ";")))

@@ -1,0 +1,131 @@
+"""Which changed entities a test depends on.
+
+Always on the safe side: what may have been used was used, and what is not known is a doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from flakehound.core.outcomes import NodeId
+from flakehound.triage.changes import ChangedEntity, Reach, Sort
+from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.file_access import Contact, Recording
+
+NOT_RECORDED = "what the test depends on was not recorded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touch:
+    """A changed entity that a test depends on, and how we know."""
+
+    entity: ChangedEntity
+    reason: str  # continues "the test touches ENTITY: ..."
+
+    def __str__(self) -> str:
+        return f"{self.entity} ({self.entity.how.value}; {self.reason})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intersection:
+    """The change and what a test depends on, compared."""
+
+    touches: tuple[Touch, ...]
+    changed: int  # how many entities changed
+    doubts: tuple[str, ...] = ()  # why it may touch what was not seen; empty when nothing changed
+
+    @property
+    def is_disjoint(self) -> bool:
+        """Whether the test cannot depend on the change."""
+        return not self.touches and not self.doubts
+
+    @property
+    def intersects(self) -> bool:
+        """Whether the test depends on the change, or may."""
+        return not self.is_disjoint
+
+
+def intersect(
+    changed: Sequence[ChangedEntity],
+    dependencies: Dependencies | None,
+    *,
+    test: NodeId,
+    root: str,
+    rootdir: str,
+) -> Intersection:
+    """Compare a change with what a failing run of `test` depends on; None: it was not recorded.
+
+    `root` is the top of the repository, `rootdir` pytest's; both real paths, like those of the dependencies.
+    """
+    if not changed:
+        return Intersection(touches=(), changed=0)
+    recording = Recording(dependencies or Dependencies(), test=test, root=root, rootdir=rootdir)
+    reasons = ((entity, _BY_REACH[entity.reach](entity, recording)) for entity in changed)
+    return Intersection(
+        touches=tuple(Touch(entity=entity, reason=reason) for entity, reason in reasons if reason),
+        changed=len(changed),
+        doubts=recording.doubts if dependencies else (NOT_RECORDED,),
+    )
+
+
+def _body(entity: ChangedEntity, recording: Recording) -> str | None:
+    contact = recording.with_module(entity)
+    return _executed(entity, contact) if contact else None
+
+
+def _import(entity: ChangedEntity, recording: Recording) -> str | None:
+    contact = recording.with_module(entity)
+    if contact:
+        return contact.reason
+    return recording.with_place(entity) if entity.sort is Sort.MODULE else None
+
+
+def _test(entity: ChangedEntity, recording: Recording) -> str | None:
+    contact = recording.with_module(entity)
+    if contact is None:
+        return None
+    if not recording.is_of(entity):
+        return "it imports this file of tests"
+    return "it has the name of this test" if _named(entity, recording.test) else _executed(entity, contact)
+
+
+def _executed(entity: ChangedEntity, contact: Contact) -> str | None:
+    if contact.lines is None:
+        return contact.reason
+    ran = sorted(line for line in contact.lines if any(line in body for body in entity.body_lines))
+    return f"it executes line {ran[0]}" if ran else None
+
+
+def _named(entity: ChangedEntity, test: NodeId) -> bool:
+    words = re.findall(r"\w+", test.partition("[")[0].partition("::")[2])
+    return not words or entity.name.rpartition(".")[2] in words
+
+
+def _name(entity: ChangedEntity, recording: Recording) -> str | None:
+    return recording.with_name(entity) or recording.with_place(entity)
+
+
+def _content(entity: ChangedEntity, recording: Recording) -> str | None:
+    return recording.with_content(entity) or recording.with_place(entity)
+
+
+def _every(entity: ChangedEntity, recording: Recording) -> str | None:
+    return f"{_WHY_EVERY.get(entity.sort, 'it')} concerns every test"
+
+
+_WHY_EVERY = {
+    Sort.CONFIGURATION: "configuration",
+    Sort.NATIVE: "native code",
+    Sort.LINK: "a link that stands for other files",
+    Sort.SUBMODULE: "a submodule",
+}
+_BY_REACH: Mapping[Reach, Callable[[ChangedEntity, Recording], str | None]] = {
+    Reach.BODY: _body,
+    Reach.IMPORT: _import,
+    Reach.TEST: _test,
+    Reach.NAME: _name,
+    Reach.CONTENT: _content,
+    Reach.EVERY: _every,
+}

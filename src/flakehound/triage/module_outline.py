@@ -1,0 +1,88 @@
+"""What a module defines, and how two versions of it compare in what importing executes."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from flakehound.triage.python_source import DefinitionNode, FunctionNode
+from flakehound.triage.syntax_equality import import_of, same, without_definitions
+
+Key = tuple[str, int]
+Owner = ast.Module | ast.ClassDef
+_BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A function, a method or a class; never one inside a function, which belongs to the function."""
+
+    key: Key  # qualified name, and which of the definitions of that name
+    node: DefinitionNode
+    owner: Owner | None  # None: defined inside an `if`, a `try` or the like
+
+    @property
+    def name(self) -> str:
+        """The qualified name."""
+        return self.key[0]
+
+
+class Outline:
+    """One version of a module; `left_out` are definitions of any version that do not count."""
+
+    def __init__(self, tree: ast.Module, left_out: Collection[DefinitionNode] = ()) -> None:
+        self.tree = tree
+        self._left_out = left_out
+        self._executed = import_of(left_out)
+
+    def leaving_out(self, nodes: Collection[DefinitionNode]) -> Outline:
+        """The same module without some definitions."""
+        return Outline(self.tree, nodes)
+
+    @cached_property
+    def definitions(self) -> Mapping[Key, Definition]:
+        """What it defines, in the order of the source."""
+        seen: Counter[str] = Counter()
+        found: dict[Key, Definition] = {}
+        for name, node, owner in self._defined_in(self.tree, "", self.tree):
+            key = (name, seen[name])
+            seen[name] += 1
+            found[key] = Definition(key=key, node=node, owner=owner)
+        return found
+
+    @cached_property
+    def functions(self) -> Mapping[Key, FunctionNode]:
+        """The functions and methods among the definitions."""
+        found = self.definitions.items()
+        return {key: node for key, one in found if isinstance(node := one.node, FunctionNode)}
+
+    def imports_as(self, other: Outline) -> bool:
+        """Whether importing either executes the same."""
+        return same(self.tree, other.tree, self._executed)
+
+    def has_module_level_of(self, other: Outline) -> bool:
+        """Whether importing either executes the same outside every definition."""
+        return same(without_definitions(self.tree), without_definitions(other.tree), self._executed)
+
+    def defines_as(self, one: DefinitionNode, two: DefinitionNode) -> bool:
+        """Whether importing executes the same of two definitions; of a class without what it defines in turn."""
+        if isinstance(one, ast.ClassDef) and isinstance(two, ast.ClassDef):
+            return same(without_definitions(one), without_definitions(two), self._executed)
+        return same(one, two, self._executed)
+
+    def _defined_in(
+        self, node: ast.AST, prefix: str, owner: Owner | None
+    ) -> Iterator[tuple[str, DefinitionNode, Owner | None]]:
+        children = (child for block in _BLOCKS for child in getattr(node, block, []))
+        for child in children:
+            if child in self._left_out:
+                continue
+            if isinstance(child, DefinitionNode):
+                yield prefix + child.name, child, owner
+            if isinstance(child, ast.ClassDef):
+                yield from self._defined_in(child, f"{prefix}{child.name}.", child)
+            elif not isinstance(child, FunctionNode):
+                yield from self._defined_in(child, prefix, None)

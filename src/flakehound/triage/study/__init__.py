@@ -1,0 +1,1 @@
+"""The figures of the evaluation in the source of triage."""

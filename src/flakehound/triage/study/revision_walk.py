@@ -1,0 +1,120 @@
+"""Walk from the newest revision to older ones and count, per test, the changes it is disjoint from.
+
+Each change gets the question that triage asks: the test failed after it, could it be the cause? A test that a
+change leaves alone depends on the same things before it, so only the others are recorded again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from flakehound.core.outcomes import NodeId
+from flakehound.triage.changes import ChangedEntity, ChangedFile, Reach
+from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.intersection import Intersection, intersect
+from flakehound.triage.study.carried_lines import carried_back
+from flakehound.triage.study.figures import Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One change, seen from all tests."""
+
+    older: str
+    newer: str
+    changed: int  # entities
+    compared: int  # tests that there are before and after it
+    disjoint: int
+
+
+@dataclass(slots=True)
+class Walk:
+    """Where the walk stands: what each test depends on there, and what was counted on the way."""
+
+    known: dict[NodeId, Dependencies | None] = field(default_factory=dict)  # None: it could not be recorded
+    disjoint: Counter[NodeId] = field(default_factory=Counter)
+    compared: Counter[NodeId] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)  # why a test was not disjoint from a change
+    steps: list[Step] = field(default_factory=list)
+
+    def missing(self, tests: Iterable[NodeId]) -> list[NodeId]:
+        """The tests of this revision that have to be recorded here."""
+        return [test for test in tests if test not in self.known]
+
+    def learn(self, recorded: Mapping[NodeId, Dependencies | None]) -> None:
+        """Take in what was recorded at this revision."""
+        self.known.update(recorded)
+
+    def step_back(self, change: Change, tests: Collection[NodeId]) -> Step:
+        """Go to the revision before a change, which has these tests."""
+        there = [test for test in self.known if test in tests]
+        found = {test: change.met_by(test, self.known[test]) for test in there}
+        self.known = {
+            test: kept
+            for test, met in found.items()
+            if met.is_disjoint and (kept := change.before(self.known[test])) is not None
+        }
+        self._count(found)
+        step = Step(
+            older=change.older,
+            newer=change.newer,
+            changed=len(change.entities),
+            compared=len(found),
+            disjoint=sum(met.is_disjoint for met in found.values()),
+        )
+        self.steps.append(step)
+        return step
+
+    def _count(self, found: Mapping[NodeId, Intersection]) -> None:
+        for test, met in found.items():
+            self.compared[test] += 1
+            if met.is_disjoint:
+                self.disjoint[test] += 1
+            else:
+                self.reasons[_reason(met)] += 1
+
+    def shares(self) -> dict[NodeId, Share]:
+        """Per test, how many of its changes were disjoint."""
+        return {
+            test: Share(disjoint=self.disjoint[test], compared=compared)
+            for test, compared in self.compared.items()
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What differs between two revisions that lie in the same folder, one after the other."""
+
+    older: str
+    newer: str
+    files: Sequence[ChangedFile]
+    entities: Sequence[ChangedEntity]
+    root: str  # of the repository
+    rootdir: str  # pytest's
+
+    def met_by(self, test: NodeId, dependencies: Dependencies | None) -> Intersection:
+        """Whether a test depends on the change."""
+        return intersect(self.entities, dependencies, test=test, root=self.root, rootdir=self.rootdir)
+
+    def before(self, dependencies: Dependencies | None) -> Dependencies | None:
+        """What a disjoint test depends on before the change."""
+        return carried_back(dependencies, self.files, root=self.root) if dependencies is not None else None
+
+
+# Of several reasons the first counts: the closest contact.
+_REASONS = {
+    Reach.BODY: "it executes a changed function",
+    Reach.TEST: "the test itself changed",
+    Reach.CONTENT: "it reads a changed file",
+    Reach.IMPORT: "it imports a module whose definitions or statements changed",
+    Reach.NAME: "it imports a module that came or went",
+    Reach.EVERY: "configuration, native code or the like changed",
+}
+DOUBT = "only a doubt: what it depends on is not fully known"
+
+
+def _reason(met: Intersection) -> str:
+    reaches = {touch.entity.reach for touch in met.touches}
+    return next((words for reach, words in _REASONS.items() if reach in reaches), DOUBT)

@@ -1,0 +1,73 @@
+"""The functions we rely on, held where neither a mock nor a time-freezing library reaches them.
+
+Tests patch `open`, `time.time`, `json.dumps` or `os.fork`; freezegun rewrites module attributes that
+are clocks. A class attribute of ours is neither the module attribute they patch nor one they scan.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` without its enums, which every child would pay for
+import os
+import select
+import time
+from typing import TYPE_CHECKING
+
+from flakehound_inside.isolated import isolated
+
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from flakehound_inside.message_types import Handler
+
+try:
+    import fcntl as fcntl
+    import resource as resource
+except ImportError:  # no such system calls on this platform
+    fcntl = resource = None  # type: ignore[assignment]  # whoever uses them asks first
+
+# In place of a function that the platform lacks. Typed as if none did: nothing here that some platform lacks is
+# called before `fork`, `fcntl` or `resource` was found to be there, except `pidfd_open`, newer than the rest.
+_ABSENT: Any = None
+
+
+class isolated_os(isolated):  # noqa: N801 (used like a module: isolated_os.open)
+    """Every outside function the code that runs beside tests may call."""
+
+    sleep = staticmethod(time.sleep)
+    open = staticmethod(os.open)
+    close = staticmethod(os.close)
+    read = staticmethod(os.read)
+    write = staticmethod(os.write)
+    fstat = staticmethod(os.fstat)
+    pread: Callable[[int, int, int], bytes] = staticmethod(getattr(os, "pread", _ABSENT))
+    ftruncate: Callable[[int, int], None] = staticmethod(getattr(os, "ftruncate", _ABSENT))
+    dup2 = staticmethod(os.dup2)
+    fork: Callable[[], int] = staticmethod(getattr(os, "fork", _ABSENT))
+    wait4: Callable[[int, int], tuple[int, int, resource.struct_rusage]] = staticmethod(
+        getattr(os, "wait4", _ABSENT)
+    )
+    pidfd_open: Callable[[int], int] | None = staticmethod(getattr(os, "pidfd_open", _ABSENT))
+    poll: Callable[[], select.poll] = staticmethod(getattr(select, "poll", _ABSENT))
+    kill = staticmethod(os.kill)
+    killpg: Callable[[int, int], None] = staticmethod(getattr(os, "killpg", _ABSENT))
+    getpid = staticmethod(os.getpid)
+    getppid = staticmethod(os.getppid)
+    setsid: Callable[[], None] = staticmethod(getattr(os, "setsid", _ABSENT))
+    exit = staticmethod(os._exit)
+    mkdir = staticmethod(os.mkdir)
+    rmdir = staticmethod(os.rmdir)
+    listdir = staticmethod(os.listdir)
+    unlink = staticmethod(os.unlink)
+    lstat = staticmethod(os.lstat)
+    stat = staticmethod(os.stat)
+    lseek = staticmethod(os.lseek)
+    chmod = staticmethod(os.chmod)
+    utime = staticmethod(os.utime)
+    symlink = staticmethod(os.symlink)
+    readlink = staticmethod(os.readlink)
+    set_handler: Callable[[int, Handler], Handler] = staticmethod(_signal.signal)
+    handler_of: Callable[[int], Handler] = staticmethod(_signal.getsignal)
+    limit_of: Callable[[int], tuple[int, int]] = staticmethod(getattr(resource, "getrlimit", _ABSENT))
+    set_limit: Callable[[int, tuple[int, int]], None] = staticmethod(getattr(resource, "setrlimit", _ABSENT))
+    usage: Callable[[int], resource.struct_rusage] = staticmethod(getattr(resource, "getrusage", _ABSENT))
+    control: Callable[[int, int, int], int] = staticmethod(getattr(fcntl, "fcntl", _ABSENT))

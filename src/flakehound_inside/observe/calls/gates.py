@@ -1,0 +1,95 @@
+"""When a trace begins and ends: between the call and the return of the test's function, and of each fixture's."""
+
+from __future__ import annotations
+
+import _thread
+import inspect
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import CodeType
+    from typing import Any, Callable
+
+    from flakehound_inside.observe.calls.ledger import Ledger
+
+TEST = "test"
+FIXTURE = "fixture"  # code of setup up to its yield, of teardown after it
+SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def code_of(function: object) -> Any:
+    """The code that a call of a function or method runs; None where it is none of Python."""
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    return code if inspect.iscode(code) else None
+
+
+class Gates:
+    """The functions that open the ledger when they start, and close it when they end."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.roles: dict[CodeType, str] = {}  # TEST, FIXTURE, or the name of a phase
+        self.stage = ""  # of pytest: setup, call or teardown
+        self._open: list[tuple[CodeType, str]] = []
+        self._thread = _thread.get_ident()
+        self.on_new: Callable[[CodeType], None] = lambda _code: None
+
+    def add(self, function: object, role: str) -> bool:
+        """Let a function open the ledger; False when it is none that Python runs by itself."""
+        code = code_of(function)
+        if code is None:
+            return False
+        if self.roles.get(code) != role:
+            self.roles[code] = role
+            self.on_new(code)
+        return True
+
+    def begin(self, stage: str) -> None:
+        """Pytest begins a stage of a test, and ends the one before it."""
+        self.end()
+        self.stage = stage
+        self._thread = _thread.get_ident()
+
+    def end(self) -> None:
+        """The stage is over, and with it whatever is still open."""
+        self.stage = ""
+        self.close()
+
+    def close(self) -> None:
+        """Whatever is open has ended, though we may not have heard of it."""
+        self._open.clear()
+        self._ledger.open("")
+
+    def enter(self, code: CodeType, resumed: bool = False) -> None:
+        """A gate's code starts, or goes on after a yield."""
+        role = self.roles.get(code)
+        if role is None or not self.stage or _thread.get_ident() != self._thread:
+            return
+        if role == TEST:
+            if resumed:
+                return
+            phase = "call"
+        elif role == FIXTURE:
+            phase = "teardown" if resumed and self.stage == "teardown" else "setup"
+        else:
+            phase = role
+        self._open.append((code, phase))
+        self._ledger.open(phase)
+
+    def leave(self, code: CodeType, yielded: bool = False) -> None:
+        """A gate's code returns, is left by an exception, or yields."""
+        role = self.roles.get(code)
+        if role is None or not self._open or _thread.get_ident() != self._thread:
+            return
+        if yielded and role != FIXTURE:
+            return
+        for place in range(len(self._open) - 1, -1, -1):
+            if self._open[place][0] is code:
+                del self._open[place:]
+                break
+        self._ledger.open(self._open[-1][1] if self._open else "")
+
+    def is_suspendable(self, code: CodeType) -> bool:
+        """Whether a `return` event of the profiler may be a yield."""
+        return bool(code.co_flags & SUSPENDABLE)

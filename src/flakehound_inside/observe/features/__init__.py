@@ -1,0 +1,1 @@
+"""The features of a test that only a run can tell."""

@@ -1,0 +1,123 @@
+"""What the kernel counts for this process, read so that tests can neither mock it nor keep us from it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from flakehound_inside.isolated_os import isolated_os, resource
+
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+    from collections import namedtuple
+
+_KILO = 1024
+_NANO = 1e-9
+
+if TYPE_CHECKING:
+
+    class Reading(NamedTuple):
+        """Counters at one moment, of the process, its threads and the children that it has waited for."""
+
+        clock: float
+        reads: int  # read and the like, as system calls
+        writes: int
+        switches: int  # voluntary
+        cpu_s: float
+        queued_s: float  # this thread was ready to run, and had to wait for a processor
+
+else:
+    Reading = namedtuple("Reading", "clock reads writes switches cpu_s queued_s")
+
+
+class ProcFile:
+    """A file of /proc that stays open; opened anew where a test closed it or took its number."""
+
+    def __init__(self, path: str, flags: int = os.O_RDONLY) -> None:
+        self._path = path
+        self._flags = flags | getattr(os, "O_CLOEXEC", 0)
+        self._fd = -1
+        self._identity: tuple[int, int] | None = None
+
+    def read(self) -> bytes:
+        """What it says now; nothing where the system has no such file."""
+        try:
+            self._open()
+            return isolated_os.pread(self._fd, 8192, 0)
+        except OSError:
+            return b""
+
+    def write(self, word: bytes) -> bool:
+        """Whether the kernel took the word."""
+        try:
+            self._open()
+            return isolated_os.write(self._fd, word) == len(word)
+        except OSError:
+            return False
+
+    def _open(self) -> None:
+        if self._fd < 0 or not self._is_ours():
+            self._fd = isolated_os.open(self._path, self._flags)
+            status = isolated_os.fstat(self._fd)
+            self._identity = (status.st_dev, status.st_ino)
+
+    def _is_ours(self) -> bool:
+        try:
+            status = isolated_os.fstat(self._fd)
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == self._identity
+
+
+class Counters:
+    """Opens its files at the first reading: a copy of the process needs its own."""
+
+    def __init__(self) -> None:
+        self._io = ProcFile("/proc/self/io")
+        self._schedule = ProcFile("/proc/thread-self/schedstat")
+        self._status = ProcFile("/proc/self/status")
+        self._forget = ProcFile("/proc/self/clear_refs", os.O_WRONLY)
+        self._highest = -1  # kilobytes, the peak so far where it cannot be forgotten
+
+    def read(self) -> Reading:
+        """How far everything has counted; what the system does not count stays at 0."""
+        reads = writes = 0
+        for line in self._io.read().split(b"\n"):
+            if line[:6] == b"syscr:":
+                reads = int(line[6:])
+            elif line[:6] == b"syscw:":
+                writes = int(line[6:])
+        queued = self._schedule.read().split()
+        switches, cpu_s = 0, 0.0
+        if resource is not None:
+            for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+                used = isolated_os.usage(who)
+                switches += used.ru_nvcsw
+                cpu_s += used.ru_utime + used.ru_stime
+        queued_s = int(queued[1]) * _NANO if len(queued) > 1 else 0.0
+        return Reading(isolated_os.clock(), reads, writes, switches, cpu_s, queued_s)
+
+    @property
+    def counts_io(self) -> bool:
+        """Whether this system counts reads and writes."""
+        return bool(self._io.read())
+
+    def forget_peak(self) -> None:
+        """Let the peak of memory be that from now on."""
+        if not self._forget.write(b"5"):
+            self._highest = self._peak_kilobytes()[0]
+
+    def peak_bytes(self) -> int:
+        """The largest memory since the peak was forgotten; 0 where the system does not tell."""
+        peak, now = self._peak_kilobytes()
+        # Where an older peak cannot be forgotten, and was not exceeded.
+        return (now if peak == self._highest else peak) * _KILO
+
+    def _peak_kilobytes(self) -> tuple[int, int]:
+        found = {}
+        for line in self._status.read().split(b"\n"):
+            name, _colon, rest = line.partition(b":")
+            if name in (b"VmHWM", b"VmRSS"):
+                found[name] = int(rest.split()[0])
+        return found.get(b"VmHWM", 0), found.get(b"VmRSS", 0)

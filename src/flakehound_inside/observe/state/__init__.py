@@ -1,0 +1,1 @@
+"""What a test leaves changed in its process."""

@@ -1,0 +1,1 @@
+"""`pytest --flakehound`: notice failures, rerun them, ask the controller, tell."""

@@ -1,0 +1,1 @@
+"""Where a triage is told: terminal, JUnit file, GitHub."""

@@ -1,0 +1,118 @@
+"""Write verdicts and failed attempts into the JUnit file that pytest has written.
+
+The file, not pytest's own writer: that one forgets which test a finished element belongs to.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from _pytest.junitxml import bin_xml_escape, mangle_test_address
+
+if TYPE_CHECKING:
+    from typing import Any, Iterable, Mapping, Sequence
+
+    from flakehound_inside.triage.message_types import Failure, Rerun
+
+_PROPERTIES = ("verdict", "kind", "stage", "evidence")
+_ERRORS = ("E", "C", "T")
+_PASSED = ("P", "x", "X")
+
+
+def write_verdicts(
+    path: str, prefix: str | None, verdicts: Sequence[Mapping[str, Any]], failures: Sequence[Failure]
+) -> None:
+    """Add properties and Surefire's elements to each failed test; what is in the file stays."""
+    tree = ElementTree.parse(path)
+    cases = list(tree.iter("testcase"))
+    inside = {failure["id"]: failure for failure in failures}
+    for verdict in verdicts:
+        names = _names_of(verdict["id"], prefix)
+        found = [case for case in cases if _failed(case) and (case.get("classname"), case.get("name")) == names]
+        for case in found:
+            _add_properties(case, verdict)
+        if found:
+            _add_attempts(found[0], verdict, inside.get(verdict["id"]))
+    _save(tree, path)
+
+
+def _names_of(node_id: str, prefix: str | None) -> tuple[str, str]:
+    *packages, name = mangle_test_address(node_id)
+    return ".".join([prefix, *packages] if prefix else packages), bin_xml_escape(name)
+
+
+def _failed(case: ElementTree.Element) -> bool:
+    return case.find("failure") is not None or case.find("error") is not None
+
+
+def _add_properties(case: ElementTree.Element, verdict: Mapping[str, Any]) -> None:
+    properties = case.find("properties")
+    if properties is None:
+        properties = ElementTree.Element("properties")
+        case.insert(0, properties)
+    for name in _PROPERTIES:
+        if verdict.get(name) is not None:
+            ElementTree.SubElement(
+                properties, "property", name="flakehound." + name, value=bin_xml_escape(verdict[name])
+            )
+
+
+def _add_attempts(case: ElementTree.Element, verdict: Mapping[str, Any], failure: Failure | None) -> None:
+    """One element per failed attempt, behind pytest's own and before what was printed."""
+    reruns = _with_words(verdict.get("reruns", ()), failure["reruns"] if failure else [])
+    failed = [rerun for rerun in reruns if rerun["outcome"] not in (*_PASSED, "S", "-")]
+    place = max(n for n, child in enumerate(case) if child.tag in ("failure", "error", "properties")) + 1
+    passed = any(rerun["outcome"] in _PASSED for rerun in reruns)
+    if passed and verdict.get("verdict") != "likely-real":  # whoever reads the element takes the test for flaky
+        # Surefire counts every failed attempt of a flaky test, the first one too.
+        attempts = [_element("flaky", rerun) for rerun in (_first(failure), *failed) if rerun]
+    else:
+        attempts = [_element("rerun", rerun) for rerun in failed]
+    for offset, attempt in enumerate(attempts):
+        case.insert(place + offset, attempt)
+
+
+def _with_words(told: Iterable[Mapping[str, Any]], inside: Sequence[Rerun]) -> list[Mapping[str, Any]]:
+    """The controller's reruns, those inside with the words that only we have."""
+    left = list(inside)
+    reruns: list[Mapping[str, Any]] = []
+    for rerun in told:
+        if left and (rerun["stage"], rerun["outcome"]) == (left[0]["stage"], left[0]["outcome"]):
+            reruns.append({**rerun, **left.pop(0)})
+        else:
+            reruns.append(rerun)
+    return reruns
+
+
+def _first(failure: Failure | None) -> Mapping[str, Any] | None:
+    if failure is None:
+        return None
+    outcome = "F" if failure["phase"] == "call" else "E"
+    return {**failure, "outcome": outcome, "stage": ""}
+
+
+def _element(sort: str, rerun: Mapping[str, Any]) -> ElementTree.Element:
+    stage = rerun.get("stage") or ""
+    message = rerun.get("message") or ("failed in the %s rerun" % stage if stage else "failed")
+    element = ElementTree.Element(
+        sort + ("Error" if rerun["outcome"] in _ERRORS else "Failure"),
+        message=bin_xml_escape(message),
+        type=bin_xml_escape(rerun.get("exception") or ""),
+    )
+    trace = ElementTree.SubElement(element, "stackTrace")
+    trace.text = bin_xml_escape(rerun.get("text") or message)
+    if stage:
+        seed = rerun.get("seed")
+        printed = ElementTree.SubElement(element, "system-out")
+        printed.text = "flakehound: %s rerun%s" % (stage, "" if seed is None else ", seed %s" % seed)
+    return element
+
+
+def _save(tree: ElementTree.ElementTree[Any], path: str) -> None:
+    # Beside it and then in its place: a report that was cut short is worse than one without verdicts.
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        file.write('<?xml version="1.0" encoding="utf-8"?>')
+        file.write(ElementTree.tostring(tree.getroot(), encoding="unicode"))
+    os.replace(path + ".part", path)

@@ -1,0 +1,1 @@
+"""The processes that a hunt starts: they collect once, fork, run tests and report."""

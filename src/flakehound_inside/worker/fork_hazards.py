@@ -1,0 +1,107 @@
+"""What the process holds after collection that a fork would copy wrongly."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from typing import TYPE_CHECKING
+
+from flakehound_inside.isolated_os import isolated_os
+
+if TYPE_CHECKING:
+    from typing import Iterable, Mapping
+
+_APPEND = os.O_APPEND
+_WRITABLE = os.O_WRONLY | os.O_RDWR
+
+
+def open_descriptors() -> dict[int, str]:
+    """Number -> what it points to; empty where the system does not tell."""
+    found: dict[int, str] = {}
+    try:
+        numbers = isolated_os.listdir("/proc/self/fd")
+    except OSError:
+        return found
+    for number in numbers:
+        try:
+            found[int(number)] = isolated_os.readlink("/proc/self/fd/" + number)
+        except OSError:  # noqa: PERF203 (closed meanwhile)
+            continue
+    return found
+
+
+def reasons_against_forking(before: Mapping[int, str]) -> list[str]:
+    """Why a copy of this process would not behave like a new one; empty when it would.
+
+    Only Python threads count. Libraries such as OpenBLAS start native threads and look after forks.
+    """
+    reasons = []
+    threads = [t.name for t in threading.enumerate() if t is not threading.main_thread()]
+    if threads:
+        reasons.append("threads are alive after collection: " + ", ".join(sorted(threads)[:5]))
+    handles = unsafe_handles(before)
+    if handles:
+        reasons.append("handles are open after collection: " + ", ".join(handles[:5]))
+    return reasons
+
+
+def unsafe_handles(before: Mapping[int, str]) -> list[str]:
+    """Descriptors opened since `before` whose position or peer two processes would share."""
+    unsafe = []
+    for number, target in open_descriptors().items():
+        if before.get(number) != target and _is_shared_badly(number, target):
+            unsafe.append(target)
+    return sorted(unsafe)
+
+
+def files_read(before: Mapping[int, str]) -> list[int]:
+    """Numbers of plain files opened since `before` for reading only: a copy can have its own place in them."""
+    return [
+        number
+        for number, target in open_descriptors().items()
+        if before.get(number) != target and _is_plain(number) and not _flags_of(number) & _WRITABLE
+    ]
+
+
+def read_apart(numbers: Iterable[int]) -> None:
+    """Give this process its own reading place in these files; forked copies would share one."""
+    for number in numbers:
+        try:
+            place = isolated_os.lseek(number, 0, os.SEEK_CUR)
+            own = isolated_os.open("/proc/self/fd/%d" % number, os.O_RDONLY)
+        except OSError:
+            continue
+        isolated_os.lseek(own, place, os.SEEK_SET)
+        isolated_os.dup2(own, number, os.get_inheritable(number))
+        isolated_os.close(own)
+
+
+def _is_shared_badly(number: int, target: str) -> bool:
+    if target.startswith(("socket:", "pipe:", "anon_inode:[eventpoll]", "anon_inode:[io_uring]")):
+        return True
+    if not _is_plain(number) or target.endswith("(deleted)"):
+        return False
+    flags = _flags_of(number)
+    return bool(flags & _WRITABLE and not flags & _APPEND)
+
+
+def _is_plain(number: int) -> bool:
+    try:
+        return stat.S_ISREG(isolated_os.fstat(number).st_mode)
+    except OSError:
+        return False
+
+
+def _flags_of(number: int) -> int:
+    try:
+        info = isolated_os.open("/proc/self/fdinfo/%d" % number, os.O_RDONLY)
+    except OSError:
+        return 0
+    try:
+        for line in isolated_os.read(info, 4096).splitlines():
+            if line.startswith(b"flags:"):
+                return int(line.split()[1], 8)
+    finally:
+        isolated_os.close(info)
+    return 0
