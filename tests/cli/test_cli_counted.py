@@ -15,7 +15,7 @@ from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import CollectedTest, Setting, Suite
 from flakehound.core.records import RunRecord
 from flakehound.hunt.counted_agenda import CountedAgenda
-from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.options import SearchOptions
 
 SLEEPY = {"test_sleepy.py": "import time\n\n\ndef test_a():\n    time.sleep(0.2)\n\n\ndef test_b():\n    pass\n"}
 # A default time that is over before twenty runs of that suite are made.
@@ -89,7 +89,7 @@ def agenda_of(time_left_s, *, busy=False, **options):
     ids = [NodeId(f"test_m.py::test_{number}") for number in range(6)]
     suite = Suite(tests=tuple(CollectedTest(id=test, module="test_m.py", parent="test_m.py") for test in ids))
     history = History(suite)
-    agenda = CountedAgenda(history, HuntOptions(seed=1, **options), lambda: time_left_s, is_busy=lambda: busy)
+    agenda = CountedAgenda(history, SearchOptions(seed=1, **options), lambda: time_left_s, is_busy=lambda: busy)
     return agenda, history
 
 

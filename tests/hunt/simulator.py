@@ -19,7 +19,7 @@ from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.diagnosis.verdicts import judge
-from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.options import SearchOptions
 
 SESSION_HASH_SEED = 77
 FORK_S = 0.01
@@ -193,7 +193,7 @@ def hunt(
     **options: object,
 ) -> SimulatedHunt:
     """Drive an agenda as the engine's loop does, until nothing is left or the time is up."""
-    wishes = HuntOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
+    wishes = SearchOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
     history = History(simulator.suite) if history is None else history
     if with_reference:
         for record in simulator.run(reference_plan(simulator.suite)):

@@ -17,7 +17,7 @@ from flakehound.hunt.diagnosis.diagnose import Inquiry
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.diagnosis.questions import Asker, Need
 from flakehound.hunt.diagnosis.verdicts import judge
-from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import Neighbourhood
 
 SUITE = suite_of("a", "b", "c", "d")
@@ -182,7 +182,7 @@ def test_it_concludes_about_a_victim_in_the_original_order_with_the_same_evidenc
 
 def test_a_proven_case_wants_nothing_more():
     history = history_of(*[an_original("PPPP")] * 3, *in_turns(a_run([C, B], "PF"), a_run([B], "P"), 5))
-    agenda = Agenda(history, HuntOptions(seed=1), lambda: 10.0)
+    agenda = Agenda(history, SearchOptions(seed=1), lambda: 10.0)
 
     assert agenda.urgent() == []
 
@@ -198,7 +198,7 @@ def test_two_failures_in_the_original_order_and_one_alone_suffice_to_call_a_test
 
 def test_the_same_plan_wanted_by_two_suspects_is_made_once():
     history = history_of(a_run([D, C, B, A], "PPFF", setting=Setting.SHUFFLED))
-    agenda = Agenda(history, HuntOptions(seed=1), lambda: 10.0)
+    agenda = Agenda(history, SearchOptions(seed=1), lambda: 10.0)
 
     originals = [plan for plan in agenda.urgent() if plan.setting is Setting.ORIGINAL]
 
@@ -207,7 +207,7 @@ def test_the_same_plan_wanted_by_two_suspects_is_made_once():
 
 def test_what_was_found_survives_a_killed_hunt():
     records = [*[an_original("PPPP")] * 3, *in_turns(a_run([C, B], "PF"), a_run([B], "P"), 5)]
-    options = HuntOptions(seed=1)
+    options = SearchOptions(seed=1)
 
     before, after = (Agenda(history_of(*records), options, lambda: 0.0).conclude() for _hunt in range(2))
 

@@ -13,7 +13,7 @@ from simulator import SESSION_HASH_SEED, Simulator, always, fails_by_luck, hunt,
 from flakehound.core.history import History
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
-from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import Neighbourhood
 from flakehound.hunt.search.stages import HASH_SEED_RUNS, Sweeps
 
@@ -49,7 +49,7 @@ def orders_run(simulator, setting, isolation=None):
 
 
 def sweeps_of(history, **options):
-    return Sweeps(history, HuntOptions(seed=5, **options), lambda: Neighbourhood(history))
+    return Sweeps(history, SearchOptions(seed=5, **options), lambda: Neighbourhood(history))
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 4, 10])

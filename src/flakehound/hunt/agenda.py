@@ -13,7 +13,7 @@ from flakehound.core.verdicts import Kind
 from flakehound.hunt.diagnosis.all_polluters import Completion
 from flakehound.hunt.diagnosis.diagnose import Inquiry
 from flakehound.hunt.diagnosis.findings import Finding
-from flakehound.hunt.options import INDEX, RERUN, HuntOptions
+from flakehound.hunt.options import INDEX, RERUN, SearchOptions
 from flakehound.hunt.original_order import Neighbourhood
 from flakehound.hunt.search.by_index import IndexedSweeps
 from flakehound.hunt.search.pairs import Pairs
@@ -32,7 +32,7 @@ PROCESS_ENDING = (Outcome.CRASHED, Outcome.TIMED_OUT)
 class Agenda:
     """The hunt's plan of work. Caches only what the history could tell again."""
 
-    def __init__(self, history: History, options: HuntOptions, time_left_s: Callable[[], float]) -> None:
+    def __init__(self, history: History, options: SearchOptions, time_left_s: Callable[[], float]) -> None:
         self._history = history
         self._options = options
         self._enders: frozenset[NodeId] = frozenset()

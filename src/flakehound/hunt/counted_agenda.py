@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from flakehound.core.history import History
 from flakehound.core.plans import RunPlan, Setting
 from flakehound.hunt.agenda import Agenda
-from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.search.stages import Sweeps
 
 
@@ -17,7 +17,7 @@ class CountedAgenda(Agenda):
     def __init__(
         self,
         history: History,
-        options: HuntOptions,
+        options: SearchOptions,
         time_left_s: Callable[[], float],
         *,
         is_busy: Callable[[], bool],

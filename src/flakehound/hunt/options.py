@@ -1,4 +1,4 @@
-"""What the user asked a hunt to do."""
+"""Settings of the search: techniques, policy, candidates and priors."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HuntOptions:
-    """The shape of a hunt; the defaults need no thought."""
+class SearchOptions:
+    """Settings of the search for flaky tests; the defaults suit every suite."""
 
     seed: int
     jobs: int = 1
@@ -44,7 +44,7 @@ class HuntOptions:
     candidates: Candidates = field(default_factory=Candidates)
     priors: Priors = field(default_factory=Priors)
 
-    def counted_only(self) -> HuntOptions:
+    def counted_only(self) -> SearchOptions:
         """The same hunt with nothing in it but the runs whose number the user named."""
         orders = tuple(technique for technique in self.techniques if technique == "idflakies")
         return replace(

@@ -40,7 +40,7 @@ from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.counted_agenda import CountedAgenda
 from flakehound.hunt.diagnosis.verdicts import judge
-from flakehound.hunt.options import INDEX, TECHNIQUES, Candidates, HuntOptions
+from flakehound.hunt.options import INDEX, TECHNIQUES, Candidates, SearchOptions
 from flakehound.report.durations import spoken
 from flakehound.report.hunt.summary import Hunted, SpentFacts, SuiteFacts
 from flakehound.store import SessionInfo, Store
@@ -246,10 +246,10 @@ class _Hunt:
         for record in records:
             self._history.add(record)
 
-    def _options(self) -> HuntOptions:
+    def _options(self) -> SearchOptions:
         wishes, guard = self._wishes, self._opened.guard
         serial = guard is not None and guard.active
-        return HuntOptions(
+        return SearchOptions(
             seed=self._session.base_seed,
             jobs=1 if serial else self._opened.pool.jobs,
             isolation=self._opened.isolation,

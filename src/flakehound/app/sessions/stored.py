@@ -23,7 +23,7 @@ from flakehound.core.verdicts import Verdict
 from flakehound.engine.processes.launch import Target
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.diagnosis.verdicts import judge
-from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.options import SearchOptions
 from flakehound.report.hunt.summary import Hunted, SpentFacts, SuiteFacts
 from flakehound.store import SessionInfo, Store
 
@@ -121,7 +121,7 @@ def no_hunt_in(store_path: Path) -> UsageError:
 
 
 def _hunted(session: SessionInfo, history: History, looked_at: Sequence[RunRecord], store_path: Path) -> Hunted:
-    options = HuntOptions(seed=session.base_seed, isolation=session.isolation)
+    options = SearchOptions(seed=session.base_seed, isolation=session.isolation)
     agenda = Agenda(history, options, lambda: 0.0)
     return Hunted(
         verdicts=tuple(judge(history, agenda.conclude(), looked_at)),

@@ -21,7 +21,7 @@ from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.statistics.index import chance_of_flaky
 from flakehound.core.statistics.prevalence import RATES, Way
 from flakehound.core.statistics.rates import highest_unseen_rate
-from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import Neighbourhood
 from flakehound.hunt.search.expected_gain import ALONE, ORIGINAL, OTHER_ORDER, TOGETHER, Worth
 from flakehound.hunt.search.forecast import Forecast, RunSort
@@ -66,7 +66,7 @@ class Source:
 class IndexedSweeps(Sweeps):
     """The sequence for one suite, by index."""
 
-    def __init__(self, history: History, options: HuntOptions, hood: Callable[[], Neighbourhood]) -> None:
+    def __init__(self, history: History, options: SearchOptions, hood: Callable[[], Neighbourhood]) -> None:
         super().__init__(history, options, hood)
         self._spent_s = self._staged_s = 0.0  # as estimated beforehand
         self._orders_made: set[Order] = set()

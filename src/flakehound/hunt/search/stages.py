@@ -14,7 +14,7 @@ from math import inf
 from flakehound.core.history import History, chain
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Isolation, Order, RunPlan, Setting
-from flakehound.hunt.options import HuntOptions
+from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import Neighbourhood
 from flakehound.hunt.search.orders import each_first, full_rows, grouped_rows, reversed_order, shuffles
 from flakehound.hunt.shared_state import Sharing
@@ -37,7 +37,7 @@ GROUP_SIZE = 12
 class Sweeps:
     """The sequence for one suite."""
 
-    def __init__(self, history: History, options: HuntOptions, hood: Callable[[], Neighbourhood]) -> None:
+    def __init__(self, history: History, options: SearchOptions, hood: Callable[[], Neighbourhood]) -> None:
         self._history = history
         self._options = options
         self._hood = hood
