@@ -1,0 +1,3 @@
+"""The recorded project is a sample, none of our own tests."""
+
+collect_ignore = ["project"]

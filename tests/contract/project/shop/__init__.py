@@ -1,0 +1,2 @@
+STATE = {"rate": 1.0}
+CACHE = []
