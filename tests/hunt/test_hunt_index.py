@@ -23,7 +23,7 @@ from flakehound.core.statistics.prevalence import (
 )
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.options import SearchOptions
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.by_index import STAGED_SHARE, IndexedSweeps
 from flakehound.hunt.search.expected_gain import ALONE, ORIGINAL, TOGETHER, Worth
 from flakehound.hunt.search.forecast import Forecast, RunSort
@@ -40,7 +40,7 @@ def seen_once(test_s=None, **behaviours):
 
 
 def first_plans(history, number, *, time_left_s=60.0, **options):
-    sweeps = IndexedSweeps(history, SearchOptions(seed=5, **options), lambda: Neighbourhood(history))
+    sweeps = IndexedSweeps(history, SearchOptions(seed=5, **options), lambda: OriginalOrder(history))
     plans = sweeps.plans(lambda: time_left_s)
     return [next(plans) for _ in range(number)]
 
@@ -162,7 +162,7 @@ def test_after_a_failure_its_file_comes_first():
     history = History(suite, simulator.run(reference_plan(suite)))
     for record in (one for _ in range(9) for one in simulator.run(order_plan(suite.order))):
         history.add(record)
-    sweeps = IndexedSweeps(history, SearchOptions(seed=5, techniques=("rerun",)), lambda: Neighbourhood(history))
+    sweeps = IndexedSweeps(history, SearchOptions(seed=5, techniques=("rerun",)), lambda: OriginalOrder(history))
     plans = sweeps.plans(lambda: 60.0)
 
     alone = Counter(branch[-1] for plan in islice(plans, 40) for branch in plan.branches)
@@ -181,7 +181,7 @@ def test_the_first_look_is_that_of_the_stages_where_the_time_allows_it():
 
 def test_the_first_round_has_every_sort_of_run_and_ends_with_its_share_of_the_time():
     _simulator, history = seen_once()
-    sweeps = IndexedSweeps(history, SearchOptions(seed=5, endless=True), lambda: Neighbourhood(history))
+    sweeps = IndexedSweeps(history, SearchOptions(seed=5, endless=True), lambda: OriginalOrder(history))
     left_s = iter([60.0] * 8 + [30.0] * 400)
     plans = sweeps.plans(lambda: next(left_s))
 
@@ -254,7 +254,7 @@ def test_a_suite_too_dear_for_a_first_look_is_searched_by_index_at_once():
 
 def test_a_part_of_the_time_follows_the_stages_whatever_the_rates_say():
     simulator, history = seen_once()
-    sweeps = IndexedSweeps(history, SearchOptions(seed=5, endless=True), lambda: Neighbourhood(history))
+    sweeps = IndexedSweeps(history, SearchOptions(seed=5, endless=True), lambda: OriginalOrder(history))
     plans = sweeps.plans(lambda: 60.0)
     for _run in range(200):
         for record in simulator.run(next(plans)):

@@ -18,7 +18,7 @@ from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.diagnosis.questions import Asker, Need
 from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.options import SearchOptions
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 
 SUITE = suite_of("a", "b", "c", "d")
 
@@ -33,7 +33,7 @@ def history_of(*records):
 
 def inquiry_about(test, history, **changes):
     usual = {"isolation": Isolation.FORK, "known": ()}
-    return Inquiry(test, history, Neighbourhood(history), **(usual | changes)).pursue()
+    return Inquiry(test, history, OriginalOrder(history), **(usual | changes)).pursue()
 
 
 def orders_of(plans):

@@ -32,7 +32,7 @@ from flakehound.hunt.diagnosis.questions import (
     passes_that_rule_out_luck,
     quiet_runs_for,
 )
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 
 BESIDE_OTHERS = {"jobs": 2}
 
@@ -45,7 +45,7 @@ def inquiry_about(test, *records):
     """What is found in these runs, made one after another."""
     timed = [replace(record, started_s=float(number)) for number, record in enumerate(records)]
     history = History(suite_of("a", "b", "c", "d"), timed)
-    return Inquiry(test, history, Neighbourhood(history), isolation=Isolation.FORK, known=()).pursue()
+    return Inquiry(test, history, OriginalOrder(history), isolation=Isolation.FORK, known=()).pursue()
 
 
 def originals(letters, times, **changes):

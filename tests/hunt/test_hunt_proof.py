@@ -32,7 +32,7 @@ from flakehound.hunt.diagnosis.all_polluters import Completion
 from flakehound.hunt.diagnosis.diagnose import Inquiry
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.diagnosis.verdicts import judge
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 
 SUITE = suite_of("a", "b", "c", "d")
 WHY = {"phase": "call", "exception": "AssertionError", "where": "t.py:1", "text": ""}
@@ -48,7 +48,7 @@ def history_of(*records):
 
 
 def inquiry_about(test, history):
-    return Inquiry(test, history, Neighbourhood(history), isolation=Isolation.FORK, known=()).pursue()
+    return Inquiry(test, history, OriginalOrder(history), isolation=Isolation.FORK, known=()).pursue()
 
 
 # Cut off
@@ -301,7 +301,7 @@ def test_a_test_that_never_passed_is_failing_even_if_the_original_order_was_neve
     history = history_of(*[a_run([D], "F")] * 3, *[a_run(order, "PPPF") for order in ([A, B, C, D], [B, C, A, D])])
     for other in (A, B, C):
         history.add(a_run([other, D], "PF"))
-    inquiry = Inquiry(D, history, Neighbourhood(history), isolation=Isolation.FORK, known=(), eager=True)
+    inquiry = Inquiry(D, history, OriginalOrder(history), isolation=Isolation.FORK, known=(), eager=True)
 
     verdict = judge(history, [inquiry.pursue()])[3]
 

@@ -14,7 +14,7 @@ from flakehound.core.history import History
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
 from flakehound.hunt.options import SearchOptions
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.stages import HASH_SEED_RUNS, Sweeps
 
 NAMES = tuple("abcdefghij")
@@ -49,7 +49,7 @@ def orders_run(simulator, setting, isolation=None):
 
 
 def sweeps_of(history, **options):
-    return Sweeps(history, SearchOptions(seed=5, **options), lambda: Neighbourhood(history))
+    return Sweeps(history, SearchOptions(seed=5, **options), lambda: OriginalOrder(history))
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 4, 10])

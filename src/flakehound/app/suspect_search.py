@@ -17,7 +17,7 @@ from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.diagnosis.minimal_prefix import split
 from flakehound.hunt.diagnosis.prefix_walk import climb, rungs_between
 from flakehound.hunt.diagnosis.verdicts import judge
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 
 LONGEST_SEARCH_S = 3600.0
 
@@ -54,14 +54,14 @@ class _Case:
         self._history = history
         self._isolation = isolation
         self._jobs = jobs
-        self._hood = Neighbourhood(history)
+        self._test_order = OriginalOrder(history)
 
     def finding(self) -> Finding:
         """What is known by now."""
         inquiry = Inquiry(
             self.test,
             self._history,
-            self._hood,
+            self._test_order,
             isolation=self._isolation,
             known=(),
             width=min(2, self._jobs),
@@ -71,7 +71,7 @@ class _Case:
 
     def urgent(self) -> list[RunPlan]:
         """Alone and after walks through the others; if all pass, in more orders; then the inquiry's wishes."""
-        original = self._hood.original_order
+        original = self._test_order.tests
         others = tuple(t for t in self._among or original if t != self.test)
         missing = self._walks(others) + self._alone()
         if not missing and not self._history.failures_of(self.test):

@@ -14,7 +14,7 @@ from flakehound.hunt.diagnosis.all_polluters import Completion
 from flakehound.hunt.diagnosis.diagnose import Inquiry
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.options import INDEX, RERUN, SearchOptions
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.by_index import IndexedSweeps
 from flakehound.hunt.search.pairs import Pairs
 from flakehound.hunt.search.selected import SelectedSweeps
@@ -36,10 +36,10 @@ class Agenda:
         self._history = history
         self._options = options
         self._enders: frozenset[NodeId] = frozenset()
-        self._hood = Neighbourhood(history)
+        self._test_order = OriginalOrder(history)
         by_policy = {INDEX: IndexedSweeps, RERUN: Sweeps}
         sweeps = by_policy.get(options.policy, SelectedSweeps)
-        self._sweeps = sweeps(history, options, lambda: self._hood)
+        self._sweeps = sweeps(history, options, lambda: self._test_order)
         self._time_left_s = time_left_s
         self._sweep: Iterator[RunPlan] = self._sweeps.plans(time_left_s)
         self._swept = False
@@ -143,7 +143,7 @@ class Agenda:
     def _affords_exact_pairs(self) -> bool:
         if self._options.pairs != "auto":
             return self._options.pairs == "exact"
-        tests, cases = self._hood.original_order, self._completed_cases
+        tests, cases = self._test_order.tests, self._completed_cases
         each = sum(self._history.mean_s(test) + FORK_S for test in cases) + FORK_S
         needed_s = sum(self._history.mean_s(test) + each for test in tests)
         return needed_s <= PAIR_SHARE * self._time_left_s() * self._options.jobs
@@ -163,7 +163,7 @@ class Agenda:
         inquiry = Inquiry(
             test,
             self._history,
-            self._hood,
+            self._test_order,
             isolation=self._options.isolation,
             known=self._known_polluters(test),
             width=min(2, self._options.jobs),
@@ -215,14 +215,14 @@ class Agenda:
         )
         if enders != self._enders:
             self._enders = enders
-            self._hood = Neighbourhood(self._history, enders)
+            self._test_order = OriginalOrder(self._history, enders)
 
     def _completion(self) -> Completion:
         proven = [f for f in self.findings() if f.kind in (Kind.VICTIM, Kind.BRITTLE)]
-        return Completion(self._history, proven, self._hood.original_order, self._options.isolation)
+        return Completion(self._history, proven, self._test_order.tests, self._options.isolation)
 
     def conclude(self) -> list[Finding]:
         """The findings as they stand, with every confirmed further polluter, setter and cleaner."""
         findings = self.findings()
-        Completion(self._history, findings, self._hood.original_order, self._options.isolation).confirm()
+        Completion(self._history, findings, self._test_order.tests, self._options.isolation).confirm()
         return findings

@@ -1,4 +1,4 @@
-"""What lies near a test, and which original order applies."""
+"""The original order of the suite, and the tests close to one test in it."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, Setting
 
 
-class Neighbourhood:
-    """The suite as inquiries see it, without the tests that end their process."""
+class OriginalOrder:
+    """The collected order without tests that crash or hang their process."""
 
-    def __init__(self, history: History, left_out: Collection[NodeId] = ()) -> None:
+    def __init__(self, history: History, excluded: Collection[NodeId] = ()) -> None:
         self._history = history
         self._groups = {by: history.suite.groups(by) for by in ("parent", "module")}
-        self._home = {test.id: test for test in history.suite.tests}
+        self._collected = {test.id: test for test in history.suite.tests}
         self._places = {test: place for place, test in enumerate(history.suite.order)}
-        self._gone = frozenset(left_out)
-        self.original_order: Order = tuple(t for t in history.suite.order if t not in self._gone)
+        self._excluded = frozenset(excluded)
+        self.tests: Order = tuple(t for t in history.suite.order if t not in self._excluded)
 
     def earlier(self, test: NodeId) -> Order:
-        """The tests before it in the original order, for a test that is left out of it as well."""
-        return tuple(t for t in self._history.suite.order[: self._places[test]] if t not in self._gone)
+        """The tests before `test` in the original order; also defined for an excluded test."""
+        return tuple(t for t in self._history.suite.order[: self._places[test]] if t not in self._excluded)
 
-    def original_tally(self, test: NodeId) -> Tally:
-        """Passes and failures in the original order, as it stands."""
+    def tally(self, test: NodeId) -> Tally:
+        """Passes and failures of `test` in runs of this order."""
         return self._history.tally(test, Setting.ORIGINAL, after=self._same_earlier(test))
 
-    def usual_original_tally(self, test: NodeId, isolation: Isolation) -> Tally:
-        """The same where nothing but the seed differs between the runs: no new interpreter, no other hash seed."""
+    def tally_of_equal_runs(self, test: NodeId, isolation: Isolation) -> Tally:
+        """Like `tally`, only of runs that differ in nothing but the random seed."""
         hash_seed = self._history.forked_hash_seed if isolation is Isolation.FORK else None
         return self._history.tally(
             test, Setting.ORIGINAL, isolation=isolation, hash_seed=hash_seed, after=self._same_earlier(test)
         )
 
     def _same_earlier(self, test: NodeId) -> Order | None:
-        # A test that is left out has been seen in the original order only before that.
-        return None if test in self._gone else self.earlier(test)
+        # An excluded test ran in the original order only before it was excluded.
+        return None if test in self._excluded else self.earlier(test)
 
-    def near(self, test: NodeId, earlier: Sequence[NodeId]) -> list[Order]:
+    def close_to(self, test: NodeId, earlier: Sequence[NodeId]) -> list[Order]:
         """The earlier tests of the same class, then of the same file."""
         present = set(earlier)
-        home = self._home[test]
-        groups = (self._groups["parent"][home.parent], self._groups["module"][home.module])
+        collected = self._collected[test]
+        groups = (self._groups["parent"][collected.parent], self._groups["module"][collected.module])
         return [tuple(t for t in group if t in present) for group in groups]

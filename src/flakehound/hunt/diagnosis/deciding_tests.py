@@ -14,7 +14,7 @@ from flakehound.core.plans import Order
 from flakehound.hunt.diagnosis.minimal_prefix import Decides, guesses_for, shrink
 from flakehound.hunt.diagnosis.prefix_walk import Ladder
 from flakehound.hunt.diagnosis.questions import Asker
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 
 WORTH_A_WALK = 8  # earlier tests from which on one walk with rungs is quicker than halving
 DEAR_S = 1.0  # from which on a run is worth a detour, and not made where it only repeats what is nearly known
@@ -30,7 +30,7 @@ class DecisiveSearch:
     test: NodeId
     ask: Asker
     history: History
-    hood: Neighbourhood
+    test_order: OriginalOrder
     known: Sequence[NodeId]  # polluters found in other cases
     width: int  # how many questions may be put at once
     snapshots: bool  # whether a walk can be copied along the way
@@ -44,7 +44,7 @@ class DecisiveSearch:
             return [effect(seen) for seen in self.ask.each_last_of(orders, times=trials, why=why)]
 
         # A group that is most of the list is no better a guess than its half.
-        near = [group for group in self.hood.near(self.test, prefix) if 2 * len(group) <= len(prefix)]
+        near = [group for group in self.test_order.close_to(self.test, prefix) if 2 * len(group) <= len(prefix)]
         guesses = guesses_for(self.test, prefix, self.known, [*near, self._cheap_part(prefix)])
         guesses.sort(key=self.cost_s)
         proven = [short for short in self.known_to_decide(effect) if not self._only_by_chance(short, prefix)]

@@ -19,7 +19,7 @@ from flakehound.hunt.diagnosis.deciding_tests import DEAR_S, DecisiveSearch, fai
 from flakehound.hunt.diagnosis.findings import Finding, names, of
 from flakehound.hunt.diagnosis.nod import NodInquiry, best_replay
 from flakehound.hunt.diagnosis.questions import Asker, Need, is_luck, passes_that_rule_out_luck, turns_of
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 
 CLEAN_RUNS = 3  # in the original order and alone, before anything is concluded
 CONFIRMATIONS = 3  # the least number of separate processes that must agree before a result is printed
@@ -42,7 +42,7 @@ class Inquiry:
         self,
         test: NodeId,
         history: History,
-        hood: Neighbourhood,
+        test_order: OriginalOrder,
         *,
         isolation: Isolation,
         known: Sequence[NodeId],
@@ -53,7 +53,7 @@ class Inquiry:
     ) -> None:
         self._test = test
         self._history = history
-        self._hood = hood
+        self._test_order = test_order
         self._known = known  # polluters found in other cases
         self._eager = eager  # take the test for order-dependent at its first failure; the end is confirmed anyway
         self._ask = Asker(history=history, isolation=isolation, patient=patient)
@@ -61,7 +61,7 @@ class Inquiry:
             test=test,
             ask=self._ask,
             history=history,
-            hood=hood,
+            test_order=test_order,
             known=known,
             width=width,
             snapshots=snapshots and isolation is Isolation.FORK,
@@ -89,7 +89,7 @@ class Inquiry:
         if original.failed and alone.failed:
             self._always_fails()
         elif alone.failed:
-            self._brittle([self._hood.earlier(self._test), *self._groups_of_others()])
+            self._brittle([self._test_order.earlier(self._test), *self._groups_of_others()])
         elif original.failed:
             self._victim_in_original()
         else:
@@ -104,13 +104,13 @@ class Inquiry:
         return alone.n >= CLEAN_RUNS and not alone.passed and self._ask.failed_undisturbed((self._test,))
 
     def _clean_tallies(self) -> tuple[Tally, Tally]:
-        return self._alone(), self._hood.original_tally(self._test)
+        return self._alone(), self._test_order.tally(self._test)
 
     def _alone(self) -> Tally:
         return self._history.tally_after((), self._test)
 
     def _gather_clean_runs(self, alone: Tally, original: Tally) -> None:
-        order = self._hood.original_order
+        order = self._test_order.tests
         if self._test in order and not self._eager:
             why = f"does {self._test} pass in the original order?"
             self._ask.original(order, original.n, times=CLEAN_RUNS, why=why)
@@ -123,12 +123,12 @@ class Inquiry:
             self._fails_sometimes_in_original()
 
     def _coincidence(self) -> None:
-        NodInquiry(self._ask, self._history, self._hood, self.finding).pursue()
+        NodInquiry(self._ask, self._history, self._test_order, self.finding).pursue()
 
     def _fails_sometimes_in_original(self) -> None:
         """A victim that fails only now and then looks like NOD in the original order, but never fails alone."""
-        prefix = self._hood.earlier(self._test)
-        seen = self._hood.usual_original_tally(self._test, self._ask.isolation)
+        prefix = self._test_order.earlier(self._test)
+        seen = self._test_order.tally_of_equal_runs(self._test, self._ask.isolation)
         enough = passes_that_rule_out_luck(seen, MOST_CLEAN_RUNS)
         trials = _trials_for(seen)
         dear = trials * self._ask.cost_s(prefix, self._ask.isolation) > SECONDS_PER_QUESTION
@@ -158,13 +158,13 @@ class Inquiry:
 
     def _groups_of_others(self) -> list[Order]:
         """Where a state-setter may be that comes later in the original order, before a shared teardown."""
-        others = tuple(t for t in self._hood.original_order if t != self._test)
-        same_class, same_file = self._hood.near(self._test, others)
+        others = tuple(t for t in self._test_order.tests if t != self._test)
+        same_class, same_file = self._test_order.close_to(self._test, others)
         seen = [short for short in self._search.known_to_decide(passes) if short]
         return [same_class, same_file, others, *((other,) for other in same_file), *seen]
 
     def _victim_in_original(self) -> None:
-        prefix = self._hood.earlier(self._test)
+        prefix = self._test_order.earlier(self._test)
         why = f"does {self._test} fail after the tests before it?"
         if self._ask.last_of((*prefix, self._test), why=why).failed:
             self._victim(prefix)
@@ -238,7 +238,7 @@ class Inquiry:
 
     def _passes_in_original(self) -> Tally:
         """The original order as further clean runs; nothing where the test fails in it."""
-        original = self._hood.original_tally(self._test)
+        original = self._test_order.tally(self._test)
         return Tally() if original.failed else original
 
     def _victim(self, prefix: Order, trials: int = 1) -> None:
@@ -392,7 +392,7 @@ class Inquiry:
 
     def _note_brittle(self, prefix: Order) -> None:
         after, alone = self._history.tally_after(prefix, self._test), self._alone()
-        after += Tally() if after.n else self._hood.original_tally(self._test)
+        after += Tally() if after.n else self._test_order.tally(self._test)
         counts = f"failed {of(alone)} alone, {of(after)} after {_group(prefix)}"
         by_fork = self._is_measured and not self._ask.seen_in_new_interpreters(self._test)
         self._note_meanwhile(Kind.BRITTLE, counts, proven=self._is_proven_brittle(prefix) and not by_fork)
@@ -436,8 +436,8 @@ class Inquiry:
 
     def _passed_in_original_after(self, prefix: Order) -> bool:
         """As good as asked, since whatever is found in these tests is confirmed."""
-        original = self._hood.original_tally(self._test)
-        return prefix == self._hood.earlier(self._test) and original.n >= CLEAN_RUNS and not original.failed
+        original = self._test_order.tally(self._test)
+        return prefix == self._test_order.earlier(self._test) and original.n >= CLEAN_RUNS and not original.failed
 
     def _non_idempotent(self) -> None:
         finding, twice = self.finding, (self._test, self._test)

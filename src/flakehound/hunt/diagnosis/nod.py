@@ -9,7 +9,7 @@ from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.diagnosis.load import LoadInquiry, seen_like
 from flakehound.hunt.diagnosis.questions import PATIENCE, Asker, Need, is_luck
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 
 SAME_SEED_RUNS = 3
 MOST_SAME_SEED_RUNS = 40
@@ -19,10 +19,10 @@ FORKS_TO_COMPARE = 10  # unanimous forks, against SAME_SEED_RUNS unanimous new i
 class NodInquiry:
     """One test that was seen both passing and failing without a change of order."""
 
-    def __init__(self, ask: Asker, history: History, hood: Neighbourhood, finding: Finding) -> None:
+    def __init__(self, ask: Asker, history: History, test_order: OriginalOrder, finding: Finding) -> None:
         self._ask = ask
         self._history = history
-        self._hood = hood
+        self._test_order = test_order
         self._finding = finding
         self._test = finding.test
 
@@ -54,7 +54,7 @@ class NodInquiry:
 
         Then a fork is no faithful copy for this test, and only new interpreters tell the truth about it.
         """
-        original, alone = self._hood.original_order, (self._test,)
+        original, alone = self._test_order.tests, (self._test,)
         if self._forks_disagree(alone, Setting.ORIGINAL, Setting.ALONE) or self._forks_disagree(
             alone, Setting.ALONE
         ):
@@ -64,7 +64,7 @@ class NodInquiry:
     def _forks_disagree(self, order: Order, *settings: Setting) -> bool:
         """The same for some settings; `order` is what to run for more of them."""
         alone = order == (self._test,)
-        after = None if alone else self._hood.earlier(self._test)
+        after = None if alone else self._test_order.earlier(self._test)
         hash_seed = self._history.forked_hash_seed
         forked = self._history.tally(self._test, *settings, isolation=Isolation.FORK, after=after)
         fresh = self._history.tally(

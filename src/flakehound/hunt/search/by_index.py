@@ -22,7 +22,7 @@ from flakehound.core.statistics.index import chance_of_flaky
 from flakehound.core.statistics.prevalence import RATES, Way
 from flakehound.core.statistics.rates import highest_unseen_rate
 from flakehound.hunt.options import SearchOptions
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.expected_gain import ALONE, ORIGINAL, OTHER_ORDER, TOGETHER, Worth
 from flakehound.hunt.search.forecast import Forecast, RunSort
 from flakehound.hunt.search.stages import BATCH_S, ENOUGH_ALONE, ENOUGH_SHUFFLES, MOST_BATCH, Sweeps
@@ -66,8 +66,8 @@ class Source:
 class IndexedSweeps(Sweeps):
     """The sequence for one suite, by index."""
 
-    def __init__(self, history: History, options: SearchOptions, hood: Callable[[], Neighbourhood]) -> None:
-        super().__init__(history, options, hood)
+    def __init__(self, history: History, options: SearchOptions, test_order: Callable[[], OriginalOrder]) -> None:
+        super().__init__(history, options, test_order)
         self._spent_s = self._staged_s = 0.0  # as estimated beforehand
         self._orders_made: set[Order] = set()
         self._suite_s, self._timed_at = 0.0, -1  # all tests, and how many runs were known when it was summed up
@@ -288,7 +288,7 @@ class IndexedSweeps(Sweeps):
             return False
         if plan.hash_seed is not None and plan.hash_seed in self._hash_seeds_made:
             return False
-        return len(plan.order) == len(self._hood().original_order)
+        return len(plan.order) == len(self._test_order().tests)
 
     def _affords_first_look(self, time_left_s: float) -> bool:
         """Whether a few original runs, each test alone and a few orders leave most of the time.
@@ -324,7 +324,7 @@ class IndexedSweeps(Sweeps):
 
     def _order_s(self, order: Order) -> float:
         """What the tests take; of the whole suite summed up only now and then, as it is asked for very often."""
-        if len(order) < len(self._hood().original_order):
+        if len(order) < len(self._test_order().tests):
             return sum(self._history.mean_s(test) for test in order)
         if len(self._history.records) > TIMED_AGAIN * self._timed_at:
             self._timed_at = len(self._history.records)

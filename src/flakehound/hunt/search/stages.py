@@ -15,7 +15,7 @@ from flakehound.core.history import History, chain
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Isolation, Order, RunPlan, Setting
 from flakehound.hunt.options import SearchOptions
-from flakehound.hunt.original_order import Neighbourhood
+from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.orders import each_first, full_rows, grouped_rows, reversed_order, shuffles
 from flakehound.hunt.shared_state import Sharing
 
@@ -37,10 +37,10 @@ GROUP_SIZE = 12
 class Sweeps:
     """The sequence for one suite."""
 
-    def __init__(self, history: History, options: SearchOptions, hood: Callable[[], Neighbourhood]) -> None:
+    def __init__(self, history: History, options: SearchOptions, test_order: Callable[[], OriginalOrder]) -> None:
         self._history = history
         self._options = options
-        self._hood = hood
+        self._test_order = test_order
         self._sharing = Sharing(history)
         self.pairs_used = ""  # which form of PAIRWISE ran, for the report
         self.at_first_look = True  # nothing but the first few orders so far
@@ -110,7 +110,7 @@ class Sweeps:
 
     def _originals(self, most: int) -> Iterator[RunPlan]:
         for number in range(most):
-            order = self._hood().original_order
+            order = self._test_order().tests
             if self._original_runs(order) <= number:
                 yield RunPlan(
                     order=order,
@@ -150,7 +150,7 @@ class Sweeps:
             if hash_seed in tried:
                 continue
             yield RunPlan(
-                order=self._hood().original_order,
+                order=self._test_order().tests,
                 why="original order, another hash seed",
                 setting=Setting.ORIGINAL,
                 isolation=Isolation.SPAWN,
@@ -221,7 +221,7 @@ class Sweeps:
 
     def _new_orders(self) -> Iterator[Order]:
         """Each order once; ends when only known ones come: a tiny suite has few."""
-        known = {chain(self._hood().original_order)}
+        known = {chain(self._test_order().tests)}
         in_vain = 0
         for order in self._various_orders():
             if chain(order) in known:
@@ -235,8 +235,8 @@ class Sweeps:
 
     def _various_orders(self) -> Iterator[Order]:
         suite, seed = self._history.suite, self._options.seed
-        yield reversed_order(self._hood().original_order)
-        random_ones = shuffles(self._hood().original_order, seed)
+        yield reversed_order(self._test_order().tests)
+        random_ones = shuffles(self._test_order().tests, seed)
         by_class = grouped_rows(suite, "parent", seed, self._present())
         by_file = grouped_rows(suite, "module", seed, self._present())
         full = full_rows(suite, seed, self._present())
@@ -249,7 +249,7 @@ class Sweeps:
             if number % 4 == 3:
                 yield next(random_ones)
         if len(suite.tests) <= ENOUGH_SHUFFLES * 5:
-            yield from each_first(self._hood().original_order)
+            yield from each_first(self._test_order().tests)
         unlimited = self._options.endless or self._options.shuffles is not None
         yield from random_ones if unlimited else islice(random_ones, ENOUGH_SHUFFLES)
 
@@ -265,7 +265,7 @@ class Sweeps:
                     yield order
 
     def _present(self) -> frozenset[NodeId]:
-        return frozenset(self._hood().original_order)
+        return frozenset(self._test_order().tests)
 
     def _pairs(self, time_left_s: float) -> Iterator[RunPlan]:
         """PAIRWISE: exact where the time allows it, else grouped."""
@@ -276,16 +276,16 @@ class Sweeps:
 
     def _pair_form(self, time_left_s: float) -> str:
         form = self._options.pairs
-        return self._affordable_form(self._hood().original_order, time_left_s) if form == "auto" else form
+        return self._affordable_form(self._test_order().tests, time_left_s) if form == "auto" else form
 
     def _pair_rows(self, form: str) -> Iterator[RunPlan]:
-        polluters, victims = self._possible_polluters(), self._hood().original_order
+        polluters, victims = self._possible_polluters(), self._test_order().tests
         size = {"exact": 1, "grouped": GROUP_SIZE}.get(form, 0)
         for start in range(0, len(polluters), size) if size else ():
             yield from self._pair_plans(polluters[start : start + size], victims)
 
     def _possible_polluters(self) -> Order:
-        return self._hood().original_order
+        return self._test_order().tests
 
     def _can_be_victim(self, test: NodeId) -> bool:
         return True
