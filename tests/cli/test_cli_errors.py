@@ -248,10 +248,15 @@ def test_a_fault_of_our_own_does_not_look_like_flaky_tests(say, monkeypatch):
     assert "something nobody thought of" in said.err
 
 
+def _is_bare_raise(statement):
+    return isinstance(statement, ast.Raise) and statement.exc is None
+
+
 def _caught(path):
-    """The names of the exceptions a file catches."""
+    """The names of the exceptions a file catches and does not raise again."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ExceptHandler) and node.type is not None:
+        is_passed_on = isinstance(node, ast.ExceptHandler) and _is_bare_raise(node.body[-1])
+        if isinstance(node, ast.ExceptHandler) and node.type is not None and not is_passed_on:
             yield from (part.id for part in ast.walk(node.type) if isinstance(part, ast.Name))
 
 

@@ -18,7 +18,7 @@ from flakehound.app.hunt.start import MEASURED_RUNS, HuntStart
 from flakehound.app.lint.files import scan
 from flakehound.app.sessions.target import commit_of
 from flakehound.cli.progress import Progress
-from flakehound.core.errors import Problem, attempted
+from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
@@ -152,10 +152,10 @@ def _measured(wishes: MeasureWishes, opened: OpenSuite, store: Store, churn: Chu
     session = store.begin(_session_info(wishes, opened), opened.suite)
     assert session.id is not None
     static = attempted(lambda: of_source(opened))
-    if not isinstance(static, Problem):
+    if not isinstance(static, FailedStep):
         store.keep_source_features(session.id, static)
     records, interrupted = _runs(wishes, opened, store, session.id)
-    vectors = mean_vectors(opened.suite.order, records, {} if isinstance(static, Problem) else static)
+    vectors = mean_vectors(opened.suite.order, records, {} if isinstance(static, FailedStep) else static)
     store.finish(session.id, "interrupted" if interrupted else "done")
     return Measured(
         columns=tuple(Column(name=feature.name, unit=feature.unit) for feature in FEATURES),
@@ -218,7 +218,7 @@ def _runs(
 def measured_at(start: HuntStart, runs: int, tell: Callable[[Spent], None]) -> list[FeatureVector]:
     """Measure within a hunt, before its other runs and as long as its time lasts."""
     told = attempted(lambda: of_source(start.opened))
-    static = {} if isinstance(told, Problem) else told
+    static = {} if isinstance(told, FailedStep) else told
     start.keep_source(static)
     history, kept = History(start.opened.suite), list[RunRecord]()
 
@@ -275,7 +275,7 @@ def _notes(vectors: Sequence[FeatureVector], churn: Churn, static: object) -> It
         yield f"covered_changes is not known: {churn.absent}"
     elif churn.commits < COMMITS:
         yield f"the repository has only {churn.commits} commits"
-    if isinstance(static, Problem):
+    if isinstance(static, FailedStep):
         yield f"the source could not be read: {static.what}"
     elif any(vector.values[STATIC[0]] is None for vector in vectors):
         some = next(vector.id for vector in vectors if vector.values[STATIC[0]] is None)

@@ -6,8 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import SameCommand, UsageError
 
 OTHER_NAMES = {  # parameter -> what we suggest
     "json_file": "flakehound.json",
@@ -49,5 +48,5 @@ def write_json(json_file: Path | None, text: str, option: str = "json_file", **c
 
 def _unwritable(json_file: Path, problem: OSError, option: str, changed: dict[str, object]) -> UsageError:
     folder = "" if os.access(".", os.W_OK | os.X_OK) else tempfile.gettempdir()
-    remedy = again(**{option: os.path.join(folder, OTHER_NAMES[option])}, **changed)
+    remedy = SameCommand(changes={option: os.path.join(folder, OTHER_NAMES[option]), **changed})
     return UsageError(f"cannot write {str(json_file)!r}: {problem.strerror}", remedy=remedy)

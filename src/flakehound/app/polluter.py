@@ -6,8 +6,7 @@ import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.core.plans import Isolation
 from flakehound.engine.processes.handshake import pytest_command
 from flakehound.engine.processes.launch import Target
@@ -56,5 +55,5 @@ def _unknown(test: str, known: Sequence[str], target: Target) -> UsageError:
     import difflib
 
     near = difflib.get_close_matches(test, known, n=3, cutoff=0.3)
-    remedy = again(test=near[0]) if near else pytest_command(target, "--collect-only", "-q")
+    remedy = same_command(test=near[0]) if near else pytest_command(target, "--collect-only", "-q")
     return UsageError(f"the suite has no test {test!r}", remedy=remedy, detail="\n".join(near))

@@ -7,14 +7,16 @@ from pathlib import Path
 import click
 
 from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import isolation_from, seed_from, target_from, test_limit_from
-from flakehound.cli.options import SuiteWishes, store_option, suite_options
+from flakehound.cli.options import store_option, suite_options
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("calls", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("calls", cls=CommandWithRemedies)
 @click.option(
     "--mode",
     type=click.Choice(["all", "characteristic"]),
@@ -33,7 +35,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @store_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress, only the result.")
 def command(
-    suite: SuiteWishes, mode: str, counts: bool, csv_file: Path | None, store_path: Path, quiet: bool
+    suite: SuiteOptions, mode: str, counts: bool, csv_file: Path | None, store_path: Path, quiet: bool
 ) -> int:
     """Tell which functions each test calls, and which causes of flakiness they speak for.
 

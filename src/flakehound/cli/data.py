@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from flakehound.cli.remedies import DEFAULT_STORE
+from flakehound.app.sessions.places import DEFAULT_STORE
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
-_HELP = {"help_option_names": ["-h", "--help"]}
 _FILE = click.Path(path_type=Path, dir_okay=False)
 columns_option = click.option(
     "--columns",
@@ -25,12 +25,12 @@ problem_option = click.option(
 )
 
 
-@click.group("data", context_settings=_HELP)
+@click.group("data")
 def command() -> None:
     """Make and check the tables that models learn from."""
 
 
-@command.command("export", context_settings=_HELP)
+@command.command("export", cls=CommandWithRemedies)
 @click.option(
     "--store",
     "stores",
@@ -66,7 +66,7 @@ def export(stores: tuple[Path, ...], feature_files: tuple[Path, ...], pairs: Pat
     return ExitCode.NOTHING_FLAKY
 
 
-@command.command("facts", context_settings=_HELP)
+@command.command("facts", cls=CommandWithRemedies)
 @click.option("--pairs", type=_FILE, metavar="FILE", help="Also write who pollutes whom.")
 @click.argument("output", type=_FILE)
 def facts(pairs: Path | None, output: Path) -> int:
@@ -84,7 +84,7 @@ def facts(pairs: Path | None, output: Path) -> int:
     return ExitCode.NOTHING_FLAKY
 
 
-@command.command("check", context_settings=_HELP)
+@command.command("check", cls=CommandWithRemedies)
 @columns_option
 @click.argument("table", type=_FILE)
 def check(columns: str | None, table: Path) -> int:

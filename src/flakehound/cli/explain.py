@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from flakehound.cli.options import store_option
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 from flakehound.core.failure_signatures import signature_of
 from flakehound.core.history import History
@@ -14,7 +15,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.records import Failure
 
 
-@click.command("explain", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("explain", cls=CommandWithRemedies)
 @store_option
 @click.argument("test")
 def command(store_path: Path, test: str) -> int:

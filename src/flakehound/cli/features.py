@@ -7,14 +7,16 @@ from pathlib import Path
 import click
 
 from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import isolation_from, seed_from, target_from, test_limit_from
-from flakehound.cli.options import SuiteWishes, store_option, suite_options
+from flakehound.cli.options import store_option, suite_options
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
 RUNS = 3
 
 
-@click.command("features", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("features", cls=CommandWithRemedies)
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
@@ -33,7 +35,7 @@ RUNS = 3
 @suite_options
 @store_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress, only the result.")
-def command(suite: SuiteWishes, runs: int, csv_file: Path | None, store_path: Path, quiet: bool) -> int:
+def command(suite: SuiteOptions, runs: int, csv_file: Path | None, store_path: Path, quiet: bool) -> int:
     """Measure the 18 features of each test: what it reads, waits for, covers, starts; how its source looks.
 
     Runs go one at a time, so that they do not disturb what is measured; --jobs allows more.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flakehound.app.sessions.commands import hunt_command
 from flakehound.cli.options import store_option
-from flakehound.cli.remedies import hunt_command
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 from flakehound.core.plans import Setting
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from flakehound.store import SessionInfo, Store
 
 
-@click.command("history", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("history", cls=CommandWithRemedies)
 @store_option
 def command(store_path: Path) -> int:
     """List the hunts, and the pytest runs with --flakehound, in the store, oldest first."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.sessions.commands import store_arguments
+from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import (
     isolation_from,
     seed_from,
@@ -16,17 +18,17 @@ from flakehound.app.sessions.target import (
     target_of,
     test_limit_from,
 )
-from flakehound.cli.options import SuiteWishes, store_option, suite_options
+from flakehound.cli.options import store_option, suite_options
 from flakehound.cli.policy_options import PolicyWishes, policy_options, selector_for
-from flakehound.cli.remedies import again, store_words
-from flakehound.core.errors import ExitCode
+from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.core.errors import ExitCode, same_command
 from flakehound.hunt.options import TECHNIQUES
 
 if TYPE_CHECKING:
     from flakehound.report.hunt.summary import Hunted
 
 
-@click.command("hunt", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("hunt", cls=CommandWithRemedies)
 @click.option(
     "--budget",
     metavar="T",
@@ -77,7 +79,7 @@ if TYPE_CHECKING:
 @click.option("--resume", is_flag=True, help="Go on with the last hunt of this folder instead of starting anew.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, only the report.")
 def command(
-    suite: SuiteWishes,
+    suite: SuiteOptions,
     budget: str | None,
     runs: int | None,
     shuffles: int | None,
@@ -107,7 +109,7 @@ def command(
     from flakehound.app.sessions.store_file import check_store, session_to_resume
     from flakehound.engine.suite.budget import seconds
 
-    budget_s = seconds(budget, remedy=again(budget="10m")) if budget is not None else None
+    budget_s = seconds(budget, remedy=same_command(budget="10m")) if budget is not None else None
     check_writable(suite.json_file)
     check_store(store_path)
     earlier = session_to_resume(store_path) if resume else None
@@ -127,7 +129,7 @@ def command(
         isolation=isolation_from(suite),
         test_limit_s=test_limit_from(suite),
         store_path=store_path,
-        shown_store=str(store_path) if store_words(store_path) else None,
+        shown_store=str(store_path) if store_arguments(store_path) else None,
         earlier=earlier,
         quiet=quiet,
     )

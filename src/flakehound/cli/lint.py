@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
 _FORMATS = ("text", "json", "sarif", "github")
 _SCORES = ("model", "rules")
 
 
-@click.command("lint", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("lint", cls=CommandWithRemedies)
 @click.argument("paths", nargs=-1)
 @click.option(
     "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True, help="How to tell."

@@ -14,7 +14,7 @@ import click
 
 from flakehound import __version__
 from flakehound.app.output_streams import ReaderGone, fill_in_streams, silence, told_apart
-from flakehound.cli.remedies import current_folder
+from flakehound.app.sessions.places import current_folder
 from flakehound.core.errors import ExitCode, FlakehoundError
 
 READER_GONE = 128 + signal.SIGPIPE  # what a shell says of a program that a closed pipe ended

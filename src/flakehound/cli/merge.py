@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from flakehound.cli.options import store_option
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
 
-@click.command("merge", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("merge", cls=CommandWithRemedies)
 @store_option
 @click.argument("other", type=click.Path(path_type=Path))
 def command(store_path: Path, other: Path) -> int:

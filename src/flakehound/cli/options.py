@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from flakehound.cli.remedies import DEFAULT_STORE
+from flakehound.app.sessions.places import DEFAULT_STORE
+from flakehound.app.sessions.suite_options import SuiteOptions
 
 Command = Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteWishes:
-    """Which suite, how to run it and where to tell of it, as the user said it; None where nothing was said."""
-
-    jobs: int | None
-    seed: int | None
-    python: str | None
-    isolation: str | None
-    keep_plugins: tuple[str, ...]
-    test_timeout: str | None
-    memory_limit: str | None
-    json_file: Path | None
-    pytest_args: tuple[str, ...]
 
 
 def store_option(command: Command) -> Command:
@@ -47,7 +33,7 @@ def suite_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_suite(**given: Any) -> Any:
-        suite = SuiteWishes(**{field.name: given.pop(field.name) for field in fields(SuiteWishes)})
+        suite = SuiteOptions(**{field.name: given.pop(field.name) for field in fields(SuiteOptions)})
         return command(suite=suite, **given)
 
     wrapped: Command = with_suite

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flakehound.cli.options import Command
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.hunt.options import CALLS, CANNIER, POLICIES
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def selector_for(wishes: PolicyWishes, seed: int) -> Select | None:
         return _trained(wishes, seed)
     given = [field.name for field in fields(wishes)[1:] if getattr(wishes, field.name) is not None]
     if given:
-        raise UsageError(f"--{given[0]} is for --policy cannier", remedy=again(**dict.fromkeys(given)))
+        raise UsageError(f"--{given[0]} is for --policy cannier", remedy=same_command(**dict.fromkeys(given)))
     if wishes.policy != CALLS:
         return None
     from flakehound.app.hunt.selection import select_by_calls
@@ -95,7 +94,7 @@ def selector_for(wishes: PolicyWishes, seed: int) -> Select | None:
 
 def _trained(wishes: PolicyWishes, seed: int) -> Select:
     if wishes.detection is not None and wishes.cost is not None:
-        raise UsageError("either --detection or --cost, not both", remedy=again(cost=None))
+        raise UsageError("either --detection or --cost, not both", remedy=same_command(cost=None))
     from flakehound.app.hunt.model_selection import ModelSelector
     from flakehound.learn.measured.assisted_reruns import Aim
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import isolation_from, jobs_from, seed_from, target_from, test_limit_from
-from flakehound.cli.options import SuiteWishes, suite_options
+from flakehound.cli.options import suite_options
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
     from flakehound.engine.processes.launch import Target
 
 
-@click.command("polluter", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("polluter", cls=CommandWithRemedies)
 @click.argument("test")
 @suite_options
-def command(suite: SuiteWishes, test: str) -> int:
+def command(suite: SuiteOptions, test: str) -> int:
     """Find which other tests make TEST fail, or without which it fails.
 
     Runs TEST alone and after all others, then halves the others until only those that matter are left:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flakehound.app.sessions.commands import command_in_folder
 from flakehound.cli.options import store_option
-from flakehound.cli.remedies import moved_to
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode, UsageError
 from flakehound.core.plans import Isolation, RunPlan, Setting, Suite
 from flakehound.core.records import RunRecord
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 MOST_TRIES = 40  # for a failure that comes and goes
 
 
-@click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("replay", cls=CommandWithRemedies)
 @store_option
 @click.option(
     "--times",
@@ -50,7 +51,7 @@ def command(store_path: Path, times: int | None, test: str) -> int:
     _show(verdict.replay, failed, tries)
     plain = plain_pytest_command(stored.hunted, verdict)
     if plain is not None:
-        click.echo(f"plain pytest: {moved_to(Path(stored.hunted.cwd), plain)}")
+        click.echo(f"plain pytest: {command_in_folder(Path(stored.hunted.cwd), plain)}")
     return ExitCode.FLAKY_FOUND if failed else ExitCode.NOTHING_FLAKY
 
 

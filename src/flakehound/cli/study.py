@@ -45,6 +45,6 @@ class LazyStudies(click.Group):
             formatter.write_dl([(name, text) for name, (_module, text) in STUDIES.items()])
 
 
-@click.group("study", cls=LazyStudies, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("study", cls=LazyStudies)
 def command() -> None:
     """Repeat experiments from the literature on your own project."""

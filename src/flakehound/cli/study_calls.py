@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.sessions.places import current_folder
 from flakehound.cli.options import store_option
-from flakehound.cli.remedies import again, current_folder
-from flakehound.core.errors import ExitCode, UsageError
+from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.core.errors import ExitCode, UsageError, same_command
 
 if TYPE_CHECKING:
     from flakehound.app.studies.calls_data import StudiedCalls
@@ -20,7 +21,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _BETA = click.FloatRange(min=0, min_open=True)
 
 
-@click.command("calls", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("calls", cls=CommandWithRemedies)
 @click.option(
     "--calls",
     "calls",
@@ -91,6 +92,6 @@ def _data(calls: tuple[Path, ...], labels: Path | None, store_path: Path) -> Stu
     if calls and labels is not None:
         return from_files(calls, labels, remedy="flakehound calls --csv calls.csv")
     if calls or labels is not None:
-        raise UsageError("--calls and --labels belong together", remedy=again(calls=None, labels=None))
+        raise UsageError("--calls and --labels belong together", remedy=same_command(calls=None, labels=None))
     with existing_store(store_path) as store:
         return from_store(store, remedy="flakehound calls && flakehound hunt && flakehound study calls")

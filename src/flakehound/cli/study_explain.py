@@ -10,6 +10,7 @@ import click
 
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option, problem_option
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -17,7 +18,7 @@ SCHEMA = "flakehound/study-explain/1"
 SIZES = (15, 12, 9, 6, 3)
 
 
-@click.command("explain", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("explain", cls=CommandWithRemedies)
 @columns_option
 @problem_option
 @click.option(

@@ -11,6 +11,7 @@ import click
 
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option, problem_option
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 SCHEMA = "flakehound/study-metrics/1"
 
 
-@click.command("metrics", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("metrics", cls=CommandWithRemedies)
 @columns_option
 @problem_option
 @click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")

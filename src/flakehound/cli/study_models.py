@@ -9,13 +9,13 @@ import click
 
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import PROBLEMS, columns_option
-from flakehound.cli.remedies import again
-from flakehound.core.errors import ExitCode, UsageError
+from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.core.errors import ExitCode, UsageError, same_command
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("models", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("models", cls=CommandWithRemedies)
 @click.option("--published", is_flag=True, help="Repeat the sources' experiments on the published Java tables.")
 @columns_option
 @click.option(
@@ -102,7 +102,7 @@ def command(
     if published == bool(tables):
         raise UsageError(
             "either --published or the name of a table" + (", not both" if published else " is needed"),
-            remedy=again(published=True, tables=None),
+            remedy=same_command(published=True, tables=None),
         )
     check_writable(journal, "journal")
     check_writable(json_file)

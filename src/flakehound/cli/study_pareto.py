@@ -9,12 +9,13 @@ import click
 
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("pareto", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("pareto", cls=CommandWithRemedies)
 @click.option(
     "--published", is_flag=True, help="On the published Java tables: counts of 10,000 runs, measured times."
 )

@@ -9,13 +9,13 @@ import click
 from click.core import ParameterSource
 
 from flakehound.app.output_files import check_writable, write_json
-from flakehound.cli.remedies import again
-from flakehound.core.errors import ExitCode, UsageError
+from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.core.errors import ExitCode, UsageError, same_command
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("policies", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("policies", cls=CommandWithRemedies)
 @click.option("--seeds", type=click.IntRange(min=2), default=20, show_default=True, help="Suites to draw.")
 @click.option(
     "--auc", type=click.FloatRange(0.5, 0.99), default=0.75, show_default=True, help="How good the score is."
@@ -114,7 +114,7 @@ def _check_one_source(store_path: Path | None) -> None:
     if store_path is not None and said:
         raise UsageError(
             f"--store brings its own counts and times: --{said[0]} says nothing about it",
-            remedy=again(**dict.fromkeys(said)),
+            remedy=same_command(**dict.fromkeys(said)),
         )
 
 
@@ -123,5 +123,6 @@ def _check_one_score(scores: str) -> None:
     said = click.get_current_context().get_parameter_source("auc") is ParameterSource.COMMANDLINE
     if scores != "drawn" and said:
         raise UsageError(
-            f"--scores {scores} has an AUC of its own: --auc says nothing about it", remedy=again(auc=None)
+            f"--scores {scores} has an AUC of its own: --auc says nothing about it",
+            remedy=same_command(auc=None),
         )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from flakehound.app.output_files import check_writable, write_json
-from flakehound.cli.options import SuiteWishes, suite_options
-from flakehound.cli.remedies import again
-from flakehound.core.errors import ExitCode, UsageError
+from flakehound.app.sessions.suite_options import SuiteOptions
+from flakehound.cli.options import suite_options
+from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.core.errors import ExitCode, UsageError, same_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,7 @@ PARTS = ("postponed", "processes", "revisions")
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("triage", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("triage", cls=CommandWithRemedies)
 @click.option("--only", "parts", multiple=True, type=click.Choice(PARTS), help="Study this part; may be repeated.")
 @click.option(
     "--revisions",
@@ -65,7 +66,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--plot", "plot_file", type=_FILE, help="Draw the shares as a box plot; needs flakehound[study].")
 @suite_options
 def command(
-    suite: SuiteWishes,
+    suite: SuiteOptions,
     parts: tuple[str, ...],
     revisions: int,
     since: str | None,
@@ -112,7 +113,7 @@ def command(
 def _numbers(text: str) -> tuple[int, ...]:
     found = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and int(word) for word in found):
-        raise UsageError(f"{text!r} is no list of numbers of reruns", remedy=again(reruns="1,5,20"))
+        raise UsageError(f"{text!r} is no list of numbers of reruns", remedy=same_command(reruns="1,5,20"))
     return tuple(sorted({int(word) for word in found}))
 
 

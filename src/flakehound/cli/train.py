@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("train", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("train", cls=CommandWithRemedies)
 @click.option(
     "--data",
     "tables",

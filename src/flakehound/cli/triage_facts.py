@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flakehound.cli.remedies import DEFAULT_STORE
-from flakehound.core.errors import ExitCode, Problem, attempted
+from flakehound.app.sessions.places import DEFAULT_STORE
+from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.core.errors import ExitCode, FailedStep, attempted
 
 if TYPE_CHECKING:
     from flakehound.app.sessions.plain_runs import Remembered
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 SCHEMA = "flakehound/triage/1"
 
 
-@click.command("triage-facts", hidden=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    "triage-facts", hidden=True, cls=CommandWithRemedies, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.argument("facts_file", metavar="FACTS", type=click.Path(path_type=Path))
 @click.argument("answer_file", metavar="ANSWER", type=click.Path(path_type=Path))
 def command(facts_file: Path, answer_file: Path) -> int:
@@ -103,9 +106,9 @@ def _store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
     path = run.wishes.store or run.rootdir / DEFAULT_STORE
     store = attempted(lambda: Store.open(path))
     taken_in = attempted(lambda: drained(store)) if isinstance(store, Store) else store
-    if isinstance(taken_in, Problem):
+    if isinstance(taken_in, FailedStep):
         notes.append(f"nothing is remembered: {taken_in.what}")
-    if isinstance(store, Problem):
+    if isinstance(store, FailedStep):
         yield None
         return
     with store:
@@ -128,7 +131,7 @@ def _keep(store: Store | None, run: FailingRun, change: Change, processes: NewPr
         records=(*_processes_of(run), *processes.records),
     )
     done = attempted(lambda: kept(store, own))
-    if isinstance(done, Problem):
+    if isinstance(done, FailedStep):
         notes.append(f"the run is not remembered: {done.what}")
 
 

@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from flakehound.core.errors import FlakehoundError
+from flakehound.core.errors import FlakehoundError, Remedy
 
 USUAL_PLACE = (".flakehound", "flakehound.db")  # the last parts of the path when nobody chose another
 SUFFIXES = (".db", ".sqlite", ".sqlite3")  # a file of another name was hardly meant to be a store
 
-Into = Callable[[Path], str]  # the command that does with the store at another path what could not be done here
+Into = Callable[[Path], Remedy]  # the command that does with the store at another path what could not be done here
 
 
 def hunt_into(path: Path) -> str:
@@ -29,7 +29,7 @@ class StoreError(FlakehoundError):
 class StoreMissing(StoreError):
     """Nothing was hunted yet."""
 
-    def __init__(self, path: Path, remedy: str | None = None) -> None:
+    def __init__(self, path: Path, remedy: Remedy | None = None) -> None:
         found = f"{str(path)!r} is empty" if os.path.exists(path) else f"there is no store at {str(path)!r}"
         super().__init__(f"{found}: nothing was hunted yet", remedy=remedy or hunt_into(path))
 
@@ -107,7 +107,7 @@ def _place(path: Path) -> tuple[str, ...]:
     return () if is_usual else ("--store", str(path))
 
 
-def _past_broken(path: Path, into: Into) -> str:
+def _past_broken(path: Path, into: Into) -> Remedy:
     if os.path.isfile(path) and path.suffix not in SUFFIXES:
         # Somebody's own file, named by a slip of the pen: it stays where it is.
         return into(Path(f"{path}.db"))
@@ -124,7 +124,7 @@ def _move_aside(path: Path) -> str:
     return shlex.join(["mv", "--", str(path), aside])
 
 
-def _way_around(path: Path, blocked: Path, into: Into) -> str:
+def _way_around(path: Path, blocked: Path, into: Into) -> Remedy:
     if blocked.is_file() and blocked != path.absolute():
         return _move_aside(blocked)
     if _chmod_helps(blocked.stat()):

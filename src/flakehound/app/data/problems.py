@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.learn.tables.checking import hindrance
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.problems import Problem
@@ -24,7 +23,8 @@ def asked_problem(data: Dataset, named: str | None, table: Path) -> Problem:
     other = None if named is None else next((one for one in _FIRST if not _trouble(data, one)), None)
     check = shlex.join(["flakehound", "data", "check", str(table)])
     raise UsageError(
-        f"nothing can be learned from {data.name!r}: {told}", remedy=again(problem=other.value) if other else check
+        f"nothing can be learned from {data.name!r}: {told}",
+        remedy=same_command(problem=other.value) if other else check,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import Remedy, UsageError
 from flakehound.learn.extras import check_installed
 from flakehound.learn.tables.column_mapping import KNOWN, Columns, columns_from
 from flakehound.learn.tables.dataset import Dataset
@@ -74,7 +74,7 @@ def opened_table(path: Path) -> Iterator[csv.DictReader[str]]:
         raise UsageError(f"{str(path)!r} is no table: {problem}", remedy=listing) from problem
 
 
-def rows_with(path: Path, names: Sequence[str], *, remedy: str) -> list[dict[str, str]]:
+def rows_with(path: Path, names: Sequence[str], *, remedy: Remedy) -> list[dict[str, str]]:
     """These columns of a small table, row by row; an error where one is missing."""
     with opened_table(path) as reader:
         header = reader.fieldnames or ()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flakehound.app.hunt.model_selection import PAIRED, PairModel, SingleModel, Taught
 from flakehound.app.lint.model_file import cache_folder, keep_text
-from flakehound.core.errors import Problem as Trouble
+from flakehound.core.errors import FailedStep
 from flakehound.learn.evaluation.scores import area_under_curve
 from flakehound.learn.extras import numpy
 from flakehound.learn.measured.assisted_reruns import Aim, Sweep, least_of, sweep_of
@@ -40,7 +40,7 @@ def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Tau
     sweep = sweep_of(alike, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
     reruns = (sweep if _can_do_without_proof(sweep) else sweep.with_proof()).thresholds(aim)
     telling = sweep_of(alike, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM])
-    kinds: SingleModel | Trouble = Trouble(what="the models are not good enough to tell kinds without runs")
+    kinds: SingleModel | FailedStep = FailedStep(what="the models are not good enough to tell kinds without runs")
     if _can_do_without_proof(telling):
         kinds = SingleModel(model=models.models[Problem.NOD_VS_VICTIM], thresholds=telling.thresholds(aim))
     return Taught(

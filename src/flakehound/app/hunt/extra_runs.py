@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flakehound.core.errors import Problem, attempted
+from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.history import History
 from flakehound.core.plans import Isolation, RunPlan
 from flakehound.core.records import RunRecord
@@ -31,4 +31,4 @@ class Probes:
         test_limit_s = limit_after(self.history.slowest_test_s, None)
         limits = Limits(test_limit_s=test_limit_s, run_limit_s=self.left_s() + 1.0)
         records = attempted(lambda: self.opened.pool.run_now(plan, limits))
-        return () if isinstance(records, Problem) else records
+        return () if isinstance(records, FailedStep) else records

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flakehound.app.hunt.static_priors import FIT_S, SHARE, START_S
-from flakehound.core.errors import Problem as Trouble
-from flakehound.core.errors import attempted
+from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.features.vectors import FeatureVector, mean_vectors
 from flakehound.store import SessionInfo, Store
@@ -34,7 +33,7 @@ def measured_ratios(store: Store, earlier: Sequence[SessionInfo], time_s: float 
     if not vectors:
         return Ratios()
     found = attempted(lambda: _asked(vectors, may_fit=SHARE * time_s >= START_S + FIT_S))
-    return Ratios() if isinstance(found, Trouble) else found
+    return Ratios() if isinstance(found, FailedStep) else found
 
 
 def _newest(store: Store, earlier: Sequence[SessionInfo]) -> list[FeatureVector]:

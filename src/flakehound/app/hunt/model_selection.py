@@ -11,9 +11,7 @@ from flakehound.app.data.export import features_in, looked_up
 from flakehound.app.data.tables import read_table
 from flakehound.app.hunt.selection import Selection
 from flakehound.app.hunt.start import HuntStart
-from flakehound.cli.remedies import again
-from flakehound.core.errors import Problem as Trouble
-from flakehound.core.errors import UsageError, attempted
+from flakehound.core.errors import FailedStep, UsageError, attempted, same_command
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order
 from flakehound.features.table import NAMES
@@ -59,7 +57,7 @@ class Taught:
 
     names: tuple[str, ...]  # of the features
     reruns: SingleModel
-    kinds: SingleModel | Trouble  # the latter where the table cannot teach it
+    kinds: SingleModel | FailedStep  # the latter where the table cannot teach it
     pairing: Mapping[Problem, PairModel]  # without those that the table cannot teach
     note: str = ""  # what the report says of the table
 
@@ -125,12 +123,12 @@ def _check_features(names: Sequence[str], told: Features | None, who: str, path:
     if missing and told is None:
         raise UsageError(
             f"{', '.join(missing)}, which {who}, cannot be measured in a hunt: --features has to tell",
-            remedy=again(training=None),
+            remedy=same_command(training=None),
         )
     if missing:
         raise UsageError(
             f"{str(path)!r} lacks the features {', '.join(missing)} that {who}",
-            remedy=again(policy="index", training=None, features=None),
+            remedy=same_command(policy="index", training=None, features=None),
         )
 
 
@@ -171,7 +169,7 @@ class _Choice:
         return dict(zip(self._tests, model.probability(numpy().array(self._values)), strict=True))
 
     def _kinds(self) -> Iterator[tuple[NodeId, str]]:
-        if isinstance(self._taught.kinds, Trouble):
+        if isinstance(self._taught.kinds, FailedStep):
             return
         used = self._taught.kinds.thresholds
         for test, probability in self._probabilities(self._taught.kinds.model).items():
@@ -199,7 +197,7 @@ class _Choice:
             victims, polluters = candidates.victims, candidates.polluters
             pairs, every = len(victims) * len(polluters) - len(victims & polluters), all_tests * (all_tests - 1)
             notes.append(f"model: {pairs} of {every} pairs can be run")
-        if not isinstance(self._taught.kinds, Trouble):
+        if not isinstance(self._taught.kinds, FailedStep):
             told, sure = self._taught.kinds.thresholds, len(candidates.taken_for)
             notes.append(
                 f"model: it tells victim from NOD by itself in {sure} tests, should they fail in another order "

@@ -24,8 +24,7 @@ from flakehound.app.sessions.stored import runs_of
 from flakehound.app.sessions.target import commit_of, plain_arguments
 from flakehound.app.trace.settings import characteristic_in
 from flakehound.cli.progress import Progress
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, RunPlan, Setting
@@ -235,7 +234,7 @@ class _Hunt:
         if self._store.suite(self._session_id).order != self._opened.suite.order:
             raise UsageError(
                 "the suite's tests are not the ones of the hunt that was to be resumed",
-                remedy=again(resume=None),
+                remedy=same_command(resume=None),
             )
         evidence, _looks = runs_of(self._store, self._session_id)
         return evidence

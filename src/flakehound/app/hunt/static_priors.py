@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flakehound.app.lint.model_file import is_at_hand, model_for
-from flakehound.core.errors import Problem, attempted
+from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, likelier
 
@@ -33,7 +33,7 @@ def static_scores(rootdir: Path, tests: Sequence[NodeId], time_s: float | None) 
     if reading_s + FIT_S > SHARE * time_s and not is_at_hand(rootdir):
         return Scores()
     found = attempted(lambda: _asked(rootdir, tests))
-    return Scores() if isinstance(found, Problem) else found
+    return Scores() if isinstance(found, FailedStep) else found
 
 
 def _asked(rootdir: Path, tests: Sequence[NodeId]) -> Scores:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from flakehound.cli.remedies import again
+from flakehound.core.errors import same_command
 from flakehound.learn.static.model import StaticModel, UnusableModel, as_text, from_text
 
 OWN = Path(".flakehound") / "model.json"  # where `flakehound train` writes, in the project's folder
@@ -29,12 +29,12 @@ def model_for(rootdir: Path) -> NamedModel:
     except FileNotFoundError:
         return NamedModel(name="default", model=default_model())
     except (OSError, UnicodeDecodeError) as problem:
-        raise UnusableModel(str(own), str(problem), remedy=again(score="rules")) from problem
+        raise UnusableModel(str(own), str(problem), remedy=same_command(score="rules")) from problem
     try:
         return NamedModel(name=OWN.as_posix(), model=from_text(text, str(own)))
     except UnusableModel as problem:
         # Training again would mend it, where there is a store; to do without it works everywhere.
-        raise UnusableModel(str(own), problem.why, remedy=again(score="rules")) from problem
+        raise UnusableModel(str(own), problem.why, remedy=same_command(score="rules")) from problem
 
 
 def default_model(folder: Path | None = None) -> StaticModel:

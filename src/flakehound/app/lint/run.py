@@ -12,8 +12,7 @@ from typing import Any
 from flakehound.app.lint.files import Scan, scan
 from flakehound.app.lint.scoring import MODEL, Opinion, Scorer, findings_in, scorer_for
 from flakehound.app.output_files import write_json
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.core.outcomes import NodeId
 from flakehound.core.predictions import Linted, Prediction, Remark, RuleText, Unread
 from flakehound.engine.git.changed_files import changed_files
@@ -110,7 +109,7 @@ def _without_known(findings: Mapping[str, Sequence[Finding]], question: Question
     try:
         known = baseline.read(question.baseline.read_text(encoding="utf-8"), str(question.baseline))
     except OSError as problem:
-        remedy = again(baseline=None, write_baseline=question.baseline)
+        remedy = same_command(baseline=None, write_baseline=question.baseline)
         raise UsageError(f"cannot read {str(question.baseline)!r}: {problem.strerror}", remedy=remedy) from problem
     return set(map(id, baseline.new(every, known)))
 
@@ -219,7 +218,7 @@ def _changed(rootdir: Path, since: str) -> set[str]:
     """The files below the rootdir that changed, as node ids name them."""
     repository = open_repository(rootdir)
     if isinstance(repository, NoRepository):
-        raise UsageError(f"--changed-since needs git: {repository.why}", remedy=again(changed_since=None))
+        raise UsageError(f"--changed-since needs git: {repository.why}", remedy=same_command(changed_since=None))
     commit = repository.commit(since)
     if commit is None:
         raise NoSuchRevision(repository, since)

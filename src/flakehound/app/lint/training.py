@@ -18,7 +18,8 @@ from flakehound.app.lint.model_file import OWN
 from flakehound.app.lint.run import all_remarks
 from flakehound.app.lint.scoring import findings_in, values_of
 from flakehound.app.output_files import write_json
-from flakehound.cli.remedies import DEFAULT_STORE, again, current_folder
+from flakehound.app.sessions.places import DEFAULT_STORE, current_folder
+from flakehound.core.errors import same_command
 from flakehound.learn.static.fit import Sample, fitted
 from flakehound.learn.static.model import KINDS, StaticModel, as_text
 from flakehound.learn.static.table import VERSION, digest_of, shipped, shipped_bytes, training_table
@@ -80,7 +81,7 @@ def _fitted(samples: Sequence[Sample], digest: str, wish: Wish) -> StaticModel:
     try:
         return fitted(samples, digest, own_weight=wish.weight)
     except UnusableData as problem:
-        raise UnusableData(problem.what, remedy=again(without_default=None)) from problem
+        raise UnusableData(problem.what, remedy=same_command(without_default=None)) from problem
 
 
 def _take_stores(own: _Own, stores: Sequence[Path], wish: Wish) -> None:

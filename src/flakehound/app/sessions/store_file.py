@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+from flakehound.app.sessions.commands import hunt_command
+from flakehound.app.sessions.places import DEFAULT_STORE, current_folder
 from flakehound.app.sessions.plain_runs import SPOOL
-from flakehound.cli.remedies import DEFAULT_STORE, again, current_folder, hunt_command
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import CommandSequence, Remedy, SameCommand, UsageError, same_command
 from flakehound.store import SessionInfo, Store, StoreError, StoreMissing
 from flakehound.store.opening import check_access, check_place, is_database, is_empty
 
@@ -18,8 +19,8 @@ def check_store(store_path: Path) -> None:
     """Refuse a store that could not be written, before anything is started; makes none."""
     if _is_folder(store_path):
         inside = store_in(store_path) or store_path / DEFAULT_STORE.name
-        raise _folder_named(store_path, again(store_path=inside))
-    check_place(store_path, into=lambda place: again(store_path=place))
+        raise _folder_named(store_path, same_command(store_path=inside))
+    check_place(store_path, into=lambda place: same_command(store_path=place))
 
 
 def existing_store(store_path: Path) -> Store:
@@ -27,11 +28,11 @@ def existing_store(store_path: Path) -> Store:
     if _is_folder(store_path):
         inside = store_in(store_path)
         hunt = hunt_command(store_path / DEFAULT_STORE.name)
-        raise _folder_named(store_path, again(store_path=inside) if inside else hunt)
+        raise _folder_named(store_path, same_command(store_path=inside) if inside else hunt)
     if _is_void(store_path):
         raise StoreMissing(store_path, remedy=hunt_command(store_path))
     if is_database(store_path):
-        copied = _copied(store_path, lambda place: again(store_path=place))
+        copied = _copied(store_path, lambda place: same_command(store_path=place))
         check_access(store_path, copied if os.access(store_path, os.R_OK) else hunt_command)
     return Store.open(store_path, create=False)
 
@@ -46,22 +47,23 @@ def check_source(other: Path) -> None:
     """Refuse what is no store to merge from; one that is damaged is noticed when it is read."""
     if _is_folder(other):
         inside = store_in(other)
-        raise _folder_named(other, again(other=inside) if inside else _find_stores(other))
+        raise _folder_named(other, same_command(other=inside) if inside else _find_stores(other))
     if not os.path.exists(other):
         raise StoreError(f"there is no store at {str(other)!r} to copy from", remedy=_find_stores(Path(".")))
     if not is_database(other):
         raise StoreError(f"{str(other)!r} is not a store", remedy=_find_stores(Path(".")))
     if not os.access(other, os.R_OK):
         raise StoreError(f"{str(other)!r} may not be read", remedy=shlex.join(["ls", "-l", "--", str(other)]))
-    check_access(other, _copied(other, lambda place: again(other=place)))
+    check_access(other, _copied(other, lambda place: same_command(other=place)))
 
 
-def _copied(store_path: Path, command: Callable[[Path], str]) -> Callable[[Path], str]:
+def _copied(store_path: Path, command: Callable[[Path], SameCommand]) -> Callable[[Path], CommandSequence]:
     """A copy can be read where the store itself may not be written."""
 
-    def copy_first(place: Path) -> str:
-        folder, words = shlex.quote(str(place.parent)), shlex.join([str(store_path), str(place)])
-        return f"mkdir -p {folder} && cp -- {words} && {command(place)}"
+    def copy_first(place: Path) -> CommandSequence:
+        make_folder = shlex.join(["mkdir", "-p", str(place.parent)])
+        copy = shlex.join(["cp", "--", str(store_path), str(place)])
+        return CommandSequence(commands=(make_folder, copy, command(place)))
 
     return copy_first
 
@@ -73,7 +75,10 @@ def session_to_resume(store_path: Path) -> SessionInfo:
         with existing_store(store_path) as store:
             session = store.latest(str(current_folder()))
     if session is None:
-        raise UsageError(f"there is no hunt of {str(current_folder())!r} to resume", remedy=again(resume=None))
+        raise UsageError(
+            f"there is no hunt of {str(current_folder())!r} to resume",
+            remedy=same_command(resume=None),
+        )
     return session
 
 
@@ -88,7 +93,7 @@ def _is_folder(path: Path) -> bool:
     return path != DEFAULT_STORE and os.path.isdir(path)
 
 
-def _folder_named(path: Path, remedy: str) -> UsageError:
+def _folder_named(path: Path, remedy: Remedy) -> UsageError:
     return UsageError(f"{str(path)!r} is a folder; a store is a file", remedy=remedy)
 
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flakehound.app.hunt.causes_by_calls import explained, last_traces
+from flakehound.app.sessions.commands import hunt_command, store_arguments
+from flakehound.app.sessions.places import current_folder
 from flakehound.app.sessions.store_file import existing_store
 from flakehound.app.sessions.target import default_python, plain_arguments, target_of
 from flakehound.app.trace.settings import characteristic_in
 from flakehound.calls.characteristic_functions import default
-from flakehound.cli.remedies import again, current_folder, hunt_command, store_words
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.core.history import History
 from flakehound.core.plans import Setting
 from flakehound.core.records import RunRecord
@@ -73,7 +74,7 @@ class StoredHunt:
         ids = [verdict.id for verdict in self.hunted.verdicts]
         near = [v.id for v in parts[:3]] or difflib.get_close_matches(named, ids, n=3, cutoff=0.0)
         what = f"{named!r} names {len(parts)} tests" if parts else f"the last hunt knows no test {named!r}"
-        remedy = again(test=near[0]) if near else self.hunt_command()
+        remedy = same_command(test=near[0]) if near else self.hunt_command()
         return UsageError(what, remedy=remedy, detail="\n".join(near))
 
 
@@ -146,5 +147,5 @@ def _hunted(session: SessionInfo, history: History, looked_at: Sequence[RunRecor
             json.loads(session.options.get("pytest_args", "[]")),
             json.loads(session.options.get("switched_off", "[]")),
         ),
-        store=str(store_path) if store_words(store_path) else None,
+        store=str(store_path) if store_arguments(store_path) else None,
     )

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flakehound.cli.options import SuiteWishes
-from flakehound.cli.remedies import again, current_folder
-from flakehound.core.errors import UsageError
+from flakehound.app.sessions.places import current_folder
+from flakehound.app.sessions.suite_options import SuiteOptions
+from flakehound.core.errors import UsageError, same_command
 from flakehound.core.plans import Isolation
 from flakehound.engine.processes.launch import Target
 
@@ -27,7 +27,7 @@ _OLDEST = (3, 8)  # Python that flakehound_inside runs in
 _TELLS_AGE = f"import sys; print(sys.version_info >= {_OLDEST})"
 
 
-def target_from(suite: SuiteWishes, earlier: Target | None = None) -> Target:
+def target_from(suite: SuiteOptions, earlier: Target | None = None) -> Target:
     """The suite in the current folder; what the user does not say is as it was in the earlier hunt."""
     limit = suite.memory_limit
     usual = earlier or Target(python=default_python(), cwd=current_folder())
@@ -40,7 +40,7 @@ def target_from(suite: SuiteWishes, earlier: Target | None = None) -> Target:
     )
 
 
-def _named_python(suite: SuiteWishes, earlier: Target | None) -> str | None:
+def _named_python(suite: SuiteOptions, earlier: Target | None) -> str | None:
     if suite.python is not None:
         return python_path(suite.python)
     return python_path(earlier.python) if earlier is not None else None  # it may be gone by now
@@ -80,7 +80,7 @@ def python_path(named: str) -> str:
 
 
 def _no_interpreter(named: str, why: str) -> UsageError:
-    return UsageError(f"{named!r} is not an interpreter: {why}", remedy=again(python=default_python()))
+    return UsageError(f"{named!r} is not an interpreter: {why}", remedy=same_command(python=default_python()))
 
 
 def _is_python(path: str) -> bool:
@@ -93,36 +93,36 @@ def _is_python(path: str) -> bool:
     return told.stdout.split()[-1:] == [b"True"]
 
 
-def isolation_from(suite: SuiteWishes) -> Isolation | None:
+def isolation_from(suite: SuiteOptions) -> Isolation | None:
     """How runs are isolated, None where we may choose."""
     return Isolation(suite.isolation) if suite.isolation else None
 
 
-def jobs_from(suite: SuiteWishes) -> int:
+def jobs_from(suite: SuiteOptions) -> int:
     """Processes at once, where it is settled beforehand."""
     from flakehound.engine.suite.parallelism import usable_cores
 
     return suite.jobs or usable_cores()
 
 
-def test_limit_from(suite: SuiteWishes) -> float | None:
+def test_limit_from(suite: SuiteOptions) -> float | None:
     """The user's limit for one test, None when none is named."""
     if suite.test_timeout is None:
         return None
     from flakehound.engine.suite.budget import seconds
 
-    return seconds(suite.test_timeout, remedy=again(test_timeout="30s"))
+    return seconds(suite.test_timeout, remedy=same_command(test_timeout="30s"))
 
 
 def size_in_bytes(text: str) -> int:
     """`2G`, `512M` as bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", text.strip().lower())
     if match is None or float(match[1]) <= 0:
-        raise UsageError(f"{text!r} is not a size", remedy=again(memory_limit="2G"))
+        raise UsageError(f"{text!r} is not a size", remedy=same_command(memory_limit="2G"))
     return int(float(match[1]) * _SIZES[match[2]])
 
 
-def seed_from(suite: SuiteWishes) -> int:
+def seed_from(suite: SuiteOptions) -> int:
     """The user's seed, or a fresh one."""
     return suite.seed if suite.seed is not None else secrets.randbelow(2**31)
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flakehound.app.sessions.places import current_folder
 from flakehound.app.trace.run import COMMAND
 from flakehound.calls.selection import TracedTest
-from flakehound.cli.remedies import current_folder
 from flakehound.core.calls import Function
 from flakehound.core.errors import UsageError
 from flakehound.core.statistics.rerun_model import Chances

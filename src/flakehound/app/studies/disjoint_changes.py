@@ -10,7 +10,7 @@ from typing import Any
 
 from flakehound.app.studies.revisions import History, Revision
 from flakehound.app.studies.suite import StudiedSuite, Tell, collected, sample
-from flakehound.core.errors import FlakehoundError, Problem, attempted
+from flakehound.core.errors import FailedStep, FlakehoundError, attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.engine.processes.limits import Limits
 from flakehound.triage.changes import ChangedFile
@@ -84,7 +84,7 @@ class RevisionStudy:
             return collected(self.history.target, self.folder, self.limits, self.seed)
 
         suite = attempted(collect)
-        if not isinstance(suite, Problem):
+        if not isinstance(suite, FailedStep):
             return suite
         self.skipped.append({"revision": revision.name, "why": suite.what})
         self.tell(f"skipped {revision.name}: {suite.what}")
@@ -120,7 +120,7 @@ class RevisionStudy:
 
     def _recorded(self, suite: StudiedSuite, test: NodeId) -> Dependencies | None:
         told = attempted(lambda: suite.recorded(test, self.history.top)[0].dependencies)
-        if told is None or isinstance(told, Problem):
+        if told is None or isinstance(told, FailedStep):
             return None
         written = told
         self._check(written)

@@ -11,8 +11,7 @@ from typing import Any
 from flakehound.app.data.tables import read_table
 from flakehound.app.studies.published import EXPERIMENTS, Experiment, tests_named
 from flakehound.app.studies.steps import Answer, Journal, Step, carried_out
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.learn.evaluation.comparison import compared
 from flakehound.learn.evaluation.model_choice import Rule
 from flakehound.learn.evaluation.unseen_projects import Unseen
@@ -169,7 +168,7 @@ def _pipelines(wishes: ModelWishes) -> Sequence[Pipeline]:
         if word not in every and word not in known:
             raise UsageError(
                 f"{word!r} is no pipeline: they are called like random-forest-100/smote and svm/adasyn",
-                remedy=again(pipelines="random-forest-100/smote"),
+                remedy=same_command(pipelines="random-forest-100/smote"),
             )
         found |= {one.name: one for one in every.get(word) or (known[word],)}
     return list(found.values())

@@ -10,8 +10,7 @@ from typing import Any
 from flakehound.app.data.export import PAIR_COLUMNS
 from flakehound.app.data.tables import read_table, rows_with
 from flakehound.app.studies.published import rerun_and_timed
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.learn.evaluation.pareto import (
     Points,
     front,
@@ -64,9 +63,12 @@ def swept(wishes: FrontWishes, *, tell: Callable[[str], None]) -> dict[str, Any]
     """The front and its points of interest as `flakehound/study-pareto/1`."""
     check_installed("numpy", "sklearn", "imblearn", "scipy")
     if wishes.published == bool(wishes.tables):
-        raise UsageError("either --published or a table is needed", remedy=again(published=True, tables=None))
+        raise UsageError(
+            "either --published or a table is needed",
+            remedy=same_command(published=True, tables=None),
+        )
     if wishes.pairs is not None and wishes.technique != PAIRWISE:
-        raise UsageError(f"--pairs says nothing about {wishes.technique}", remedy=again(technique=PAIRWISE))
+        raise UsageError(f"--pairs says nothing about {wishes.technique}", remedy=same_command(technique=PAIRWISE))
     tables = (
         [rerun_and_timed()] if wishes.published else [read_table(path, wishes.columns) for path in wishes.tables]
     )

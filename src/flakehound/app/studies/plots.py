@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flakehound.app.output_files import check_writable
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.learn.extras import check_installed, library
 
 
@@ -20,5 +19,5 @@ def check_plot(plot_file: Path | None) -> None:
     if plot_file.suffix and plot_file.suffix[1:].lower() not in kinds:
         raise UsageError(
             f"{str(plot_file)!r} names no kind of picture; there are {', '.join(sorted(kinds))}",
-            remedy=again(plot_file=plot_file.with_suffix(".png")),
+            remedy=same_command(plot_file=plot_file.with_suffix(".png")),
         )

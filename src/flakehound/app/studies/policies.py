@@ -9,8 +9,9 @@ from typing import Any
 
 from flakehound.app.data.export import known_tests
 from flakehound.app.data.tables import read_table, rows_with, shared_table
+from flakehound.app.sessions.commands import hunt_command
 from flakehound.app.studies.published import rerun_and_timed
-from flakehound.cli.remedies import again, hunt_command
+from flakehound.core.errors import same_command
 from flakehound.core.statistics.index import PYTHON_NOD
 from flakehound.learn.evaluation.detection_curves import detection_curves
 from flakehound.learn.evaluation.prior_fit import fitted_rates
@@ -129,7 +130,7 @@ def _by_cause(mode: str) -> _Rates:
     np = numpy()
     path = shared_table("python_reruns_by_cause")
     names = ("repo", "mode", "n_fail", "n_runs")
-    rows = rows_with(path, names, remedy=again(counts=None))
+    rows = rows_with(path, names, remedy=same_command(counts=None))
     ours = [row for row in rows if row["mode"] == mode]
     failed, runs = (np.array([number_in(row[name]) or 0.0 for row in ours]) for name in ("n_fail", "n_runs"))
     projects, flaky = np.array([row["repo"] for row in ours], dtype=object), (failed > 0) & (failed < runs)
@@ -143,7 +144,7 @@ def _check_enough(name: str, projects: Array) -> None:
         raise TooFewFlaky(
             f"{name!r} has {len(projects)} NOD tests of {len(set(projects))} projects; "
             f"a replay needs {LEAST_FLAKY} of {LEAST_PROJECTS} at least",
-            remedy=again(counts="python"),
+            remedy=same_command(counts="python"),
         )
 
 

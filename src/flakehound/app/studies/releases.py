@@ -18,8 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from flakehound.app.studies.revisions import NoHistory, Revision
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.suite.open_suite import FOLDER
 from flakehound.triage.changes import ChangedFile, Mode, Status
@@ -89,7 +88,7 @@ def releases_in(folder: Path, target: Target, *, revisions: int) -> Iterator[Rel
     if len(found) < 2:
         raise UsageError(
             f"{str(folder)!r} holds {'one release' if found else 'no release'}, and a change needs two",
-            remedy=again(releases="FOLDER-WITH-RELEASES"),
+            remedy=same_command(releases="FOLDER-WITH-RELEASES"),
         )
     with tempfile.TemporaryDirectory(prefix=f"{FOLDER}{os.getpid()}-", ignore_cleanup_errors=True) as place:
         top = Path(os.path.realpath(place)) / "tree"
@@ -107,7 +106,8 @@ def _named_in(folder: Path) -> list[Revision]:
         entries = sorted(folder.iterdir())
     except OSError as problem:
         raise UsageError(
-            f"cannot read {str(folder)!r}: {problem.strerror}", remedy=again(releases="FOLDER-WITH-RELEASES")
+            f"cannot read {str(folder)!r}: {problem.strerror}",
+            remedy=same_command(releases="FOLDER-WITH-RELEASES"),
         ) from problem
     archives = {name: entry for entry in entries if (name := _without_ending(entry.name)) != entry.name}
     folders = {entry.name: entry for entry in entries if entry.is_dir() and not entry.name.startswith(".")}

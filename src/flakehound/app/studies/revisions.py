@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from flakehound.app.triage.change import for_the_room
-from flakehound.cli.remedies import again
-from flakehound.core.errors import FlakehoundError, UsageError
+from flakehound.core.errors import FlakehoundError, Remedy, UsageError, same_command
 from flakehound.engine.git import changed_files
 from flakehound.engine.git.repository import SLOW_S, NoRepository, Repository, call_git, open_repository
 from flakehound.engine.git.revisions import NoSuchRevision
@@ -97,14 +96,14 @@ class NoCommits:
     """Why there are no two revisions to compare."""
 
     why: str
-    remedy: str | None
+    remedy: Remedy | None
 
 
 def commits_of(folder: Path, *, revisions: int, since: str | None) -> Commits | NoCommits:
     """The history of the repository that holds a folder."""
     repository = open_repository(folder)
     if isinstance(repository, NoRepository):
-        remedy = repository.remedy or again(releases="FOLDER-WITH-RELEASES", since=None)
+        remedy = repository.remedy or same_command(releases="FOLDER-WITH-RELEASES", since=None)
         return NoCommits(why=repository.why, remedy=remedy)
     reach, oldest = [repository.head], list[str]()
     if since is not None:

@@ -14,8 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from flakehound.cli.remedies import again
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 
 Answer = dict[str, Any]
 # One core per process: the processes run in parallel, and sums over threads can differ in their last digit.
@@ -47,7 +46,8 @@ class Journal:
             self.answers = {one["key"]: one["answer"] for one in told}
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise UsageError(
-                f"{str(self.path)!r} is no journal of a study: {problem}", remedy=again(journal="study.jsonl")
+                f"{str(self.path)!r} is no journal of a study: {problem}",
+                remedy=same_command(journal="study.jsonl"),
             ) from problem
         self.path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flakehound.cli.options import SuiteWishes
+from flakehound.app.sessions.suite_options import SuiteOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyWishes:
     """The options of `flakehound study triage`."""
 
-    suite: SuiteWishes
+    suite: SuiteOptions
     parts: tuple[str, ...]
     revisions: int
     since: str | None

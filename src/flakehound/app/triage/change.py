@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from flakehound.app.sessions.places import DEFAULT_STORE
 from flakehound.app.sessions.plain_runs import DIRTY, SPOOL
 from flakehound.app.triage.failing_run import FailingRun
-from flakehound.cli.remedies import DEFAULT_STORE
 from flakehound.engine.git import changed_files as told_by_git
 from flakehound.engine.git.repository import NoRepository, Repository, open_repository
 from flakehound.engine.git.revisions import Base, NoSuchRevision, base_revision

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from flakehound.app.triage.failing_run import FailedTest, FailingRun
-from flakehound.core.errors import Problem, attempted
+from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.records import RunRecord
@@ -62,7 +62,7 @@ class NewProcesses:
                 meanwhile=meanwhile,
             )
         )
-        if isinstance(opened, Problem):
+        if isinstance(opened, FailedStep):
             self._problem = opened.what
         else:
             self._opened = opened
@@ -92,7 +92,7 @@ class NewProcesses:
         target = replace(self._target, pytest_args=self.arguments_for(order), random_state=state)
         spawner = Spawner(target, self._place("n"))
         told = attempted(lambda: spawner.run_recorded(self._plan(order), self._limits, (), wish))
-        if isinstance(told, Problem):
+        if isinstance(told, FailedStep):
             return None
         self._kept(told.records)
         return told if told.records and told.records[0].last is not Outcome.NOT_RUN else None
@@ -105,7 +105,7 @@ class NewProcesses:
         records: list[RunRecord] = []
         for _ in range(times):
             told = attempted(lambda: spawner.run_single(self._plan(order), self._limits, ()))
-            if not isinstance(told, Problem):
+            if not isinstance(told, FailedStep):
                 records += self._kept(told[0])
         return records
 

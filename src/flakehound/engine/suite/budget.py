@@ -6,7 +6,7 @@ import re
 import time
 from dataclasses import dataclass, field
 
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import Remedy, UsageError
 
 DEFAULT_LIMIT_S = 600.0
 DEFAULT_SUITE_TIMES = 30.0
@@ -53,7 +53,7 @@ def _default_for(suite_s: float) -> float:
     return allowed - min(_MOST_HEADROOM_S, _HEADROOM * allowed) - min(_OWN_S, 0.2 * allowed)
 
 
-def seconds(text: str, remedy: str = "flakehound hunt --budget 10m") -> float:
+def seconds(text: str, remedy: Remedy = "flakehound hunt --budget 10m") -> float:
     """`90`, `90s`, `10m`, `1h30m` as seconds; `remedy` is what the error suggests."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import Remedy, UsageError
 from flakehound.core.statistics.rates import probability
 
 SCHEMA = "flakehound/model/2"
@@ -120,7 +120,7 @@ def as_text(model: StaticModel) -> str:
 class UnusableModel(UsageError):
     """A file that is no model of ours."""
 
-    def __init__(self, name: str, why: str, remedy: str = "flakehound train") -> None:
+    def __init__(self, name: str, why: str, remedy: Remedy = "flakehound train") -> None:
         super().__init__(f"{name!r} is no model that this flakehound can use: {why}", remedy=remedy)
         self.why = why
 

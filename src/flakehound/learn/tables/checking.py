@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from flakehound.core.errors import Problem as Trouble
-from flakehound.core.errors import attempted
+from flakehound.core.errors import FailedStep, attempted
 from flakehound.learn.extras import numpy
 from flakehound.learn.tables.dataset import Dataset, Labels
 from flakehound.learn.tables.problems import Problem
@@ -35,7 +34,7 @@ def _constant(data: Dataset) -> list[str]:
 
 def _problem(data: Dataset, problem: Problem) -> dict[str, Any]:
     labels = attempted(lambda: data.labels(problem))
-    if isinstance(labels, Trouble):
+    if isinstance(labels, FailedStep):
         return {"name": problem.value, "obstacle": labels.what}
     by_project = Counter(data.projects[labels.domain[labels.positive == 1]])
     return {
@@ -51,7 +50,7 @@ def _problem(data: Dataset, problem: Problem) -> dict[str, Any]:
 def hindrance(data: Dataset, problem: Problem) -> str:
     """Why a problem cannot be learned from a data set; empty where it can."""
     labels = attempted(lambda: data.labels(problem))
-    return labels.what if isinstance(labels, Trouble) else obstacle(labels)
+    return labels.what if isinstance(labels, FailedStep) else obstacle(labels)
 
 
 def obstacle(labels: Labels) -> str:

@@ -1,0 +1,13 @@
+"""Words of a flakehound command joined for a shell."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+
+def flakehound_command(name: str, options: Iterable[str], arguments: Iterable[str] = ()) -> str:
+    """A flakehound command; arguments that start with a dash are put behind `--`."""
+    positional = list(arguments)
+    separator = ["--"] if any(word.startswith("-") for word in positional) else []
+    return shlex.join(["flakehound", *name.split(), *options, *separator, *positional])
