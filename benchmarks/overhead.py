@@ -21,7 +21,8 @@ from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, RunPlan, Setting
 from flakehound.engine.suite.open_suite import OpenSuite
 from flakehound.hunt.diagnosis.minimal_prefix import split
-from flakehound.hunt.search.stages import BATCH_S, FORK_S
+from flakehound.hunt.limits import MAX_BATCH_S
+from flakehound.hunt.search.stages import FORK_S
 from flakehound.store import Store
 
 JOBS = 2
@@ -43,7 +44,7 @@ def batches_alone(order: Order, test_s: float) -> Iterator[RunPlan]:
 
     The same number of batches for each job: a hunt has other work for a job that would idle at the end.
     """
-    rounds = math.ceil(len(order) * (FORK_S + test_s) / BATCH_S / JOBS)
+    rounds = math.ceil(len(order) * (FORK_S + test_s) / MAX_BATCH_S / JOBS)
     for batch in split(order, rounds * JOBS):
         branches = tuple((test,) for test in batch)
         yield RunPlan(order=(), branches=branches, why="alone", setting=Setting.ALONE, seed=0)

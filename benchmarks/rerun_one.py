@@ -18,7 +18,7 @@ from suites import small_suite
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import RunPlan, Setting
 from flakehound.engine.processes.launch import Target
-from flakehound.hunt.search.stages import MOST_BATCH
+from flakehound.hunt.limits import MAX_BATCH_SIZE
 
 
 def rerun(test: str, times: int, seed: int) -> RunPlan:
@@ -29,7 +29,9 @@ def rerun(test: str, times: int, seed: int) -> RunPlan:
 def forked_runs(target: Target, test: str, runs: int) -> None:
     # As many isolated runs as a hunt asks for at once, each a process of its own with a seed of its own.
     with engine_on(target, jobs=1) as opened:
-        plans = [rerun(test, min(MOST_BATCH, runs - first), seed=first) for first in range(0, runs, MOST_BATCH)]
+        plans = [
+            rerun(test, min(MAX_BATCH_SIZE, runs - first), seed=first) for first in range(0, runs, MAX_BATCH_SIZE)
+        ]
         outcomes = [record.last for record in run_all(opened, plans)]
     assert outcomes == [Outcome.PASSED] * runs, outcomes
 

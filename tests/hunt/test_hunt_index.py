@@ -22,9 +22,10 @@ from flakehound.core.statistics.prevalence import (
     Way,
 )
 from flakehound.core.verdicts import Kind
+from flakehound.hunt.limits import MIN_STAGES_SHARE
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
-from flakehound.hunt.search.by_index import STAGED_SHARE, IndexedSweeps
+from flakehound.hunt.search.by_index import IndexedSweeps
 from flakehound.hunt.search.expected_gain import ALONE, ORIGINAL, TOGETHER, Worth
 from flakehound.hunt.search.forecast import Forecast, RunSort
 
@@ -260,7 +261,7 @@ def test_a_part_of_the_time_follows_the_stages_whatever_the_rates_say():
         for record in simulator.run(next(plans)):
             history.add(record)
 
-    assert sweeps._staged_s >= 0.9 * STAGED_SHARE * sweeps._spent_s
+    assert sweeps._staged_s >= 0.9 * MIN_STAGES_SHARE * sweeps._spent_s
     assert any(record.isolation is Isolation.SPAWN for record in history.records[1:])
 
 

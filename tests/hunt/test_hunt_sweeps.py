@@ -13,9 +13,10 @@ from simulator import SESSION_HASH_SEED, Simulator, always, fails_by_luck, hunt,
 from flakehound.core.history import History
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
+from flakehound.hunt.limits import MAX_HASH_SEEDS
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
-from flakehound.hunt.search.stages import HASH_SEED_RUNS, Sweeps
+from flakehound.hunt.search.stages import Sweeps
 
 NAMES = tuple("abcdefghij")
 
@@ -67,7 +68,7 @@ def test_runs_counts_runs_with_another_hash_seed_apart():
     hunt(simulator, runs=6)
 
     seeds = [plan.hash_seed for plan, _ in simulator.started if plan.setting is Setting.ORIGINAL]
-    same, other = seeds.count(SESSION_HASH_SEED) + seeds.count(None), HASH_SEED_RUNS
+    same, other = seeds.count(SESSION_HASH_SEED) + seeds.count(None), MAX_HASH_SEEDS
     assert same == 6
     assert len(seeds) == 6 + other
 
@@ -219,7 +220,7 @@ def test_new_interpreters_all_have_different_hash_seeds():
     seeds = [
         plan.hash_seed for plan, _ in simulator.started[1:] if plan.isolation is Isolation.SPAWN and plan.hash_seed
     ]
-    assert len(set(seeds)) == len(seeds) == HASH_SEED_RUNS
+    assert len(set(seeds)) == len(seeds) == MAX_HASH_SEEDS
     assert all(0 <= seed <= 4294967295 for seed in seeds)
 
 

@@ -10,6 +10,7 @@ from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.verdicts import Kind
+from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.all_polluters import Completion
 from flakehound.hunt.diagnosis.diagnose import Inquiry
 from flakehound.hunt.diagnosis.findings import Finding
@@ -18,12 +19,10 @@ from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.by_index import IndexedSweeps
 from flakehound.hunt.search.pairs import Pairs
 from flakehound.hunt.search.selected import SelectedSweeps
-from flakehound.hunt.search.stages import FORK_S, PAIR_SHARE, Sweeps
+from flakehound.hunt.search.stages import FORK_S, Sweeps
 from flakehound.hunt.shared_state import Sharing
 
 COMPLETION_SHARE = 0.3  # of the time: kept for all polluters and cleaners of what is proven
-DEAR_SHARE = 0.01  # of the time: one run about a suspect that takes longer has to wait for the first look
-FIRST_LOOK_SHARE = 0.5  # of the time: with less left, no suspect waits any longer
 ALIKE_S = 0.25  # runs whose cost differs by less keep their order
 FEW_UNDER_LOAD = 3  # tests that seem to fail under load and are looked into; more mean fewer runs at once
 PROCESS_ENDING = (Outcome.CRASHED, Outcome.TIMED_OUT)
@@ -104,9 +103,10 @@ class Agenda:
         """Cheap ones first; dear ones not before the first look at the suite, which shows what else there is."""
         costs = {plan.key: self._cost_s(plan) for plan in plans}
         first = sorted(plans, key=lambda plan: costs[plan.key] // ALIKE_S)
-        if not self._sweeps.at_first_look or self._time_left_s() < FIRST_LOOK_SHARE * self._time_at_start_s:
+        is_late = self._time_left_s() < limits.MIN_LEFT_SHARE_FOR_WAITING * self._time_at_start_s
+        if not self._sweeps.at_first_look or is_late:
             return first
-        return [plan for plan in first if costs[plan.key] <= DEAR_SHARE * self._time_at_start_s]
+        return [plan for plan in first if costs[plan.key] <= limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s]
 
     def _cost_s(self, plan: RunPlan) -> float:
         tests = plan.order + tuple(test for branch in plan.branches for test in branch)
@@ -146,7 +146,7 @@ class Agenda:
         tests, cases = self._test_order.tests, self._completed_cases
         each = sum(self._history.mean_s(test) + FORK_S for test in cases) + FORK_S
         needed_s = sum(self._history.mean_s(test) + each for test in tests)
-        return needed_s <= PAIR_SHARE * self._time_left_s() * self._options.jobs
+        return needed_s <= limits.MAX_PAIRS_SHARE * self._time_left_s() * self._options.jobs
 
     def _proven_cases(self) -> frozenset[NodeId]:
         return frozenset(finding.test for finding in self.findings() if finding.culprits)

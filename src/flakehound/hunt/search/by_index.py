@@ -21,24 +21,12 @@ from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.statistics.index import chance_of_flaky
 from flakehound.core.statistics.prevalence import RATES, Way
 from flakehound.core.statistics.rates import highest_unseen_rate
+from flakehound.hunt import limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.expected_gain import ALONE, ORIGINAL, OTHER_ORDER, TOGETHER, Worth
 from flakehound.hunt.search.forecast import Forecast, RunSort
-from flakehound.hunt.search.stages import BATCH_S, ENOUGH_ALONE, ENOUGH_SHUFFLES, MOST_BATCH, Sweeps
-
-STAGED_SHARE = 0.25  # of the time that follows the stages, whatever the index says
-NOTHING = 0.001  # expected detections in all the time that is left: not worth it any more
-BOUND = 0.01  # no hunt ends early before it knows of each test that it fails more seldom
-LOOKS = 12  # how often that is asked
-FIRST_ORDERS = 2  # other orders that make up the first look, as in the stages
-FIRST_LOOK_SHARE = 0.34  # of the time: a dearer first look is left to the index
-FIRST_ROUND_SHARE = 0.4  # of the time, for a few runs of every sort: only they show what no rate foretells
-FAR_LESS = 0.5  # of the largest index in a batch
-BEST_SHARES = (0.25, 0.05)  # of the tests, that a forecast may spend all time on
-FOREVER = 1_000_000
-TIMED_AGAIN = 1.1  # times as many runs as when the suite was timed last
-MOST_ASKED = 300  # tests that a forecast looks at
+from flakehound.hunt.search.stages import Sweeps
 
 
 @dataclass(slots=True)
@@ -81,7 +69,7 @@ class IndexedSweeps(Sweeps):
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All plans worth making, best first; may be endless."""
         worth, stages = self._worth, super().plans(time_left_s)
-        round_ends_s = (1 - FIRST_ROUND_SHARE) * time_left_s()
+        round_ends_s = (1 - limits.MAX_FIRST_ROUND_SHARE) * time_left_s()
         for first in stages if self._affords_first_look(time_left_s()) else ():
             worth.count(first)
             self._mark(first)
@@ -90,13 +78,14 @@ class IndexedSweeps(Sweeps):
                 break
         sources = self._sources(worth, time_left_s)
         look_below_s = time_left_s()
-        pause_s = look_below_s / LOOKS
+        pause_s = look_below_s / limits.EARLY_END_CHECKS
         while True:
             worth.notice()
             if time_left_s() <= look_below_s:
                 look_below_s = time_left_s() - pause_s
                 self.expected = self._outlook(worth, time_left_s())
-                if self.expected < NOTHING and not self._is_counted and self._is_bounded(worth):
+                is_worthless = self.expected < limits.MIN_EXPECTED_DETECTIONS
+                if is_worthless and not self._is_counted and self._is_bounded(worth):
                     self.ended_early = time_left_s() > pause_s
                     return
             plan = self._next(stages, sources, worth, time_left_s())
@@ -125,12 +114,12 @@ class IndexedSweeps(Sweeps):
         Rates of other suites call few tests flaky. Whoever hunts in a small suite has a reason to.
         """
         runs = (self._history.tally(test).n for test in worth.tests)
-        return all(highest_unseen_rate(n) <= BOUND for n in runs if n)
+        return all(highest_unseen_rate(n) <= limits.MAX_UNSEEN_FAILURE_RATE for n in runs if n)
 
     def _next(
         self, stages: Iterator[RunPlan], sources: list[Source], worth: Worth, time_left_s: float
     ) -> RunPlan | None:
-        staged = self._staged_s <= STAGED_SHARE * self._spent_s
+        staged = self._staged_s <= limits.MIN_STAGES_SHARE * self._spent_s
         plan = self._next_staged(stages) if staged else None
         plan = plan or self._best(sources, worth, time_left_s)
         if plan is None:
@@ -204,10 +193,11 @@ class IndexedSweeps(Sweeps):
         Between two lifts an index only falls, so a place in the queue is an upper bound: only the first few are
         looked at again.
         """
-        most = FOREVER if self._options.endless else ENOUGH_ALONE
+        most = limits.UNLIMITED_RUNS if self._options.endless else limits.MAX_RERUNS_ALONE
         batch: list[NodeId] = []
         seconds = least = 0.0
-        while queue and -queue[0][0] > least and seconds < BATCH_S and len(batch) < MOST_BATCH:
+        room = limits.MAX_BATCH_SIZE
+        while queue and -queue[0][0] > least and seconds < limits.MAX_BATCH_S and len(batch) < room:
             bound, place, test = queue[0]
             more = batch.count(test)
             index = self._index_alone(worth, test, more) if self._again[test] + more < most else 0.0
@@ -216,7 +206,7 @@ class IndexedSweeps(Sweeps):
                 continue
             batch.append(test)
             seconds += self._alone_s(test)
-            least = least or index * FAR_LESS
+            least = least or index * limits.MIN_INDEX_SHARE_IN_BATCH
             heapq.heapreplace(queue, (-self._index_alone(worth, test, more + 1), place, test))
         return batch
 
@@ -248,11 +238,11 @@ class IndexedSweeps(Sweeps):
 
         Never all tests of the suite: that would be one more run in the original order.
         """
-        room = min(MOST_BATCH, max(1, len(self._history.suite.order) // 2))
-        most = FOREVER if self._options.endless else ENOUGH_ALONE
+        room = min(limits.MAX_BATCH_SIZE, max(1, len(self._history.suite.order) // 2))
+        most = limits.UNLIMITED_RUNS if self._options.endless else limits.MAX_RERUNS_ALONE
         taken: list[tuple[int, NodeId]] = []
         seconds = least = 0.0
-        while queue and -queue[0][0] > least and seconds < BATCH_S and len(taken) < room:
+        while queue and -queue[0][0] > least and seconds < limits.MAX_BATCH_S and len(taken) < room:
             bound, place, test = queue[0]
             index = self._index_together(worth, test) if self._again_together[test] < most else 0.0
             if index < -bound:
@@ -261,20 +251,20 @@ class IndexedSweeps(Sweeps):
             heapq.heappop(queue)
             taken.append((place, test))
             seconds += self._history.mean_s(test)
-            least = least or index * FAR_LESS
+            least = least or index * limits.MIN_INDEX_SHARE_IN_BATCH
         for place, test in taken:
             heapq.heappush(queue, (-self._index_together(worth, test, 1), place, test))
         return [test for _place, test in sorted(taken)]
 
     def _repeats(self, worth: Worth, test: NodeId) -> int:
         """How often it may run alone before that is worth far less than at first."""
-        room = MOST_BATCH if self._options.endless else 1
-        most = min(room, ceil(BATCH_S / self._alone_s(test)))
-        least = self._index_alone(worth, test) * FAR_LESS
+        room = limits.MAX_BATCH_SIZE if self._options.endless else 1
+        most = min(room, ceil(limits.MAX_BATCH_S / self._alone_s(test)))
+        least = self._index_alone(worth, test) * limits.MIN_INDEX_SHARE_IN_BATCH
         return next((more for more in range(1, most) if self._index_alone(worth, test, more) < least), most)
 
     def _index_together(self, worth: Worth, test: NodeId, more: int = 0) -> float:
-        share_s = self._start_s() / MOST_BATCH
+        share_s = self._start_s() / limits.MAX_BATCH_SIZE
         return worth.of_one(test, TOGETHER, more) / (share_s + self._history.mean_s(test))
 
     def _is_fresh(self, plan: RunPlan) -> bool:
@@ -296,9 +286,9 @@ class IndexedSweeps(Sweeps):
         They show no more per second than other runs, but what they show tells the kinds of flaky tests apart.
         """
         tests = self._history.suite.order
-        orders_s = 2 * FIRST_ORDERS * sum(self._history.mean_s(test) for test in tests)
+        orders_s = 2 * limits.FIRST_LOOK_ORDERS * sum(self._history.mean_s(test) for test in tests)
         alone_s = sum(self._start_s() + 2 * self._history.mean_s(test) for test in tests)
-        return orders_s + alone_s <= FIRST_LOOK_SHARE * time_left_s * self._options.jobs
+        return orders_s + alone_s <= limits.MAX_FIRST_LOOK_SHARE * time_left_s * self._options.jobs
 
     def _note(self, plan: RunPlan, *, staged: bool) -> None:
         cost_s = self._cost_s(plan)
@@ -309,7 +299,7 @@ class IndexedSweeps(Sweeps):
     def _mark(self, plan: RunPlan) -> None:
         if plan.setting is Setting.SHUFFLED:
             self._orders_made.add(plan.order)
-            self.at_first_look = self.at_first_look and len(self._orders_made) < FIRST_ORDERS
+            self.at_first_look = self.at_first_look and len(self._orders_made) < limits.FIRST_LOOK_ORDERS
         if plan.hash_seed is not None:
             self._hash_seeds_made.add(plan.hash_seed)
         if not plan.order:
@@ -326,7 +316,7 @@ class IndexedSweeps(Sweeps):
         """What the tests take; of the whole suite summed up only now and then, as it is asked for very often."""
         if len(order) < len(self._test_order().tests):
             return sum(self._history.mean_s(test) for test in order)
-        if len(self._history.records) > TIMED_AGAIN * self._timed_at:
+        if len(self._history.records) > limits.SUITE_TIME_REFRESH_FACTOR * self._timed_at:
             self._timed_at = len(self._history.records)
             self._suite_s = sum(self._history.mean_s(test) for test in order)
         return self._suite_s
@@ -335,12 +325,14 @@ class IndexedSweeps(Sweeps):
         """What a new interpreter costs beside its tests, as the first one showed."""
         spawned = (record for record in self._history.records if record.isolation is Isolation.SPAWN)
         beyond_s = next((one.usage.wall_s - sum(one.durations_s) for one in spawned), 0.0)
-        return beyond_s if beyond_s > 0 else BATCH_S
+        return beyond_s if beyond_s > 0 else limits.MAX_BATCH_S
 
     def _outlook(self, worth: Worth, seconds: float) -> float:
         """Detections that the time left is expected to buy in this suite; of a large one a part stands for all."""
         tests = worth.tests
-        asked = tests if len(tests) <= MOST_ASKED else random.Random(self._options.seed).sample(tests, MOST_ASKED)
+        asked = tests
+        if len(tests) > limits.MAX_FORECAST_TESTS:
+            asked = random.Random(self._options.seed).sample(tests, limits.MAX_FORECAST_TESTS)
         if not asked:
             return 0.0  # every one has failed, and is followed up
         found, times = len(self._history.suite.tests) - len(tests), len(tests) / len(asked)
@@ -369,17 +361,18 @@ class IndexedSweeps(Sweeps):
 
     def _sorts(self, worth: Worth, tests: list[NodeId], seconds: float) -> Iterator[RunSort]:
         """What the time can be spent on: the whole suite in two ways, or tests alone, all or the best of them."""
-        wants, most = self._options.techniques, FOREVER if self._options.endless else ENOUGH_SHUFFLES
+        wants = self._options.techniques
+        most = limits.UNLIMITED_RUNS if self._options.endless else limits.MAX_PLAIN_SHUFFLES
         suite_s = self._start_s() + sum(self._history.mean_s(test) for test in tests)
         if "rerun" in wants:
             yield RunSort(tests=tests, ways=ORIGINAL, cost_s=suite_s, most=self._most_originals())
         if self._has_orders:
             yield RunSort(tests=tests, ways=OTHER_ORDER, cost_s=suite_s, most=most)
         by_index = sorted(tests, key=lambda test: -self._index_alone(worth, test))
-        for share in (1.0, *BEST_SHARES):
+        for share in (1.0, *limits.FORECAST_BEST_SHARES):
             chosen = [test for test in by_index[: ceil(share * len(tests))] if self._alone_s(test) < seconds]
             cost_s = sum(self._alone_s(test) for test in chosen)
-            yield RunSort(tests=chosen, ways=ALONE, cost_s=cost_s, most=FOREVER)
-            together_s = cost_s - self._start_s() * (len(chosen) - ceil(len(chosen) / MOST_BATCH))
+            yield RunSort(tests=chosen, ways=ALONE, cost_s=cost_s, most=limits.UNLIMITED_RUNS)
+            together_s = cost_s - self._start_s() * (len(chosen) - ceil(len(chosen) / limits.MAX_BATCH_SIZE))
             if "rerun" in wants:
-                yield RunSort(tests=chosen, ways=TOGETHER, cost_s=together_s, most=FOREVER)
+                yield RunSort(tests=chosen, ways=TOGETHER, cost_s=together_s, most=limits.UNLIMITED_RUNS)

@@ -14,6 +14,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.statistics.index import Known, chance_of_flaky, chances_after
 from flakehound.core.statistics.prevalence import POLLUTERS, RATES, Priors, Way, knowing_neighbour
+from flakehound.hunt import limits
 
 ORIGINAL = (Way.ANYWHERE, Way.IN_ITS_ORDER)
 NEW_INTERPRETER = (*ORIGINAL, Way.HASH_SEED)
@@ -22,9 +23,6 @@ ALONE = (Way.ANYWHERE, Way.ALONE, Way.COLD)
 TWICE = (*ALONE, Way.REPEATED)
 PAIRED = (Way.ANYWHERE,)
 TOGETHER = (Way.ANYWHERE,)  # some tests of the suite in one process
-# Suites differ far more than their tests: what was found beyond expectation is expected of the rest as well.
-CAUTION = 0.5  # findings that such a comparison needs to be believed half
-MOST_LIFT = 20.0
 _TOGETHER = tuple(way for way in Way if way is not Way.REPEATED)  # of which it is not known
 
 
@@ -151,7 +149,8 @@ class Worth:
     def lift(self, found: int, left: float) -> float:
         """How many times more flaky tests than others this suite has, if so many are left; at least once."""
         expected = max(0.0, self._at_first - left)
-        return min(MOST_LIFT, max(1.0, (found + CAUTION) / (expected + CAUTION)))
+        caution = limits.SUITE_FACTOR_CAUTION
+        return min(limits.MAX_SUITE_FACTOR, max(1.0, (found + caution) / (expected + caution)))
 
     def _runs_so_far(self, test: NodeId) -> dict[Way, int]:
         tally = self._history.tally

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from flakehound.core.outcomes import NodeId
 from flakehound.core.statistics.index import BetaPrior, Known, chance_of_flaky
 from flakehound.core.statistics.prevalence import RATES, Way
-
-STEPS = 16  # the time is spent in so many parts, each where it buys most
+from flakehound.hunt import limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +32,11 @@ class Forecast:
     def worth_of(self, seconds: float, sorts: Sequence[RunSort]) -> float:
         """Flaky tests that this time is expected to show."""
         bought, left = 0.0, [sort.most for sort in sorts]
-        for _step in range(STEPS):
+        step_s = seconds / limits.FORECAST_STEPS
+        for _step in range(limits.FORECAST_STEPS):
             best, most_per_s = None, 0.0
             for number, sort in enumerate(sorts):
-                runs = min(left[number], max(1, int(seconds / STEPS / sort.cost_s))) if sort.tests else 0
+                runs = min(left[number], max(1, int(step_s / sort.cost_s))) if sort.tests else 0
                 if runs < 1 or sort.cost_s > seconds:
                     continue
                 gain = self._gain(sort, runs)
@@ -45,7 +45,7 @@ class Forecast:
             if best is None:
                 break
             number, runs = best
-            bought += most_per_s * min(seconds / STEPS, runs * sorts[number].cost_s)
+            bought += most_per_s * min(step_s, runs * sorts[number].cost_s)
             left[number] -= runs
             for test in sorts[number].tests:
                 self._more.update({(test, way): runs for way in sorts[number].ways})

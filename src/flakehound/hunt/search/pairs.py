@@ -18,10 +18,10 @@ from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.records import RunRecord
+from flakehound.hunt import limits
 from flakehound.hunt.search.orders import row
 from flakehound.hunt.shared_state import Sharing
 
-MOST_CHAINS = 12  # in one plan
 WHY = "which other tests have the same effect?"
 
 
@@ -64,7 +64,7 @@ class Pairs:
                 continue
             groups = groups or self._harmless_groups()
             batch += self._chains(other, groups, number)
-            if len(batch) >= MOST_CHAINS:
+            if len(batch) >= limits.MAX_CHAINS_PER_PLAN:
                 yield self._plan((), batch)
                 batch = []
         if batch:

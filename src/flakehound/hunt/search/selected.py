@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Order, RunPlan, Setting
-from flakehound.hunt.search.stages import FIRST_ORIGINAL, Sweeps
+from flakehound.hunt import limits
+from flakehound.hunt.search.stages import Sweeps
 
 
 class SelectedSweeps(Sweeps):
@@ -14,7 +15,7 @@ class SelectedSweeps(Sweeps):
 
     def _most_originals(self) -> int:
         # Whole runs would rerun what was left out. The first few stay: they tell kinds apart.
-        return self._options.runs if self._options.runs is not None else FIRST_ORIGINAL
+        return self._options.runs if self._options.runs is not None else limits.FIRST_ORIGINAL_RUNS
 
     def _tests_for(self, setting: Setting) -> tuple[CollectedTest, ...]:
         chosen, tests = self._options.candidates.reruns, self._history.suite.tests

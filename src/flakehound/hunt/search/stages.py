@@ -14,24 +14,13 @@ from math import inf
 from flakehound.core.history import History, chain
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Isolation, Order, RunPlan, Setting
+from flakehound.hunt import limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.orders import each_first, full_rows, grouped_rows, reversed_order, shuffles
 from flakehound.hunt.shared_state import Sharing
 
 FORK_S = 0.008  # one forked child with one trivial test, before we have measured it
-BATCH_S = 1.0  # work given to one process when it is split by us
-MOST_BATCH = 64
-SUSPECT_RUNS = 8
-FIRST_ORIGINAL = 3  # the reference run among them
-HASH_SEED_RUNS = 12  # a test that a hash seed fails half of the time slips through 1 in 4000 times
-ENOUGH_ORIGINAL = 40
-ENOUGH_ALONE = 12
-ENOUGH_SHUFFLES = 20
-VAIN_ORDERS = 200  # known orders in a row that show that there are no others
-DEAR_SHARE = 0.01  # of the time left: a test that takes longer is not repeated in the first round
-PAIR_SHARE = 0.5  # of the time left that an exact pair matrix may take
-GROUP_SIZE = 12
 
 
 class Sweeps:
@@ -59,17 +48,21 @@ class Sweeps:
 
     def _cheap_plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         wants = self._options.techniques
-        yield from self._originals(min(FIRST_ORIGINAL, self._most_originals()))
+        yield from self._originals(min(limits.FIRST_ORIGINAL_RUNS, self._most_originals()))
         yield from self._suspected()
         originals = self._originals(self._most_originals())
         if "rerun" in wants or "pairwise" in wants:
-            yield from self._alone(Setting.REPEATED, time_left_s() * DEAR_SHARE)
+            yield from self._alone(Setting.REPEATED, time_left_s() * limits.MAX_EARLY_RUN_SHARE)
         orders = self._orders() if "idflakies" in wants else iter(())
-        yield from islice(orders, 2)
+        yield from islice(orders, limits.FIRST_LOOK_ORDERS)
         self.at_first_look = False
-        yield from islice(orders, 1)
+        yield from islice(orders, limits.FIRST_ORDERS - limits.FIRST_LOOK_ORDERS)
         hashes = self._hash_seeds() if self._options.hash_seeds and "rerun" in wants else iter(())
-        yield from self._interleaved(islice(orders, 4), islice(originals, 6), islice(hashes, 6))
+        yield from self._interleaved(
+            islice(orders, limits.FIRST_ROUND_ORDERS),
+            islice(originals, limits.FIRST_ROUND_ORIGINAL_RUNS),
+            islice(hashes, limits.FIRST_ROUND_HASH_SEEDS),
+        )
         self.at_first_round = False
         if "pairwise" in wants:
             yield from self._pairs(time_left_s())
@@ -80,16 +73,21 @@ class Sweeps:
         """Where every process is a new interpreter, whole runs come first: they tell most per second."""
         wants = self._options.techniques
         originals = self._originals(self._most_originals())
-        yield from islice(originals, 2)
+        yield from islice(originals, limits.SPAWN_FIRST_ORIGINAL_RUNS)
         yield from self._suspected()
         orders = self._orders() if "idflakies" in wants else iter(())
-        yield from self._interleaved(islice(orders, 3), islice(originals, 2))
+        yield from self._whole_runs(orders, originals)
         self.at_first_look = False
-        yield from self._interleaved(islice(orders, 3), islice(originals, 2))
+        yield from self._whole_runs(orders, originals)
         self.at_first_round = False
         once = self._alone(Setting.REPEATED) if "rerun" in wants else iter(())
         yield from self._interleaved(once, orders, originals)
         yield from self._alone_again()
+
+    def _whole_runs(self, orders: Iterator[RunPlan], originals: Iterator[RunPlan]) -> Iterator[RunPlan]:
+        return self._interleaved(
+            islice(orders, limits.SPAWN_ROUND_ORDERS), islice(originals, limits.SPAWN_ROUND_ORIGINAL_RUNS)
+        )
 
     def _interleaved(self, *sources: Iterator[RunPlan]) -> Iterator[RunPlan]:
         waiting = list(sources)
@@ -105,8 +103,8 @@ class Sweeps:
         if self._options.runs is not None:
             return self._options.runs
         if self._options.endless:
-            return 1_000_000
-        return ENOUGH_ORIGINAL if "rerun" in self._options.techniques else FIRST_ORIGINAL
+            return limits.UNLIMITED_RUNS
+        return limits.MAX_ORIGINAL_RUNS if "rerun" in self._options.techniques else limits.FIRST_ORIGINAL_RUNS
 
     def _originals(self, most: int) -> Iterator[RunPlan]:
         for number in range(most):
@@ -123,7 +121,7 @@ class Sweeps:
         """Tests that failed in runs of the user's own, alone: most failures come from a few tests."""
         known = {test.id for test in self._history.suite.tests}
         for test in self._options.suspects:
-            missing = SUSPECT_RUNS - self._history.tally_after((), test).n
+            missing = limits.RUNS_OF_EARLIER_FAILURES - self._history.tally_after((), test).n
             if test in known and missing > 0 and "rerun" in self._options.techniques:
                 yield RunPlan(
                     order=(),
@@ -144,7 +142,8 @@ class Sweeps:
         """The original order in new interpreters: only they can have another hash seed."""
         tried = {record.hash_seed for record in self._history.records if record.isolation is Isolation.SPAWN}
         seeds = (
-            (self._options.seed * 7919 + number * 104729 + 1) % 4294967295 for number in range(HASH_SEED_RUNS)
+            (self._options.seed * 7919 + number * 104729 + 1) % 4294967295
+            for number in range(limits.MAX_HASH_SEEDS)
         )
         for hash_seed in seeds:
             if hash_seed in tried:
@@ -172,7 +171,7 @@ class Sweeps:
                 continue
             batch.append(order)
             seconds += self._start_s() + len(order) * self._history.mean_s(test.id)
-            if seconds > BATCH_S or len(batch) >= MOST_BATCH:
+            if seconds > limits.MAX_BATCH_S or len(batch) >= limits.MAX_BATCH_SIZE:
                 yield self._batch(batch, states=setting is Setting.REPEATED)
                 batch, seconds = [], 0.0
         if batch:
@@ -199,7 +198,7 @@ class Sweeps:
         )
 
     def _alone_again(self) -> Iterator[RunPlan]:
-        most = 1_000_000 if self._options.endless else ENOUGH_ALONE
+        most = limits.UNLIMITED_RUNS if self._options.endless else limits.MAX_RERUNS_ALONE
         for _number in range(most):
             yield from self._alone(Setting.ALONE)
 
@@ -226,7 +225,7 @@ class Sweeps:
         for order in self._various_orders():
             if chain(order) in known:
                 in_vain += 1
-                if in_vain > VAIN_ORDERS:
+                if in_vain > limits.MAX_REPEATED_ORDERS_IN_A_ROW:
                     return
                 continue
             known.add(chain(order))
@@ -246,12 +245,12 @@ class Sweeps:
             if order is None:
                 break
             yield order
-            if number % 4 == 3:
+            if (number + 1) % limits.SYSTEMATIC_ORDERS_PER_SHUFFLE == 0:
                 yield next(random_ones)
-        if len(suite.tests) <= ENOUGH_SHUFFLES * 5:
+        if len(suite.tests) <= limits.MAX_TESTS_FOR_EACH_FIRST:
             yield from each_first(self._test_order().tests)
         unlimited = self._options.endless or self._options.shuffles is not None
-        yield from random_ones if unlimited else islice(random_ones, ENOUGH_SHUFFLES)
+        yield from random_ones if unlimited else islice(random_ones, limits.MAX_PLAIN_SHUFFLES)
 
     @staticmethod
     def _in_turn(*sources: Iterator[Order]) -> Iterator[Order]:
@@ -280,7 +279,7 @@ class Sweeps:
 
     def _pair_rows(self, form: str) -> Iterator[RunPlan]:
         polluters, victims = self._possible_polluters(), self._test_order().tests
-        size = {"exact": 1, "grouped": GROUP_SIZE}.get(form, 0)
+        size = {"exact": 1, "grouped": limits.POLLUTERS_PER_GROUP}.get(form, 0)
         for start in range(0, len(polluters), size) if size else ():
             yield from self._pair_plans(polluters[start : start + size], victims)
 
@@ -294,15 +293,15 @@ class Sweeps:
         if self._options.isolation is Isolation.SPAWN:
             return "none"
         each = sum(self._start_s() + self._history.mean_s(test) for test in tests)
-        room = PAIR_SHARE * time_left_s * self._options.jobs
+        room = limits.MAX_PAIRS_SHARE * time_left_s * self._options.jobs
         if each * len(tests) <= room:
             return "exact"
-        return "grouped" if each * len(tests) / GROUP_SIZE <= room else "none"
+        return "grouped" if each * len(tests) / limits.POLLUTERS_PER_GROUP <= room else "none"
 
     def _start_s(self) -> float:
         """What one more process costs, as measured."""
         if self._options.isolation is Isolation.SPAWN:
-            return BATCH_S
+            return limits.MAX_BATCH_S
         return self._history.mean_start_s or FORK_S
 
     def _pair_plans(self, polluters: Order, tests: Order) -> Iterator[RunPlan]:
