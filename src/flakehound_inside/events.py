@@ -1,19 +1,19 @@
-"""One line per event, flushed, in a file that the process above reads.
+"""The event log: one line per event, written at once, in a file that the parent process reads.
 
     r <process>                  the slot with this process id takes the request
     s <place> <clock>            the test at this place of the order starts
     f <place> <json>             why it failed
-    d <json>                     functions, each with the number that stands for it from here on
+    d <json>                     functions, each with the number by which later lines refer to it
     c <place> <json>             what it called
-    m <place> <json>             what was measured of it, where that was asked for
-    l <place> <json>             what it left changed, where that was asked for
-    y <clock> <threads> <children> from now on it has so many; noted by the process above
+    m <place> <json>             its measured features, if requested
+    l <place> <json>             what it left changed, if requested
+    y <clock> <threads> <children> the counts from now on; written by the parent process
     e <place> <letter> <seconds> it ended
-    u <json>                     why the process cannot be copied for the branches
-    B <branch>                   the process copies itself for this branch
-    b <branch> <json>            how that copy ended
+    u <json>                     why the process cannot be forked for the branches
+    B <branch>                   the process is forked for this branch
+    b <branch> <json>            how the forked process ended
     x <json>                     the run ended early, and why
-A started test without an end is one that took its process with it.
+A test that started and has no end line ended its process.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ import os
 from flakehound_inside.isolated_os import fcntl, isolated_os, resource
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
-_FIRST_FREE = 3  # below are the standard streams
+_FIRST_AFTER_STANDARD_STREAMS = 3
 
 
 class ResultsLost(OSError):
-    """The log cannot be written: the disk is full, or a limit on file sizes holds even for us."""
+    """The log cannot be written: the disk is full, or a limit on file sizes cannot be lifted."""
 
 
 class EventLog:
-    """Append-only log that outlives a test closing every descriptor."""
+    """An append-only log that still works after a test closed every descriptor."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -40,33 +40,33 @@ class EventLog:
 
     def _open(self) -> None:
         self._fd = isolated_os.open(self._path, _FLAGS, 0o600)
-        if self._fd < _FIRST_FREE and fcntl is not None:
+        if self._fd < _FIRST_AFTER_STANDARD_STREAMS and fcntl is not None:
             # A test closed the standard streams; what it prints must not end up here.
             low, self._fd = self._fd, -1
             try:
-                self._fd = isolated_os.control(low, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
+                self._fd = isolated_os.control(low, fcntl.F_DUPFD_CLOEXEC, _FIRST_AFTER_STANDARD_STREAMS)
             finally:
                 isolated_os.close(low)
         status = isolated_os.fstat(self._fd)
         self._identity = (status.st_dev, status.st_ino)
 
     def is_of_this_process(self) -> bool:
-        """False in processes that a test forked off."""
+        """Whether this process may write; False in processes that a test forked."""
         return isolated_os.getpid() == self._owner
 
     def adopt(self) -> None:
-        """Let a copy of the process write too; without this a test's own fork stays silent."""
+        """Let this forked process write too; processes that a test forks itself write nothing."""
         self._owner = isolated_os.getpid()
 
     def size(self) -> int:
-        """How much has been written so far, by any process."""
+        """The number of bytes written so far, by any process."""
         try:
             return isolated_os.stat(self._path).st_size
         except OSError:  # a test removed it
             return 0
 
-    def since(self, begin: int) -> bytes:
-        """What has been written since it had that size."""
+    def content_since(self, begin: int) -> bytes:
+        """What has been written since the log had that size."""
         try:
             file = isolated_os.open(self._path, os.O_RDONLY)
         except OSError:
@@ -77,16 +77,16 @@ class EventLog:
             isolated_os.close(file)
 
     def write(self, line: str) -> None:
-        """Append one line; silent in processes that a test forked off."""
+        """Append one line; does nothing in processes that a test forked."""
         if not self.is_of_this_process():
             return
         payload = (line + "\n").encode("utf-8", "backslashreplace")
         try:
             self._append(payload)
         except OSError:
-            self._append_against_limits(b"\n" + payload)  # the failed attempt may have left half a line
+            self._append_without_limits(b"\n" + payload)  # the failed attempt may have left half a line
 
-    def _append_against_limits(self, payload: bytes) -> None:
+    def _append_without_limits(self, payload: bytes) -> None:
         try:
             with _LiftedLimits():
                 self._append(payload)
@@ -100,7 +100,7 @@ class EventLog:
             payload = payload[isolated_os.write(self._fd, payload) :]
 
     def _is_ours(self) -> bool:
-        # After os.closerange the number may already belong to a file of the test.
+        # After os.closerange the descriptor may already belong to a file of the test.
         try:
             status = isolated_os.fstat(self._fd)
         except OSError:
@@ -108,8 +108,8 @@ class EventLog:
         return (status.st_dev, status.st_ino) == self._identity
 
 
-def ended_with(events: bytes) -> str:
-    """F when the test that ended last failed, or died; P when it passed, else nothing."""
+def last_outcome_in(events: bytes) -> str:
+    """F when the last test failed or ended its process, P when it passed, else empty."""
     starts, letter = 0, ""
     for line in events.split(b"\n"):
         if line[:2] == b"s ":
@@ -122,15 +122,15 @@ def ended_with(events: bytes) -> str:
 
 
 class _LiftedLimits:
-    """For a moment, the limits that a test set on its process's files do not hold for ours."""
+    """Within the block, limits on file sizes and open files that a test has set are lifted."""
 
     def __enter__(self) -> None:
-        self._kept: list[tuple[int, tuple[int, int]]] = []
+        self._saved: list[tuple[int, tuple[int, int]]] = []
         for kind in () if resource is None else (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE):
             soft, hard = isolated_os.limit_of(kind)
-            self._kept.append((kind, (soft, hard)))
+            self._saved.append((kind, (soft, hard)))
             isolated_os.set_limit(kind, (hard, hard))
 
     def __exit__(self, *_error: object) -> None:
-        for kind, limits in self._kept:
+        for kind, limits in self._saved:
             isolated_os.set_limit(kind, limits)

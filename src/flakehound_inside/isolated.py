@@ -1,4 +1,4 @@
-"""The clock and the JSON functions that a triage without failures needs; `isolated_os` imports more."""
+"""The clock and the JSON functions, bound at import; all that a triage without failures needs of `isolated_os`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 
 class isolated:  # noqa: N801 (used like a module: isolated.clock)
-    """Held as attributes of a class, for the reason given in `isolated_os`."""
+    """Functions as attributes of a class, for the reason given in `isolated_os`."""
 
     clock = staticmethod(time.perf_counter)  # on Linux the same clock in every process
     dumps = staticmethod(json.JSONEncoder().encode)

@@ -1,4 +1,4 @@
-"""The functions we rely on, held where neither a mock nor a time-freezing library reaches them.
+"""The system functions we rely on, bound at import where neither a mock nor a time-freezing library reaches them.
 
 Tests patch `open`, `time.time`, `json.dumps` or `os.fork`; freezegun rewrites module attributes that
 are clocks. A class attribute of ours is neither the module attribute they patch nor one they scan.
@@ -17,21 +17,21 @@ from flakehound_inside.isolated import isolated
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from flakehound_inside.message_types import Handler
+    from flakehound_inside.message_types import SignalHandler
 
 try:
     import fcntl as fcntl
     import resource as resource
 except ImportError:  # no such system calls on this platform
-    fcntl = resource = None  # type: ignore[assignment]  # whoever uses them asks first
+    fcntl = resource = None  # type: ignore[assignment]  # callers check for None
 
-# In place of a function that the platform lacks. Typed as if none did: nothing here that some platform lacks is
-# called before `fork`, `fcntl` or `resource` was found to be there, except `pidfd_open`, newer than the rest.
+# Stands for a function that the platform lacks. Typed as if none did: no function here that some platform lacks is
+# called before `fork`, `fcntl` or `resource` was found to exist, except `pidfd_open`, newer than the rest.
 _ABSENT: Any = None
 
 
 class isolated_os(isolated):  # noqa: N801 (used like a module: isolated_os.open)
-    """Every outside function the code that runs beside tests may call."""
+    """The functions that code running beside tests may call."""
 
     sleep = staticmethod(time.sleep)
     open = staticmethod(os.open)
@@ -65,8 +65,8 @@ class isolated_os(isolated):  # noqa: N801 (used like a module: isolated_os.open
     utime = staticmethod(os.utime)
     symlink = staticmethod(os.symlink)
     readlink = staticmethod(os.readlink)
-    set_handler: Callable[[int, Handler], Handler] = staticmethod(_signal.signal)
-    handler_of: Callable[[int], Handler] = staticmethod(_signal.getsignal)
+    set_handler: Callable[[int, SignalHandler], SignalHandler] = staticmethod(_signal.signal)
+    handler_of: Callable[[int], SignalHandler] = staticmethod(_signal.getsignal)
     limit_of: Callable[[int], tuple[int, int]] = staticmethod(getattr(resource, "getrlimit", _ABSENT))
     set_limit: Callable[[int, tuple[int, int]], None] = staticmethod(getattr(resource, "setrlimit", _ABSENT))
     usage: Callable[[int], resource.struct_rusage] = staticmethod(getattr(resource, "getrusage", _ABSENT))

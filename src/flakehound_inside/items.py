@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pytest
     from _pytest.runner import SetupState
 
-    from flakehound_inside.message_types import Order
+    from flakehound_inside.message_types import NumberedOrder
 
     _Mapping = TypeVar("_Mapping")
 
@@ -32,58 +32,58 @@ def fresh_copy(item: pytest.Item) -> pytest.Item:
     pytest tears a test down by comparing the next item with the current one, so running the very same
     object twice would leave its function-scoped fixtures standing.
     """
-    twin = copy.copy(item)
-    _separate(twin, item)
-    if isinstance(twin, Function):
-        _forget_instance(twin)
-    if isinstance(twin, DoctestItem) and twin.dtest is not None:
-        twin.dtest = copy.copy(twin.dtest)
-        twin.dtest.globs = dict(twin.dtest.globs)
-    if hasattr(twin, "_initrequest"):
-        twin._initrequest()
-    return twin
+    fresh = copy.copy(item)
+    _separate(fresh, item)
+    if isinstance(fresh, Function):
+        _forget_instance(fresh)
+    if isinstance(fresh, DoctestItem) and fresh.dtest is not None:
+        fresh.dtest = copy.copy(fresh.dtest)
+        fresh.dtest.globs = dict(fresh.dtest.globs)
+    if hasattr(fresh, "_initrequest"):
+        fresh._initrequest()
+    return fresh
 
 
-def _separate(twin: Any, item: pytest.Item) -> None:  # any: items differ between versions of pytest
-    """Give the twin its own marks, keywords, properties and stash; the first run may add to the others."""
-    for name, value in list(twin.__dict__.items()):
+def _separate(fresh: Any, item: pytest.Item) -> None:  # any: items differ between versions of pytest
+    """Give the new item its own marks, keywords, properties and stash; a run may change those of the first."""
+    for name, value in list(fresh.__dict__.items()):
         if type(value) in (list, dict, set):
-            twin.__dict__[name] = value.copy()
-    twin.keywords = _own_copy(item.keywords)
-    twin.keywords.node = twin
+            fresh.__dict__[name] = value.copy()
+    fresh.keywords = _own_copy(item.keywords)
+    fresh.keywords.node = fresh
     if hasattr(item, "stash"):
-        twin.stash = _own_copy(item.stash)
+        fresh.stash = _own_copy(item.stash)
     if hasattr(item, "_store"):  # the stash before pytest 7, and its second name since
-        twin._store = twin.stash if hasattr(item, "stash") else _own_copy(item._store)
+        fresh._store = fresh.stash if hasattr(item, "stash") else _own_copy(item._store)
 
 
 def _own_copy(mapping: _Mapping) -> _Mapping:
-    twin = copy.copy(mapping)
+    fresh = copy.copy(mapping)
     for name in ("_markers", "_storage", "_store"):
         if isinstance(getattr(mapping, name, None), dict):
-            setattr(twin, name, dict(getattr(mapping, name)))
-    return twin
+            setattr(fresh, name, dict(getattr(mapping, name)))
+    return fresh
 
 
-def _forget_instance(twin: Function) -> None:
-    """Let pytest make a new instance of the test's class.
+def _forget_instance(fresh: Function) -> None:
+    """Let pytest create a new instance of the test's class.
 
-    Where a plugin has put another callable in the method's place, its instance has to stay.
+    If a plugin has replaced the method by another callable, the instance has to stay.
     """
-    function = twin.__dict__.get("_obj")
+    function = fresh.__dict__.get("_obj")
     owner = getattr(function, "__self__", None)
     if owner is None or isinstance(owner, type):
-        twin.__dict__.pop("_instance", None)
-    elif function == getattr(owner, twin.originalname or twin.name, None):
-        twin.__dict__.pop("_obj", None)
-        twin.__dict__.pop("_instance", None)
+        fresh.__dict__.pop("_instance", None)
+    elif function == getattr(owner, fresh.originalname or fresh.name, None):
+        fresh.__dict__.pop("_obj", None)
+        fresh.__dict__.pop("_instance", None)
 
 
-def items_for(order: Order, items: Sequence[pytest.Item]) -> list[pytest.Item | None]:
-    """The items of an order given by number; a number that comes again gets a copy of its own.
+def items_for(order: NumberedOrder, items: Sequence[pytest.Item]) -> list[pytest.Item | None]:
+    """The items of an order given by number; each repetition of a number gets a fresh copy.
 
-    None, for a test that this collection lacks, stays None.
-    Made before anything runs: running a doctest clears its names.
+    None stands for a test that was not collected, and stays None.
+    To be called before any item runs: running a doctest clears its globals.
     """
     seen: set[int | None] = set()
     chosen: list[pytest.Item | None] = []
@@ -96,19 +96,19 @@ def items_for(order: Order, items: Sequence[pytest.Item]) -> list[pytest.Item | 
 
 def tear_down_for(session: pytest.Session, item: pytest.Item | None) -> None:
     """Tear down what `item` does not share with the test that ran before it."""
-    state: Any = session._setupstate  # of another shape in each pytest
+    state: Any = session._setupstate  # its methods differ between versions of pytest
     if _takes_finished_item(type(state)):  # type: ignore[arg-type]  # mypy takes no class for hashable
         state.teardown_exact(None, item)
     else:
         state.teardown_exact(item)
 
 
-@functools.lru_cache(maxsize=None)  # asked in every branch, and a signature touches many pages
+@functools.lru_cache(maxsize=None)  # needed in every fork, where computing a signature would touch many pages
 def _takes_finished_item(setup_state: type[SetupState]) -> bool:
     # pytest 6.2 passes the finished item as well.
     return "item" in inspect.signature(setup_state.teardown_exact).parameters
 
 
 def prepare_tear_down(session: pytest.Session) -> None:
-    """Look up once, before any fork, how this pytest tears down."""
+    """Determine once, before any fork, how this pytest tears down."""
     _takes_finished_item(type(session._setupstate))  # type: ignore[arg-type]

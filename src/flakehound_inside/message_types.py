@@ -1,4 +1,4 @@
-"""The dictionaries that cross a process boundary; for the type checker, no run imports this."""
+"""The JSON objects that cross a process boundary; for the type checker only, no run imports this module."""
 
 from __future__ import annotations
 
@@ -8,138 +8,138 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Callable, Literal
 
-    # As the `_signal` module knows it; None: set by C code.
-    Handler = Callable[[int, FrameType | None], Any] | int | None
-    Order = list[int | None]  # numbers of collected items; None: a test that this collection lacks
+    # As the `_signal` module has it; None: set by C code.
+    SignalHandler = Callable[[int, FrameType | None], Any] | int | None
+    NumberedOrder = list[int | None]  # positions among the collected items; None: a test that was not collected
 
 
-class Gauge(Protocol):
-    """Something that tells one more thing about each test, in an event line of its own."""
+class PerTestObserver(Protocol):
+    """Reports something about each test, in an event line of its own."""
 
-    letter: str
+    letter: str  # of the event line, see `events`
 
-    def begin(self) -> None:
-        """A test is about to run."""
+    def begin_test(self) -> None:
+        """Called right before a test runs."""
 
-    def told(self) -> object:
-        """What there is to say of the test that has just run; JSON knows how."""
-
-
-class Measure(TypedDict, total=False):
-    """The wish to have every test measured."""
-
-    lines: bool  # whether covered lines are asked for; they cost most
-    churn: str | None  # file with how often each line changed, see features_meter; None: not known
+    def report(self) -> object:
+        """What was observed of the test that has just run, ready for JSON."""
 
 
-class Limits(TypedDict, total=False):
-    """How long a process and each of its tests may take; None: as long as they like."""
+class MeasureRequest(TypedDict, total=False):
+    """The request to measure the features of every test."""
+
+    lines: bool  # whether covered lines are measured; they cost most
+    churn: str | None  # file with the number of changes of each line, see features.meter; None: not known
+
+
+class TimeLimits(TypedDict, total=False):
+    """How long a process and each of its tests may take; None: no limit."""
 
     run_limit_s: float | None
     test_limit_s: float | None
-    collection_limit_s: float  # what the first test gets on top
-    measure: Measure | None  # the features of each test are asked for
+    collection_limit_s: float  # in addition, for the first test
+    measure: MeasureRequest | None  # None: features are not measured
 
 
-class Watched(Limits):
-    """What the process above one that runs tests must know of it."""
+class SupervisedRun(TimeLimits):
+    """What the parent of a process that runs tests has to know."""
 
-    events: str  # the log that tells when each test starts
+    events: str  # path of the log that contains the start of each test
 
 
-class _Details(TypedDict, total=False):
-    states: bool  # what each test leaves changed is asked for
+class _RunDetails(TypedDict, total=False):
+    states: bool  # whether to report what each test leaves changed
     seed: int | None
     self_seeded: list[str]  # generators that the project seeds itself
     memory_bytes: int | None  # address space; None: no limit of ours
     ids: list[str]  # for a new interpreter, which has yet to collect; empty: the whole suite
-    id: int  # for a slot, and so are the two below
-    branches: list[Order]
-    until: str
-    at: list[int]  # how much of the order each branch follows; empty: all of it
-    trace: Trace | None  # None: not asked for
-    random_state: str | None  # file with the state that the last test shall start from, see RandomState
+    id: int  # of the request; this and the next three for a slot only
+    branches: list[NumberedOrder]
+    until: str  # stop after the branch that ends with this outcome: P or F; empty: run all branches
+    at: list[int]  # how many tests of the order each branch follows; empty: all of them
+    trace: TraceRequest | None  # None: calls are not traced
+    random_state: str | None  # file with the state from which the last test starts, see RandomState
 
 
-class Trace(TypedDict):
-    """The wish to know what tests call."""
+class TraceRequest(TypedDict):
+    """The request to trace which functions tests call."""
 
     mode: Literal["all", "characteristic"]
-    counts: bool  # False: a place that has told what it calls is not asked again
-    wanted: list[list[str]]  # module, class, function; see calls_names.Patterns
-    neutral: list[str]  # modules that use what is wanted for themselves
+    counts: bool  # whether to count every call; False: one call of each function is enough
+    wanted: list[list[str]]  # module, class, function; see calls.names.FunctionPatterns
+    neutral: list[str]  # modules whose own calls of wanted functions do not count
 
 
-class Asked(Watched, _Details):
-    """What a process shall run, before its tests are known by number."""
+class RunRequestByIds(SupervisedRun, _RunDetails):
+    """What a process is to run, before its tests are known by number."""
 
     output: str  # the file it prints into
     tmp: str  # the folder of its temporary files; a slot chooses it itself
 
 
-class Request(Asked):
-    """What a process that has collected shall run."""
+class RunRequest(RunRequestByIds):
+    """What a process that has collected is to run."""
 
-    order: Order
+    order: NumberedOrder
 
 
 class RandomState(TypedDict):
-    """Where random generators stood at some moment, as JSON knows it."""
+    """The state of the global random generators at one moment."""
 
-    random: list[Any]  # as random.getstate
-    numpy: list[Any] | None  # as numpy.random.get_state; None: not loaded
+    random: list[Any]  # as random.getstate: version, numbers, the next gauss
+    numpy: list[Any] | None  # as numpy.random.get_state, legacy; None: not loaded
     seed: int | None  # from which pytest-randomly seeds every test; None: it does not
 
 
-class Record(TypedDict):
-    """The wish to know what a test depends on."""
+class RecordRequest(TypedDict):
+    """The request to record what a test depends on."""
 
     path: str  # the file to write
-    files: list[str] | None  # whose executed lines are asked for; None: of every file below the root
+    files: list[str] | None  # whose executed lines are recorded; None: every file below the root
     root: str
 
 
 class _ModeSettings(TypedDict, total=False):
-    # "once"
-    request: Asked
-    peer: int  # descriptor of the socket to whoever asked
-    watch: str | None  # folder for what a plain run writes; None: not watched
-    record: Record | None  # None: not asked for
-    ours: str  # folder whose files are not the suite's
-    # "serve"
+    # mode "once"
+    request: RunRequestByIds
+    peer: int  # descriptor of the socket to the engine
+    watch: str | None  # folder for notes on the files that a plain run writes; None: not noted
+    record: RecordRequest | None
+    ours: str  # folder with files of flakehound, not of the suite
+    # mode "serve"
     force_fork: bool
     folder: str
-    control: int  # descriptor of the socket that closes when the hunt ends
+    control: int  # descriptor of the socket that closes when the engine is done
     slots: list[int]  # descriptor of each slot's socket
 
 
-class Settings(_ModeSettings):
-    """What a session of a hunt is told before it starts."""
+class SessionSettings(_ModeSettings):
+    """The settings with which the engine starts a pytest session."""
 
     mode: Literal["once", "serve"]
     handshake: str  # the file to write once the suite is collected
     keep_plugins: list[str]
 
 
-class Ended(TypedDict):
+class ProcessEnd(TypedDict):
     """How a process ended, and what it used."""
 
-    code: int | None  # None: a signal ended it
-    signal: int | None  # None: it ended by itself
-    cut: str  # the limit that it hit, or "cancelled"; empty: neither
+    code: int | None  # None: ended by a signal
+    signal: int | None  # None: not ended by a signal
+    cut: str  # the limit at which it was ended, or "cancelled"; empty: neither
     wall_s: float
     cpu_s: float
     queued_s: float  # its first thread waited for a core
     max_rss_bytes: int
 
 
-class _LastWords(TypedDict, total=False):
-    output: str  # only of a process that ended badly
+class _OutputTail(TypedDict, total=False):
+    output: str  # only of a process that ended with an error
 
 
-class Reply(_LastWords):
-    """What a slot answers; its event lines follow."""
+class SlotReply(_OutputTail):
+    """The answer of a slot to a request; its event lines follow."""
 
     id: int
-    ended: Ended
-    events: int  # bytes that follow
+    ended: ProcessEnd
+    events: int  # number of bytes that follow

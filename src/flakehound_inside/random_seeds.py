@@ -1,4 +1,4 @@
-"""Random generators: which state collection left behind, and how a run seeds them."""
+"""Random generators: the state that collection left, and how a run seeds them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _set_seed, _set_state, _state = random.seed, random.setstate, random.getstate
 
 
 def generator_digests() -> dict[str, str]:
-    """A digest per generator; two collections that agree mean the project seeds it itself."""
+    """A digest of the state of each generator; equal digests of two collections mean that the project seeds it."""
     digests = {"random": _digest(repr(_state()).encode())}
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
@@ -35,16 +35,16 @@ def _digest(content: bytes) -> str:
 
 
 def saved_state() -> tuple[Any, ...]:
-    """The state of `random` after collection; a fork would lose it, Python reseeds in the child."""
+    """The state of `random`; a forked process would lose it, because Python reseeds there."""
     return _state()
 
 
-def apply_seed(seed: int, untouched: Collection[str] = ()) -> None:
-    """Seed every generator that is loaded, except the ones the project seeds by itself."""
-    if "random" not in untouched:
+def apply_seed(seed: int, self_seeded: Collection[str] = ()) -> None:
+    """Seed every generator that is loaded, except those that the project seeds itself."""
+    if "random" not in self_seeded:
         _set_seed(seed)
     numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None and "numpy" not in untouched:
+    if numpy_random is not None and "numpy" not in self_seeded:
         numpy_random.seed(seed % 2**32)
     hypothesis_core = sys.modules.get("hypothesis.core")
     if hypothesis_core is not None and getattr(hypothesis_core, "global_force_seed", seed) is None:
@@ -52,5 +52,5 @@ def apply_seed(seed: int, untouched: Collection[str] = ()) -> None:
 
 
 def restore(state: tuple[Any, ...]) -> None:
-    """Put `random` back to where collection left it."""
+    """Set the state of `random`."""
     _set_state(state)

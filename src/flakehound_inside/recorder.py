@@ -1,4 +1,4 @@
-"""Turn pytest's reports into event lines."""
+"""Write pytest's reports as event lines."""
 
 from __future__ import annotations
 
@@ -13,62 +13,62 @@ if TYPE_CHECKING:
     import pytest
 
     from flakehound_inside.events import EventLog
-    from flakehound_inside.message_types import Gauge
+    from flakehound_inside.message_types import PerTestObserver
 
-_TEXT_LIMIT = 12000  # characters of a failure report that are worth keeping
+_TEXT_LIMIT = 12000  # characters of a failure report
 _MESSAGE_LIMIT = 2000
 _OUTPUT_LIMIT = 2000
 
 
 class Recorder:
-    """A pytest plugin that writes down what becomes of the test at the current place."""
+    """A pytest plugin that writes the outcome of the test at the current place of the order."""
 
     def __init__(self, log: EventLog | None) -> None:
-        self._log: EventLog = log  # type: ignore[assignment]  # None until a child starts, which opens one
+        self._log: EventLog = log  # type: ignore[assignment]  # None until a request starts, which opens one
         self._place = -1
         self._letter: str | None = None
         self._began = 0.0
-        self.gauges: list[Gauge] = []  # what else is to be told of each test
+        self.observers: list[PerTestObserver] = []
 
     def start(self, place: int) -> None:
-        """The test at `place` is about to run."""
+        """Called before the test at `place` of the order runs."""
         self._place = place
         self._letter = None
         self._log.write("s %d %.6f" % (place, isolated_os.clock()))
-        for gauge in list(self.gauges):
-            self._asked(gauge, gauge.begin)
+        for observer in list(self.observers):
+            self._call(observer, observer.begin_test)
         self._began = isolated_os.clock()
 
     def end(self) -> None:
-        """Its protocol has returned."""
+        """Called when its protocol has returned."""
         took_s = isolated_os.clock() - self._began
-        for gauge in list(self.gauges):
-            told = self._asked(gauge, gauge.told)
-            self._log.write("%s %d %s" % (gauge.letter, self._place, isolated_os.dumps(told)))
+        for observer in list(self.observers):
+            report = self._call(observer, observer.report)
+            self._log.write("%s %d %s" % (observer.letter, self._place, isolated_os.dumps(report)))
         self._log.write("e %d %s %.6f" % (self._place, self._letter or "P", took_s))
 
-    def _asked(self, gauge: Gauge, question: Callable[[], object]) -> object:
-        """What a gauge answers; one that fails, by a mock that a test left perhaps, is asked no more."""
+    def _call(self, observer: PerTestObserver, method: Callable[[], object]) -> object:
+        """Call a method of an observer; one that fails, perhaps by a mock that a test left, is removed."""
         try:
-            return question()
+            return method()
         except Exception as error:
-            if gauge in self.gauges:
-                self.gauges.remove(gauge)
+            if observer in self.observers:
+                self.observers.remove(observer)
             return {"doubt": "%s: %s" % (type(error).__name__, error)}
 
     def stop(self, error: BaseException) -> None:
-        """The run ends here although tests are left."""
+        """Called when the run ends by an error although tests are left."""
         name = type(error).__name__
         try:
             message = "%s: %s" % (name, error)
             text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         except Exception:  # a test may have left a mock in what this needs
             message = text = name
-        told = {"exception": name, "message": message, "text": _middle_cut(text, _TEXT_LIMIT)}
-        self._log.write("x " + isolated_os.dumps(told))
+        content = {"exception": name, "message": message, "text": _without_middle(text, _TEXT_LIMIT)}
+        self._log.write("x " + isolated_os.dumps(content))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the worst phase; a failed sub-test makes its test fail, any other leaves it alone."""
+        """Keep the worst phase; of sub-tests only failed ones count."""
         letter = _letter_of(report)
         if letter in ("F", "E"):
             self._log.write("f %d %s" % (self._place, isolated_os.dumps(_failure_of(report))))
@@ -104,14 +104,14 @@ def _worse(first: str | None, second: str | None) -> str | None:
 
 def _failure_of(report: pytest.TestReport) -> dict[str, str]:
     try:
-        return _told_by(report)
-    except Exception as error:  # of a report that cannot be printed; the test has failed all the same
+        return _content_of(report)
+    except Exception as error:  # the report cannot be printed; the test has failed all the same
         name = type(error).__name__
         text = "the report of the failure cannot be printed: " + name
         return {"phase": report.when or "call", "exception": name, "message": text, "where": "", "text": text}
 
 
-def _told_by(report: pytest.TestReport) -> dict[str, str]:
+def _content_of(report: pytest.TestReport) -> dict[str, str]:
     crash = getattr(report.longrepr, "reprcrash", None)
     message = crash.message if crash is not None else str(report.longrepr)
     exception, colon, _rest = message.partition(":")
@@ -121,18 +121,18 @@ def _told_by(report: pytest.TestReport) -> dict[str, str]:
         "exception": exception if colon and " " not in exception else message.split("\n", 1)[0][:80],
         "message": message[:_MESSAGE_LIMIT],
         "where": "%s:%s" % (crash.path, crash.lineno) if crash is not None else "",
-        "text": _middle_cut(text, _TEXT_LIMIT),
+        "text": _without_middle(text, _TEXT_LIMIT),
     }
 
 
 def _captured(report: pytest.TestReport) -> str:
     parts = []
     for name, content in report.sections:
-        parts.append("\n---- %s ----\n%s" % (name, _middle_cut(content, _OUTPUT_LIMIT)))
+        parts.append("\n---- %s ----\n%s" % (name, _without_middle(content, _OUTPUT_LIMIT)))
     return "".join(parts)
 
 
-def _middle_cut(text: str, limit: int) -> str:
+def _without_middle(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     half = limit // 2

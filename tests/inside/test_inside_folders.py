@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flakehound_inside.worker import folders
-from flakehound_inside.worker.folders import FolderKeeper, TooMuch
+from flakehound_inside.worker.folders import FolderSnapshot, FolderTooLarge
 
 
 @pytest.fixture
@@ -30,14 +30,14 @@ def listing(folder: Path) -> dict[str, tuple[int, object]]:
 
 def test_what_was_added_changed_and_removed_is_undone(folder):
     before = listing(folder)
-    keeper = FolderKeeper(str(folder))
+    snapshot = FolderSnapshot(str(folder))
     (folder / "new" / "newer").mkdir(parents=True)
     (folder / "new" / "file").write_text("new")
     (folder / "sub" / "file").write_text("changed")
     (folder / "sub" / "link").unlink()
     (folder / "program").unlink()
 
-    keeper.put_back()
+    snapshot.restore()
 
     assert listing(folder) == before
     assert os.readlink(folder / "sub" / "link") == "file"
@@ -45,26 +45,26 @@ def test_what_was_added_changed_and_removed_is_undone(folder):
 
 def test_a_second_change_is_undone_too(folder):
     before = listing(folder)
-    keeper = FolderKeeper(str(folder))
+    snapshot = FolderSnapshot(str(folder))
 
     for number in range(2):
         (folder / f"new{number}").write_text("new")
-        keeper.put_back()
+        snapshot.restore()
 
     assert listing(folder) == before
 
 
 def test_an_unchanged_folder_is_not_touched(folder):
-    keeper = FolderKeeper(str(folder))
+    snapshot = FolderSnapshot(str(folder))
     inode = (folder / "sub" / "file").stat().st_ino
 
-    keeper.put_back()
+    snapshot.restore()
 
     assert (folder / "sub" / "file").stat().st_ino == inode
 
 
 def test_a_huge_folder_is_refused(folder, monkeypatch):
-    monkeypatch.setattr(folders, "MOST_BYTES", 3)
+    monkeypatch.setattr(folders, "MAX_BYTES", 3)
 
-    with pytest.raises(TooMuch):
-        FolderKeeper(str(folder))
+    with pytest.raises(FolderTooLarge):
+        FolderSnapshot(str(folder))

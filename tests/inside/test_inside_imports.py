@@ -89,5 +89,5 @@ def test_an_installed_plugin_that_is_not_asked_imports_two_modules(project):
 
 
 def test_every_inside_module_compiles_as_python_3_8():
-    for path in (SOURCES / "flakehound_inside").glob("*.py"):
+    for path in (SOURCES / "flakehound_inside").rglob("*.py"):
         ast.parse(path.read_text(), filename=str(path), feature_version=(3, 8))

@@ -1,1 +1,1 @@
-"""What a run can be watched for: calls, features, state, dependencies, written files."""
+"""What can be observed while tests run: calls, features, changed state, dependencies, written files."""

@@ -1,6 +1,6 @@
-"""Note which addresses a plain run binds that every other run of the suite would bind, too.
+"""Note the network addresses that a plain run binds and that every other run of the suite would bind, too.
 
-Two runs at once cannot both have one. Seen through Python's audit events; what a child program binds is not seen.
+Two runs at the same time cannot both bind one. Observed through Python's audit events, so only in this process.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from flakehound_inside.observe.writes import append_note
 if TYPE_CHECKING:
     from typing import Any
 
-_FIRST_FREE = 32768  # a system that is asked for any free port gives this or a higher one
+_FIRST_EPHEMERAL_PORT = 32768  # the lowest that Linux gives to whoever asks for any free port
 
 
-class AddressWatch:
+class AddressObserver:
     """Writes one line per address: a port, or the path of a socket."""
 
-    def __init__(self, folder: str, ours: str) -> None:
+    def __init__(self, folder: str, own_folder: str) -> None:
         self._notes = os.path.join(folder, "addresses")
-        self._ours = os.path.realpath(ours) + os.sep
+        self._own_folder = os.path.realpath(own_folder) + os.sep
         self._seen: set[str] = set()
-        self._found_free = False  # the suite asks for free ports: a high one may be such a port
+        self._uses_free_ports = False  # then a high port number may be one that the system chose
 
     def start(self) -> None:
-        """Watch from now on; Python knows no way to stop."""
-        sys.addaudithook(self._hear)
+        """Observe from now on; Python has no way to remove an audit hook."""
+        sys.addaudithook(self._receive)
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _receive(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event != "socket.bind":
             return
         try:
-            address = self._fixed(arguments[1])
+            address = self._fixed_address(arguments[1])
             if address and address not in self._seen:
                 self._seen.add(address)
                 append_note(self._notes, address)
         except (OSError, ValueError):
             pass
 
-    def _fixed(self, address: object) -> str:
-        """How to call it; empty if another run would bind another one."""
+    def _fixed_address(self, address: object) -> str:
+        """A description of the address; empty if another run would bind another one."""
         if isinstance(address, tuple) and len(address) > 1 and isinstance(address[1], int):
             return self._fixed_port(address[1])
         if isinstance(address, (str, bytes, os.PathLike)):
@@ -50,11 +50,11 @@ class AddressWatch:
         return ""
 
     def _fixed_port(self, port: int) -> str:
-        self._found_free = self._found_free or port == 0
-        return "" if port == 0 or (self._found_free and port >= _FIRST_FREE) else "port %d" % port
+        self._uses_free_ports = self._uses_free_ports or port == 0
+        return "" if port == 0 or (self._uses_free_ports and port >= _FIRST_EPHEMERAL_PORT) else "port %d" % port
 
     def _fixed_path(self, path: str) -> str:
         if not path or path.startswith("\0"):
             return path and "socket %r" % path[1:]
         path = os.path.realpath(path)
-        return "" if path.startswith(self._ours) else path
+        return "" if path.startswith(self._own_folder) else path

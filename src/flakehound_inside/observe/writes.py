@@ -1,7 +1,7 @@
-"""Note which lasting files a plain run writes, and keep each as it was before the first write.
+"""Note which lasting files a plain run writes, and save a copy of each before the first write.
 
-Runs that share such files are not independent: the next one finds what the last one left. Seen through
-Python's audit events, so also inside libraries; a child process's own writes are not seen.
+Runs that share such files are not independent: the next one finds what the last one left. Observed through
+Python's audit events, so also in libraries, but not in child processes.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from flakehound_inside.isolated_os import isolated_os
 if TYPE_CHECKING:
     from typing import Any, Iterator
 
-    _Places = tuple[tuple[int, int | None], ...]
+    _PathPositions = tuple[tuple[int, int | None], ...]
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-# Event -> where its arguments name a path, and the folder's descriptor that the path starts from.
-_MAKING: dict[str, _Places] = {
+# Event -> positions in its arguments: of a path, and of the descriptor of the folder that the path starts from.
+_CREATING: dict[str, _PathPositions] = {
     "os.mkdir": ((0, 2),),
     "os.symlink": ((1, 2),),
     "os.link": ((1, 3),),
     "os.truncate": ((0, None),),
 }
-_TAKING: dict[str, _Places] = {
+_REMOVING: dict[str, _PathPositions] = {
     "os.remove": ((0, 1),),
     "os.rmdir": ((0, 1),),
     "os.rename": ((0, 2), (1, 3)),
     "shutil.rmtree": ((0, 1),),
 }
-PASSED_OVER = (
+IGNORED_PARTS = (
     "/__pycache__",
     "/.pytest_cache",
     "/pytest-cache-files-",
@@ -44,46 +44,44 @@ PASSED_OVER = (
 )
 
 
-class WriteWatch:
-    """Writes one line per lasting file: phase, saved copy or nothing, path."""
+class WriteObserver:
+    """Writes one JSON line per lasting file: phase, path of the saved copy or nothing, path."""
 
-    def __init__(self, folder: str, ours: str) -> None:
+    def __init__(self, folder: str, own_folder: str) -> None:
         self._folder = folder
         self._notes = os.path.join(folder, "writes")
-        self._ours = os.path.realpath(ours) + os.sep
+        self._own_folder = os.path.realpath(own_folder) + os.sep
         self._seen: set[str] = set()
-        self._busy = False
+        self._is_handling = False
         self.phase = "collection"
 
     def start(self) -> None:
-        """Watch from now on; Python knows no way to stop."""
-        sys.addaudithook(self._hear)
+        """Observe from now on; Python has no way to remove an audit hook."""
+        sys.addaudithook(self._receive)
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not may_write(event):
+    def _receive(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self._is_handling or not may_write(event):
             return
-        if self._busy:
-            return
-        self._busy = True
+        self._is_handling = True
         try:
-            for path, last in paths_of(event, arguments):
-                self._note(path, makes=last and event not in ("os.remove", "os.rmdir", "shutil.rmtree"))
+            for path, is_last in written_paths(event, arguments):
+                self._note(path, creates=is_last and event not in ("os.remove", "os.rmdir", "shutil.rmtree"))
         except (OSError, ValueError):
             pass
         finally:
-            self._busy = False
+            self._is_handling = False
 
-    def _note(self, path: str, makes: bool) -> None:
-        if makes and os.path.islink(path):
+    def _note(self, path: str, creates: bool) -> None:
+        if creates and os.path.islink(path):
             path = os.path.realpath(path)
         if path in self._seen or path.startswith(("/dev/", "/proc/", "/sys/")):
             return
-        if not makes and not os.path.lexists(path):
-            return  # nothing is taken away
-        if makes and not os.path.isdir(os.path.dirname(path)):
+        if not creates and not os.path.lexists(path):
+            return  # there is nothing to remove
+        if creates and not os.path.isdir(os.path.dirname(path)):
             return  # the attempt will fail; a later one may not
         self._seen.add(path)
-        if os.path.realpath(path).startswith(self._ours) or any(part in path for part in PASSED_OVER):
+        if os.path.realpath(path).startswith(self._own_folder) or any(part in path for part in IGNORED_PARTS):
             return
         saved = ""
         if os.path.isfile(path):
@@ -92,13 +90,13 @@ class WriteWatch:
         elif os.path.isdir(path):
             saved = "folder"
         elif os.path.lexists(path):
-            return  # a pipe or a socket: it can be neither kept nor put back
+            return  # a pipe or a socket can be neither copied nor restored
         append_note(self._notes, isolated_os.dumps([self.phase, saved, path]))
 
 
 def append_note(file: str, line: str) -> None:
-    """Add one line."""
-    # Opened each time: a kept descriptor may be closed by a test, and its number be another file's by now.
+    """Append one line to a file of notes."""
+    # Opened each time: a test may close a descriptor that stays open, and its number may be reused.
     log = isolated_os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         isolated_os.write(log, (line + "\n").encode("utf-8", "backslashreplace"))
@@ -107,12 +105,15 @@ def append_note(file: str, line: str) -> None:
 
 
 def may_write(event: str) -> bool:
-    """Whether an audit event can be about a file that is written."""
-    return event in ("open", "sqlite3.connect") or event in _MAKING or event in _TAKING
+    """Whether an audit event may be about writing a file."""
+    return event in ("open", "sqlite3.connect") or event in _CREATING or event in _REMOVING
 
 
-def paths_of(event: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str, bool]]:
-    """The full paths that an event writes to; True beside the last, which the others make way for."""
+def written_paths(event: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str, bool]]:
+    """The absolute paths that an event writes to, each with whether it is the last path of the event.
+
+    The last path of a rename is the one that is created; the first is removed.
+    """
     if event == "open":
         path, mode, flags = arguments
         if _is_writing(mode, flags) and _is_path(path):
@@ -122,25 +123,27 @@ def paths_of(event: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str, bool
         if path:
             yield os.path.abspath(path), True
     else:
-        places = _MAKING.get(event) or _TAKING[event]
-        for number, (place, start) in enumerate(places, 1):
-            if _is_path(arguments[place]):
-                folder = arguments[start] if start is not None and start < len(arguments) else None
-                yield _full(os.fsdecode(arguments[place]), folder), number == len(places)
+        positions = _CREATING.get(event) or _REMOVING[event]
+        for number, (position, folder_position) in enumerate(positions, 1):
+            if _is_path(arguments[position]):
+                folder = None
+                if folder_position is not None and folder_position < len(arguments):
+                    folder = arguments[folder_position]
+                yield _absolute(os.fsdecode(arguments[position]), folder), number == len(positions)
 
 
 def _is_path(path: object) -> bool:
     return isinstance(path, (str, bytes, os.PathLike))
 
 
-def _full(path: str, folder: object) -> str:
+def _absolute(path: str, folder: object) -> str:
     if isinstance(folder, int) and folder >= 0:
         path = os.path.join(isolated_os.readlink("/proc/self/fd/%d" % folder), path)
     return os.path.abspath(path)
 
 
 def _database_file(name: str | bytes | os.PathLike[str]) -> str:
-    """The file of an SQLite database; empty for one in memory."""
+    """The file of an SQLite database; empty for one in memory or opened for reading only."""
     name = os.fsdecode(name)
     if name.startswith("file:"):
         name, _mark, options = name[len("file:") :].partition("?")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flakehound_inside.message_types import RandomState
     from flakehound_inside.triage.attempt import Attempt
-    from flakehound_inside.triage.message_types import Failure, RandomState, SessionFacts, WorkerFacts
+    from flakehound_inside.triage.message_types import Failure, SessionFacts, WorkerFacts
 
 
 class Journal:

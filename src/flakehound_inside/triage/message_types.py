@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from typing import Any
-
-
-class RandomState(TypedDict):
-    """The global generators as a failing test found them."""
-
-    random: list[Any]  # version, numbers, the next gauss
-    numpy: list[Any] | None  # as numpy's legacy state; None: not loaded
-    seed: int | None  # of pytest-randomly; None: it does not seed
+    from flakehound_inside.message_types import RandomState
 
 
 class Rerun(TypedDict, total=False):

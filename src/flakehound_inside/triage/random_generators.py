@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from flakehound_inside.message_types import RandomState
     from flakehound_inside.triage.generator_memory import PythonTwister
-    from flakehound_inside.triage.message_types import RandomState
 
     # The state at one moment: of `random` as `Generators` copied it, and numpy's (None: it was not loaded). A
     # tuple, because one is made before every test.

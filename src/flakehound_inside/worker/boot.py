@@ -11,61 +11,69 @@ from typing import TYPE_CHECKING
 from flakehound_inside.isolated_os import isolated_os
 
 if TYPE_CHECKING:
-    from flakehound_inside.message_types import Settings
-    from flakehound_inside.observe.dependencies import Dependencies
+    from flakehound_inside.message_types import SessionSettings
+    from flakehound_inside.observe.dependencies.recorder import DependencyRecorder
+    from flakehound_inside.observe.writes import WriteObserver
 
 
 def main(settings_path: str, pytest_args: list[str]) -> int:
-    """Run pytest with our plugins; never returns normally when the session gets as far as its tests."""
+    """Run pytest with our plugins; does not return when the session gets as far as its tests."""
     with open(settings_path, encoding="utf-8") as file:
-        settings: Settings = isolated_os.loads(file.read())
+        settings: SessionSettings = isolated_os.loads(file.read())
     if settings["mode"] == "once" and isolated_os.fork is not None:
-        from flakehound_inside.worker.guardian import guard
+        from flakehound_inside.worker.guardian import continue_under_guardian
 
-        guard(settings["request"], settings["peer"])
-    _put_the_project_on_the_path()
-    _look_like_python_m_pytest(pytest_args)
-    recording = _recording(settings)
+        continue_under_guardian(settings["request"], settings["peer"])
+    _set_first_path_entry()
+    _imitate_python_m_pytest(pytest_args)
+    recorders = _started_recorders(settings)
     import pytest
 
-    from flakehound_inside.worker.disable_plugins import Quiet
+    from flakehound_inside.worker.disable_plugins import DisablePlugins
     from flakehound_inside.worker.session import HuntSession
 
-    watch = None
-    notes = settings.get("watch")
-    if notes:
-        from flakehound_inside.observe.addresses import AddressWatch
-        from flakehound_inside.observe.writes import WriteWatch
-
-        watch = WriteWatch(notes, settings["ours"])
-        watch.start()
-        AddressWatch(notes, settings["ours"]).start()
-    quiet = Quiet(settings.get("keep_plugins", ()))
-    code = pytest.main(pytest_args, plugins=[quiet, HuntSession(settings, quiet, watch), *recording])
-    for recorder in recording:
+    writes = _started_write_observer(settings)
+    disable_plugins = DisablePlugins(settings.get("keep_plugins", ()))
+    session = HuntSession(settings, disable_plugins, writes)
+    code = pytest.main(pytest_args, plugins=[disable_plugins, session, *recorders])
+    for recorder in recorders:
         recorder.finish()
     return code
 
 
-def _recording(settings: Settings) -> list[Dependencies]:
-    """What records, already listening: before pytest or anything of the project is imported."""
-    wish = settings.get("record")
-    if not wish:
-        return []
-    from flakehound_inside.observe.dependencies import Dependencies
+def _started_write_observer(settings: SessionSettings) -> WriteObserver | None:
+    """What notes written files and bound addresses, if requested."""
+    notes = settings.get("watch")
+    if not notes:
+        return None
+    from flakehound_inside.observe.addresses import AddressObserver
+    from flakehound_inside.observe.writes import WriteObserver
 
-    recorder = Dependencies(wish, settings["ours"])
+    writes = WriteObserver(notes, settings["ours"])
+    writes.start()
+    AddressObserver(notes, settings["ours"]).start()
+    return writes
+
+
+def _started_recorders(settings: SessionSettings) -> list[DependencyRecorder]:
+    """The recorder of dependencies, if requested; it starts before pytest or the project is imported."""
+    request = settings.get("record")
+    if not request:
+        return []
+    from flakehound_inside.observe.dependencies.recorder import DependencyRecorder
+
+    recorder = DependencyRecorder(request, settings["ours"])
     recorder.start()
     return [recorder]
 
 
-def _put_the_project_on_the_path() -> None:
+def _set_first_path_entry() -> None:
     # `python -c` starts the path with an empty entry, `python -m` with the folder; -P with neither.
     if sys.path and sys.path[0] == "":
         sys.path[0] = os.getcwd()
 
 
-def _look_like_python_m_pytest(pytest_args: list[str]) -> None:
+def _imitate_python_m_pytest(pytest_args: list[str]) -> None:
     # multiprocessing's spawn method imports the main module again by the name in its spec.
     spec = importlib.util.find_spec("pytest.__main__")
     module = types.ModuleType("__main__")

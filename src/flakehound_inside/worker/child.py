@@ -1,4 +1,4 @@
-"""What happens in the process that runs tests, from the fork to its end."""
+"""Run a request in the process that was started or forked for it, from its first test to its exit."""
 
 from __future__ import annotations
 
@@ -13,28 +13,39 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flakehound_inside import random_seeds
-from flakehound_inside.events import EventLog, ResultsLost, ended_with
+from flakehound_inside.events import EventLog, ResultsLost, last_outcome_in
 from flakehound_inside.isolated_os import isolated_os
 from flakehound_inside.items import fresh_copy, items_for, prepare_tear_down, tear_down_for
-from flakehound_inside.worker.folders import FolderKeeper, TooMuch
-from flakehound_inside.worker.fork_hazards import files_read, open_descriptors, read_apart, reasons_against_forking
-from flakehound_inside.worker.process import Output, dump_on_crash, last_words, leave, limit_memory
+from flakehound_inside.proc_filesystem import open_descriptors
+from flakehound_inside.worker.folders import FolderSnapshot, FolderTooLarge
+from flakehound_inside.worker.fork_hazards import (
+    files_open_for_reading,
+    reasons_against_forking,
+    separate_read_positions,
+)
+from flakehound_inside.worker.process import (
+    SlotOutput,
+    enable_stack_dumps,
+    exit_process,
+    limit_memory,
+    write_error,
+)
 from flakehound_inside.worker.supervise import supervise
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Callable, Iterable, Mapping, Sequence
 
-    from flakehound_inside.message_types import Handler, RandomState, Request
-    from flakehound_inside.observe.features.meter import Meter
-    from flakehound_inside.observe.state.watch import StateWatch
+    from flakehound_inside.message_types import RandomState, RunRequest, SignalHandler
+    from flakehound_inside.observe.features.meter import FeatureMeter
+    from flakehound_inside.observe.state.observer import StateObserver
     from flakehound_inside.recorder import Recorder
 
-_DEADLY = (pytest.exit.Exception, KeyboardInterrupt)
-RESULTS_LOST = 74  # the exit code that sysexits.h calls EX_IOERR
+_SESSION_ENDING = (pytest.exit.Exception, KeyboardInterrupt)
+RESULTS_LOST_CODE = 74  # the exit code that sysexits.h calls EX_IOERR
 
 
-class Child:
+class RequestRunner:
     """Runs requests inside a pytest session that has collected."""
 
     def __init__(
@@ -48,35 +59,35 @@ class Child:
         self._config = session.config
         self._recorder = recorder
         self._random_state = random_state
-        self._files_read = files_read(descriptors)
+        self._files_to_separate = files_open_for_reading(descriptors)
         self._log: EventLog = None  # type: ignore[assignment]  # opened when a request starts
-        self._output = Output(self._config)
-        self._meter: Meter | None = None  # made when the first request asks for it, and so is the next
-        self._watch: StateWatch | None = None
+        self._output = SlotOutput(self._config)
+        self._meter: FeatureMeter | None = None  # this and the next: created for the first request that needs it
+        self._state_observer: StateObserver | None = None
         self._config.pluginmanager.register(recorder, "flakehound-recorder")
         prepare_tear_down(session)
 
-    def run_in_this_process(self, request: Request) -> None:
-        """Run a request here and end the process; for a new interpreter."""
-        with _Ending(request):
+    def run_in_this_process(self, request: RunRequest) -> None:
+        """Run a request here and end the process; used in a new interpreter."""
+        with _ExitAfter(request):
             self.prepare(request)
             self._move_temporary_files(request["tmp"])
             self._start(request)
-            dump_on_crash(request["output"])
+            enable_stack_dumps(request["output"])
             try:
                 self._run_once(request)
             finally:
                 recording = self._config.pluginmanager.getplugin("flakehound-dependencies")
                 if recording is not None:
                     recording.finish()
-            _without_reporting(self._config._ensure_unconfigure)
+            _with_errors_printed(self._config._ensure_unconfigure)
 
-    def _run_once(self, request: Request) -> None:
+    def _run_once(self, request: RunRequest) -> None:
         items = items_for(request["order"], self._session.items)
         state = request.get("random_state")
         if not state:
             self._run(items)
-        elif self._run(items[:-1], after=items[-1]):
+        elif self._run(items[:-1], next_item=items[-1]):
             self._restore_generators(state)
             self._run(items[-1:], first=len(items) - 1)
 
@@ -91,76 +102,76 @@ class Child:
         randomly = sys.modules.get("pytest_randomly")
         if randomly is not None and state["seed"] is not None:
             self._config.option.randomly_seed, self._config.option.randomly_reset_seed = state["seed"], True
-            self._config.pluginmanager.register(_Reseeding(randomly))
+            self._config.pluginmanager.register(_RandomlySeeding(randomly))
 
-    def settle(self, output: str) -> None:
-        """Prepare the process from which children are forked: where they print."""
-        self._output.settle(output)
+    def redirect_output(self, output: str) -> None:
+        """Let this process, and the children forked from it, print into a file."""
+        self._output.redirect_to(output)
 
-    def run_forked(self, request: Request, signals: Mapping[int, Handler]) -> None:
+    def run_forked(self, request: RunRequest, signals: Mapping[int, SignalHandler]) -> None:
         """Run a request in the process that was just forked for it, and end that process."""
-        with _Ending(request):
-            self._enter(request, signals)
+        with _ExitAfter(request):
+            self._begin_fork(request, signals)
             self._run_tree(request)
 
-    def _enter(self, request: Request, signals: Mapping[int, Handler]) -> None:
+    def _begin_fork(self, request: RunRequest, signals: Mapping[int, SignalHandler]) -> None:
         isolated_os.setsid()
         gc.unfreeze()
         for number, handler in signals.items():
-            if handler is not None:  # set by C code, and not ours to put back
+            if handler is not None:  # None: set by C code, and cannot be restored
                 isolated_os.set_handler(number, handler)
-        read_apart(self._files_read)
+        separate_read_positions(self._files_to_separate)
         self._move_temporary_files(request["tmp"])
         self._start(request)
 
-    def _start(self, request: Request) -> None:
+    def _start(self, request: RunRequest) -> None:
         self._log = self._recorder._log = EventLog(request["events"])
         limit_memory(request)
         self._seed(request)
-        wish = request.get("trace")
-        if wish:
+        trace_request = request.get("trace")
+        if trace_request:
             from flakehound_inside.observe.calls.plugin import trace
 
-            trace(self._config, self._recorder, wish)
+            trace(self._config, self._recorder, trace_request)
         measure = request.get("measure")
         if self._meter is not None and measure:
-            self._recorder.gauges.append(self._meter)
+            self._recorder.observers.append(self._meter)
             self._meter.start(measure.get("lines", True))
-        if self._watch is not None and request.get("states"):
-            self._recorder.gauges.append(self._watch)
-            self._watch.start(request["tmp"])
+        if self._state_observer is not None and request.get("states"):
+            self._recorder.observers.append(self._state_observer)
+            self._state_observer.start(request["tmp"])
 
-    def prepare(self, request: Request) -> None:
-        """Do once, in the process from which children are forked, what a request needs beside its tests."""
-        wish = request.get("measure")
-        if wish is not None and self._meter is None:
-            from flakehound_inside.observe.features.meter import Meter
+    def prepare(self, request: RunRequest) -> None:
+        """Create the observers that a request needs, once, in the process from which children are forked."""
+        measure = request.get("measure")
+        if measure is not None and self._meter is None:
+            from flakehound_inside.observe.features.meter import FeatureMeter
 
-            self._meter = Meter(wish, self._session, os.path.dirname(request["events"]))
-        if request.get("states") and self._watch is None:
-            from flakehound_inside.observe.state.watch import StateWatch
+            self._meter = FeatureMeter(measure, self._session, os.path.dirname(request["events"]))
+        if request.get("states") and self._state_observer is None:
+            from flakehound_inside.observe.state.observer import StateObserver
 
-            self._watch = StateWatch(self._session, os.path.dirname(request["events"]))
-            self._watch.prepare()
+            self._state_observer = StateObserver(self._session, os.path.dirname(request["events"]))
+            self._state_observer.prepare()
 
-    def _seed(self, request: Request) -> None:
-        untouched = request.get("self_seeded", ())
-        if "random" in untouched:
+    def _seed(self, request: RunRequest) -> None:
+        self_seeded = request.get("self_seeded", ())
+        if "random" in self_seeded:
             random_seeds.restore(self._random_state)
         seed = request.get("seed")
         if seed is not None:
-            random_seeds.apply_seed(seed, untouched)
+            random_seeds.apply_seed(seed, self_seeded)
 
     def _move_temporary_files(self, folder: str) -> None:
         os.environ["TMPDIR"] = folder
         tempfile.tempdir = None
         factory = getattr(self._config, "_tmp_path_factory", None)
         if factory is not None:
-            # A given base is made when the first test asks for it; most never do.
+            # The base folder is created when the first test needs it; most never do.
             factory._given_basetemp = type(self._config.rootpath)(folder, "pytest")
             factory._basetemp = None
 
-    def _run_tree(self, request: Request) -> None:
+    def _run_tree(self, request: RunRequest) -> None:
         branches = request.get("branches", ())
         before, items = request["order"], self._session.items
         trunk = items_for(before, items)
@@ -168,40 +179,40 @@ class Child:
             self._run(trunk)
             return
         at = request.get("at") or [len(before)] * len(branches)
-        twigs = [items_for(before[:place] + branch, items)[place:] for place, branch in zip(at, branches)]  # noqa: B905
+        branch_items = [items_for(before[:place] + branch, items)[place:] for place, branch in zip(at, branches)]  # noqa: B905
         descriptors = open_descriptors()
-        # Whatever comes next, what a class or module has set up stays until the branches are made.
+        # With the last test as next item, fixtures of its class and module stay until the branches are forked.
         trunk.append(items_for([before[-1], before[-1]], items)[1] if before else None)
-        begun = 0
+        finished = 0
         for place in sorted(set(at)):
-            follower = next((item for item in trunk[place:] if item is not None), None)
-            if not self._run(trunk[begun:place], after=follower, first=begun):
+            next_item = next((item for item in trunk[place:] if item is not None), None)
+            if not self._run(trunk[finished:place], next_item=next_item, first=finished):
                 return
-            begun = place
-            due = [(number, twig) for number, twig in enumerate(twigs) if at[number] == place]
-            if not self._branch_out(request, due, descriptors):
+            finished = place
+            due = [(number, items) for number, items in enumerate(branch_items) if at[number] == place]
+            if not self._run_branches(request, due, descriptors):
                 return
 
-    def _branch_out(
+    def _run_branches(
         self,
-        request: Request,
-        twigs: Iterable[tuple[int, Sequence[pytest.Item | None]]],
+        request: RunRequest,
+        branches: Iterable[tuple[int, Sequence[pytest.Item | None]]],
         descriptors: Mapping[int, str],
     ) -> bool:
-        """Run each branch in a copy of this process; False where it cannot be copied, or no more are wanted."""
+        """Run each branch in a fork of this process; False if it cannot be forked, or the wanted outcome came."""
         try:
             against = reasons_against_forking(descriptors)
-            apart, random_state = files_read(descriptors), random_seeds.saved_state()
-            keeper = FolderKeeper(request["tmp"])
-            for number, twig in twigs:
+            files, random_state = files_open_for_reading(descriptors), random_seeds.saved_state()
+            temporary_files = FolderSnapshot(request["tmp"])
+            for number, items in branches:
                 if against:
                     break
-                begun = self._log.size() if request.get("until") else 0
-                self._run_branch(number, twig, request, apart, random_state)
-                keeper.put_back()
-                if request.get("until") and ended_with(self._log.since(begun)) == request["until"]:
+                log_size = self._log.size() if request.get("until") else 0
+                self._run_branch(number, items, request, files, random_state)
+                temporary_files.restore()
+                if request.get("until") and last_outcome_in(self._log.content_since(log_size)) == request["until"]:
                     return False
-        except (OSError, TooMuch) as obstacle:
+        except (OSError, FolderTooLarge) as obstacle:
             against = [str(obstacle)]
         if against:
             self._log.write("u " + isolated_os.dumps("; ".join(against)))
@@ -210,96 +221,99 @@ class Child:
     def _run_branch(
         self,
         number: int,
-        twig: Sequence[pytest.Item | None],
-        request: Request,
-        files_to_read_apart: Iterable[int],
+        items: Sequence[pytest.Item | None],
+        request: RunRequest,
+        files_to_separate: Iterable[int],
         random_state: tuple[Any, ...],
     ) -> None:
         self._log.write("B %d" % number)
-        on_child = isolated_os.handler_of(signal.SIGCHLD)
-        if on_child == signal.SIG_IGN:
+        sigchld_handler = isolated_os.handler_of(signal.SIGCHLD)
+        if sigchld_handler == signal.SIG_IGN:
             isolated_os.set_handler(signal.SIGCHLD, int(signal.SIG_DFL))
         pid = isolated_os.fork()
         if pid == 0:
-            if on_child == signal.SIG_IGN:
-                isolated_os.set_handler(signal.SIGCHLD, on_child)
-            read_apart(files_to_read_apart)
-            self._be_a_branch(number, twig, request, random_state)
+            if sigchld_handler == signal.SIG_IGN:
+                isolated_os.set_handler(signal.SIGCHLD, sigchld_handler)
+            separate_read_positions(files_to_separate)
+            self._run_in_branch(number, items, request, random_state)
         ended = supervise(pid, request, peer=None)
         self._log.write("b %d %s" % (number, isolated_os.dumps(ended)))
 
-    def _be_a_branch(
-        self, number: int, twig: Sequence[pytest.Item | None], request: Request, random_state: tuple[Any, ...]
+    def _run_in_branch(
+        self, number: int, items: Sequence[pytest.Item | None], request: RunRequest, random_state: tuple[Any, ...]
     ) -> None:
-        with _Ending(request):
+        with _ExitAfter(request):
             isolated_os.setsid()
             self._log.adopt()
             seed = request.get("seed")
             if request["order"]:
-                # Python seeds `random` anew in a copy; what ran so far decides instead, as in one process.
+                # Python reseeds `random` in a fork; the tests of one process continue from one state.
                 random_seeds.restore(random_state)
-                first = next((item for item in twig if item is not None), None)
-                _without_reporting(tear_down_for, self._session, first)
+                first = next((item for item in items if item is not None), None)
+                _with_errors_printed(tear_down_for, self._session, first)
             elif seed is not None:
-                # Nothing ran before it: a run of its own, with a seed of its own.
+                # No test ran before: this is a separate run, with its own seed.
                 self._seed({**request, "seed": (seed + number) % 2**32})
             else:
                 self._seed(request)
-            # What a class or module has set up is still there when the next test of it runs: look before it goes.
-            kept = fresh_copy(twig[-1]) if request.get("states") and twig and twig[-1] is not None else None
-            self._run(twig, after=kept)
-            if kept is not None:
-                _without_reporting(tear_down_for, self._session, None)
+            # The state is observed before fixtures of the class or module are torn down, as by a next test.
+            last = items[-1] if request.get("states") and items else None
+            next_item = fresh_copy(last) if last is not None else None
+            self._run(items, next_item=next_item)
+            if next_item is not None:
+                _with_errors_printed(tear_down_for, self._session, None)
 
-    def _run(self, items: Sequence[pytest.Item | None], after: pytest.Item | None = None, first: int = 0) -> bool:
+    def _run(
+        self, items: Sequence[pytest.Item | None], next_item: pytest.Item | None = None, first: int = 0
+    ) -> bool:
         """Run the items in order, numbered from `first`; False when one of them ended the session."""
         hook, recorder = self._config.hook, self._recorder
         present = [(place, item) for place, item in enumerate(items, first) if item is not None]
-        followers = [item for _place, item in present[1:]] + [after]
-        for (place, item), follower in zip(present, followers):  # noqa: B905 (Python 3.8)
+        next_items = [item for _place, item in present[1:]] + [next_item]
+        for (place, item), following in zip(present, next_items):  # noqa: B905 (Python 3.8)
             recorder.start(place)
             try:
-                hook.pytest_runtest_protocol(item=item, nextitem=follower)
+                hook.pytest_runtest_protocol(item=item, nextitem=following)
             except BaseException as stop:
-                self._leave_if_forked_by_a_test()
+                self._exit_if_forked_by_a_test()
                 recorder.stop(stop)
-                if not isinstance(stop, _DEADLY):
+                if not isinstance(stop, _SESSION_ENDING):
                     raise
-                _without_reporting(tear_down_for, self._session, None)
+                _with_errors_printed(tear_down_for, self._session, None)
                 return False
-            self._leave_if_forked_by_a_test()
+            self._exit_if_forked_by_a_test()
             recorder.end()
         return True
 
-    def _leave_if_forked_by_a_test(self) -> None:
+    def _exit_if_forked_by_a_test(self) -> None:
         if not self._log.is_of_this_process():
             isolated_os.exit(0)
 
 
-class _Ending:
-    """However the block inside ends, the process ends with it."""
+class _ExitAfter:
+    """Ends the process after the block, however the block ends."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: RunRequest) -> None:
         self._request = request
 
-    def __enter__(self) -> _Ending:
+    def __enter__(self) -> _ExitAfter:
         return self
 
     def __exit__(
-        self, sort: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         code = 0
-        if sort is not None:
-            code = RESULTS_LOST if issubclass(sort, ResultsLost) else 1
+        if kind is not None:
+            code = RESULTS_LOST_CODE if issubclass(kind, ResultsLost) else 1
             try:
-                last_words(self._request, "".join(traceback.format_exception(sort, error, trace)))
+                write_error(self._request, "".join(traceback.format_exception(kind, error, trace)))
             except Exception:
-                leave(code)
-        leave(code)
+                exit_process(code)
+        exit_process(code)
 
 
-class _Reseeding:
-    """Lets pytest-randomly, which is switched off, seed one test as it did in the run that is repeated."""
+class _RandomlySeeding:
+    """Lets pytest-randomly, which is disabled, seed one test as it did in the run that is repeated."""
 
     def __init__(self, randomly: Any) -> None:
         self.pytest_runtest_setup = lambda item: randomly.pytest_runtest_setup(item)
@@ -307,8 +321,8 @@ class _Reseeding:
         self.pytest_runtest_teardown = lambda item: randomly.pytest_runtest_teardown(item)
 
 
-def _without_reporting(step: Callable[..., object], *arguments: object) -> None:
-    # An error in the teardown of the earlier test is that test's; the one that follows still runs.
+def _with_errors_printed(step: Callable[..., object], *arguments: object) -> None:
+    # An error in the teardown of an earlier test is not reported for the test that follows.
     try:
         step(*arguments)
     except Exception:

@@ -1,4 +1,4 @@
-"""Switch off what reorders, reruns, spreads or measures tests, and say what was switched off.
+"""Disable what reorders, reruns, distributes or measures tests, and report what was disabled.
 
 Done after the options are parsed: `-p no:NAME` would turn the user's own `--reruns 2` in addopts into an
 unknown option. Markers stay registered for the same reason (`--strict-markers`).
@@ -14,8 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from typing import Iterable, Iterator
 
-# Entry-point name -> why it must not act inside a hunted run.
-DISTURBING = {
+# Entry-point name -> why it must not be active.
+DISABLED_PLUGINS = {
     "randomly": "changes the order and the seeds",
     "random_order": "changes the order",
     "random-order": "changes the order",
@@ -32,8 +32,8 @@ DISTURBING = {
     "xdist.looponfail": "reruns failing tests",
 }
 
-# Option -> the value under which it does nothing. Most come from the user's addopts.
-_HARMLESS: dict[str, object] = {
+# Option -> the value with which it has no effect. Most are set by the user's addopts.
+_NEUTRAL_OPTIONS: dict[str, object] = {
     "maxfail": 0,
     "lf": False,
     "failedfirst": False,
@@ -51,7 +51,7 @@ _HARMLESS: dict[str, object] = {
     "flake_finder_enable": False,
 }
 
-# Option -> the value under which its plugin writes no report; ours would replace the user's own.
+# Option -> the value with which its plugin writes no report, which would replace the user's own.
 _NO_REPORT: dict[str, object] = {
     "xmlpath": None,
     "htmlpath": None,
@@ -61,12 +61,12 @@ _NO_REPORT: dict[str, object] = {
     "log_file": os.devnull,  # None would mean the file that the project's settings name
 }
 
-# Must go before it is configured: when it is there, rerunfailures opens a socket and starts a thread.
-_GOES_FIRST = ("xdist", "xdist_group: specify group for tests should run in same session.")
+# Disabled before it is configured: when it is registered, rerunfailures opens a socket and starts a thread.
+_DISABLED_FIRST = ("xdist", "xdist_group: specify group for tests should run in same session.")
 
 
-class Quiet:
-    """A pytest plugin that neutralises others, each exactly once, and remembers which."""
+class DisablePlugins:
+    """A pytest plugin that disables others and remembers which."""
 
     def __init__(self, keep: Iterable[str] = ()) -> None:
         self._keep = frozenset(keep)
@@ -74,7 +74,7 @@ class Quiet:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
-        """Coverage starts this early; under it everything is slower and nothing is reported."""
+        """Disable pytest-cov, which starts this early."""
         options = early_config.known_args_namespace
         if "cov" not in self._keep and getattr(options, "cov_source", None):
             options.cov_source = []
@@ -83,35 +83,35 @@ class Quiet:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
-        """Options first: xdist decides to spread tests in this very hook."""
-        for name, harmless in _HARMLESS.items():
-            value = getattr(config.option, name, harmless)
-            if value != harmless and not (name in ("numprocesses", "dist", "tx") and "xdist" in self._keep):
-                setattr(config.option, name, harmless)
+        """Disable options, and xdist, which starts its workers in this hook."""
+        for name, neutral in _NEUTRAL_OPTIONS.items():
+            value = getattr(config.option, name, neutral)
+            if value != neutral and not (name in ("numprocesses", "dist", "tx") and "xdist" in self._keep):
+                setattr(config.option, name, neutral)
                 if value:
                     self.switched_off["--" + name.replace("_", "-")] = "does not fit a hunt"
-        for name, harmless in _NO_REPORT.items():
+        for name, neutral in _NO_REPORT.items():
             if hasattr(config.option, name):
-                setattr(config.option, name, harmless)
-        name, marker = _GOES_FIRST
-        if self._switch_off(config.pluginmanager, name):
+                setattr(config.option, name, neutral)
+        name, marker = _DISABLED_FIRST
+        if self._disable(config.pluginmanager, name):
             config.addinivalue_line("markers", marker)
         yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Iterator[None]:
-        """Plugins next, after each has registered its markers."""
-        for name in DISTURBING:
-            self._switch_off(session.config.pluginmanager, name)
+        """Disable plugins after they have registered their markers."""
+        for name in DISABLED_PLUGINS:
+            self._disable(session.config.pluginmanager, name)
         yield
 
-    def _switch_off(self, manager: pytest.PytestPluginManager, name: str) -> bool:
+    def _disable(self, manager: pytest.PytestPluginManager, name: str) -> bool:
         plugin = manager.get_plugin(name)
         if plugin is None or name in self._keep:
             return False
         manager.unregister(plugin)
         package = name.partition(".")[0].replace("_", "-").replace("pytest-", "")
-        self.switched_off.setdefault("pytest-" + package, DISTURBING[name])
+        self.switched_off.setdefault("pytest-" + package, DISABLED_PLUGINS[name])
         return True
 
 
@@ -119,9 +119,9 @@ _TERMINAL_HOOKS = ("pytest_runtest_logstart", "pytest_runtest_logreport", "pytes
 
 
 def silence_terminal(config: pytest.Config) -> None:
-    """Let the terminal reporter sleep through the tests: nobody reads it, and every child pays for its pages.
+    """Keep the terminal reporter from reporting tests: nobody reads it, and every forked process would pay for it.
 
-    It stays registered; conftest files ask for it by name.
+    It stays registered because conftest files look it up by name.
     """
     reporter = config.pluginmanager.getplugin("terminalreporter")
     for name in _TERMINAL_HOOKS:

@@ -1,4 +1,4 @@
-"""A folder of temporary files as it is now, to be made so again; by functions that no test can mock."""
+"""Save a folder of temporary files and restore it, by functions that no test can mock."""
 
 from __future__ import annotations
 
@@ -11,46 +11,45 @@ from flakehound_inside.isolated_os import isolated_os
 if TYPE_CHECKING:
     from typing import Any, Iterator
 
-MOST_BYTES = 50000000
+MAX_BYTES = 50000000
 
 
-class TooMuch(Exception):
-    """The folder holds more than is worth keeping in memory."""
+class FolderTooLarge(Exception):
+    """The folder contains more than we are willing to copy into memory."""
 
 
-class FolderKeeper:
-    """Puts a folder back to what it held when the keeper was made."""
+class FolderSnapshot:
+    """The content of a folder at the time of creation, kept in memory."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._entries = list(_entries(folder))
         self._stamps = [_stamp(path, status) for path, status in self._entries]
-        if sum(status.st_size for _path, status in self._entries if stat.S_ISREG(status.st_mode)) > MOST_BYTES:
-            raise TooMuch("temporary files of more than %d bytes" % MOST_BYTES)
+        if sum(status.st_size for _path, status in self._entries if stat.S_ISREG(status.st_mode)) > MAX_BYTES:
+            raise FolderTooLarge("temporary files of more than %d bytes" % MAX_BYTES)
         self._contents = {path: _content(path, status) for path, status in self._entries}
 
-    def put_back(self) -> None:
-        """Undo every change since; nothing is touched when there was none."""
+    def restore(self) -> None:
+        """Undo every change since; writes nothing when there was none."""
         now = list(_entries(self._folder))
         if [_stamp(path, status) for path, status in now] == self._stamps:
             return
         for path, status in reversed(now):
             (isolated_os.rmdir if stat.S_ISDIR(status.st_mode) else isolated_os.unlink)(path)
         for path, status in self._entries:
-            _make(path, status, self._contents[path])
-        # A folder's own time changes with what is put into it.
+            _create(path, status, self._contents[path])
+        # The modification time of a folder changes with its content.
         self._stamps = [_stamp(path, status) for path, status in _entries(self._folder)]
 
 
 def _entries(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Every path below the folder with its status, a folder before what it holds."""
+    """Every path below the folder with its status, a folder before its content."""
     for name in sorted(isolated_os.listdir(folder)):
         path = folder + "/" + name
         status = isolated_os.lstat(path)
         yield path, status
         if stat.S_ISDIR(status.st_mode):
-            for entry in _entries(path):
-                yield entry
+            yield from _entries(path)
 
 
 def _stamp(path: str, status: os.stat_result) -> tuple[str, int, int, int, int]:
@@ -69,7 +68,7 @@ def _content(path: str, status: os.stat_result) -> str | bytes | None:
         isolated_os.close(file)
 
 
-def _make(path: str, status: os.stat_result, content: Any) -> None:  # what _content told
+def _create(path: str, status: os.stat_result, content: Any) -> None:  # as _content returned it
     if stat.S_ISLNK(status.st_mode):
         isolated_os.symlink(content, path)
     elif stat.S_ISDIR(status.st_mode):

@@ -1,4 +1,4 @@
-"""What the process holds after collection that a fork would copy wrongly."""
+"""Threads and open files after collection that a forked process could not use like a new one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
+from flakehound_inside.proc_filesystem import open_descriptors
 
 if TYPE_CHECKING:
     from typing import Iterable, Mapping
@@ -16,25 +17,10 @@ _APPEND = os.O_APPEND
 _WRITABLE = os.O_WRONLY | os.O_RDWR
 
 
-def open_descriptors() -> dict[int, str]:
-    """Number -> what it points to; empty where the system does not tell."""
-    found: dict[int, str] = {}
-    try:
-        numbers = isolated_os.listdir("/proc/self/fd")
-    except OSError:
-        return found
-    for number in numbers:
-        try:
-            found[int(number)] = isolated_os.readlink("/proc/self/fd/" + number)
-        except OSError:  # noqa: PERF203 (closed meanwhile)
-            continue
-    return found
-
-
 def reasons_against_forking(before: Mapping[int, str]) -> list[str]:
-    """Why a copy of this process would not behave like a new one; empty when it would.
+    """Why a fork of this process would not behave like a new process; empty when it would.
 
-    Only Python threads count. Libraries such as OpenBLAS start native threads and look after forks.
+    Only Python threads count. Libraries such as OpenBLAS start native threads and handle forks themselves.
     """
     reasons = []
     threads = [t.name for t in threading.enumerate() if t is not threading.main_thread()]
@@ -47,16 +33,16 @@ def reasons_against_forking(before: Mapping[int, str]) -> list[str]:
 
 
 def unsafe_handles(before: Mapping[int, str]) -> list[str]:
-    """Descriptors opened since `before` whose position or peer two processes would share."""
+    """Descriptors opened since `before` whose position or peer two processes would share wrongly."""
     unsafe = []
     for number, target in open_descriptors().items():
-        if before.get(number) != target and _is_shared_badly(number, target):
+        if before.get(number) != target and _is_shared_wrongly(number, target):
             unsafe.append(target)
     return sorted(unsafe)
 
 
-def files_read(before: Mapping[int, str]) -> list[int]:
-    """Numbers of plain files opened since `before` for reading only: a copy can have its own place in them."""
+def files_open_for_reading(before: Mapping[int, str]) -> list[int]:
+    """Descriptors of plain files opened since `before` for reading only; each process can read them apart."""
     return [
         number
         for number, target in open_descriptors().items()
@@ -64,8 +50,8 @@ def files_read(before: Mapping[int, str]) -> list[int]:
     ]
 
 
-def read_apart(numbers: Iterable[int]) -> None:
-    """Give this process its own reading place in these files; forked copies would share one."""
+def separate_read_positions(numbers: Iterable[int]) -> None:
+    """Give this process its own position in these files; forked processes share one."""
     for number in numbers:
         try:
             place = isolated_os.lseek(number, 0, os.SEEK_CUR)
@@ -77,7 +63,7 @@ def read_apart(numbers: Iterable[int]) -> None:
         isolated_os.close(own)
 
 
-def _is_shared_badly(number: int, target: str) -> bool:
+def _is_shared_wrongly(number: int, target: str) -> bool:
     if target.startswith(("socket:", "pipe:", "anon_inode:[eventpoll]", "anon_inode:[io_uring]")):
         return True
     if not _is_plain(number) or target.endswith("(deleted)"):

@@ -1,6 +1,6 @@
-"""Stand between us and a new interpreter that runs tests.
+"""The parent process of a new interpreter that runs tests.
 
-Signals that a test sends to the process above it end here, and so do the processes it leaves behind.
+It receives the signals that a test sends to its parent, and ends the processes that a test leaves behind.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from flakehound_inside.worker.supervise import supervise
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from flakehound_inside.message_types import Watched
+    from flakehound_inside.message_types import SupervisedRun
 
 
-def guard(request: Watched, peer_number: int) -> None:
-    """Return in a new process; this one waits for it, tells the peer how it ended, and is never back."""
+def continue_under_guardian(request: SupervisedRun, peer_number: int) -> None:
+    """Fork and return in the child; the parent waits for it, reports its end to the peer, and exits."""
     pid = isolated_os.fork()
     if pid == 0:
         isolated_os.close(peer_number)
         isolated_os.setsid()
         return
     try:
-        _stand_guard(pid, request, socket.socket(fileno=peer_number))
+        _be_guardian(pid, request, socket.socket(fileno=peer_number))
     finally:
         isolated_os.exit(1)
 
 
-def _stand_guard(pid: int, request: Watched, peer: socket.socket) -> NoReturn:
+def _be_guardian(pid: int, request: SupervisedRun, peer: socket.socket) -> NoReturn:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         isolated_os.set_handler(number, int(signal.SIG_IGN))
     become_reaper()
-    ended = supervise(pid, request, peer, reaper=True)
+    ended = supervise(pid, request, peer, is_reaper=True)
     peer.sendall(isolated_os.dumps(ended).encode() + b"\n")
     isolated_os.exit(0)

@@ -1,4 +1,4 @@
-"""Do once, before the forks, what every child with a failing test would do again."""
+"""Fill a table of `inspect` once, before the forks, that every process with a failing test would fill again."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sys
 import types
 
 
-def remember_source_files() -> None:
-    """Fill the table of `inspect` that says which module a file belongs to.
+def prefill_source_files() -> None:
+    """Fill the table of `inspect` from files to modules.
 
     The first failure of a process fills it, which takes 20 ms and more: a `realpath` per imported module.
-    Only plain modules that hold their file's name themselves: to ask a lazy one would import it.
+    Only modules with a `__file__` of their own: asking a lazy module for it would import it.
     """
     files = getattr(inspect, "_filesbymodname", None)
     modules = getattr(inspect, "modulesbyfile", None)

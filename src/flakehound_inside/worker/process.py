@@ -1,4 +1,4 @@
-"""The outer side of a process that runs tests: where it writes, what it may use, how it leaves."""
+"""Output, memory limit and exit of a process that runs tests."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from flakehound_inside.message_types import Request
+    from flakehound_inside.message_types import RunRequest
 
 _OUTPUT_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
-class Output:
-    """Where the processes of one slot print: one file for all of them, emptied for each."""
+class SlotOutput:
+    """The file into which the processes of one slot print, one after the other."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._capture = config.pluginmanager.getplugin("capturemanager")
         self._identity: tuple[int, int] | None = None
 
-    def settle(self, path: str) -> None:
-        """Print into the file at `path` from now on; costs next to nothing when we do already."""
+    def redirect_to(self, path: str) -> None:
+        """Print into the file at `path` from now on; does nothing if that is so already."""
         if self._identity is None or self._identity != _identity_of(path) or not self._captured_files_are_empty():
             self._redirect(path)
             self._identity = _identity_of(path)
@@ -45,13 +45,13 @@ class Output:
         isolated_os.dup2(output, 2)
         isolated_os.close(output)
         if capture is not None:
-            # Its own capture files: slots that share them would read what the tests of others print.
+            # Own capture files: slots that share them would read what the tests of others print.
             capture.start_global_capturing()
             capture.suspend_global_capture(in_=True)
-        dump_on_crash(path)
+        enable_stack_dumps(path)
 
     def _captured_files_are_empty(self) -> bool:
-        # A test that died left there what it had printed; the next one must not be told it is its own.
+        # A test that ended its process left its output there; it must not be reported as the next one's.
         captures = getattr(self._capture, "_global_capturing", None)
         stream: Any
         for stream in (getattr(captures, "out", None), getattr(captures, "err", None)):
@@ -74,8 +74,8 @@ def _identity_of(path: str) -> tuple[int, int] | None:
 _crash_files: list[io.FileIO] = []
 
 
-def dump_on_crash(path: str) -> None:
-    """Let Python say where it is when it dies, or when SIGUSR2 asks."""
+def enable_stack_dumps(path: str) -> None:
+    """Let Python print its stacks into a file when it crashes, or on SIGUSR2."""
     # Kept open for good: faulthandler needs the descriptor when the process is already dying.
     file = open(path, "ab", buffering=0)  # noqa: SIM115
     _crash_files[:] = [file]
@@ -84,15 +84,15 @@ def dump_on_crash(path: str) -> None:
         faulthandler.register(signal.SIGUSR2, file, all_threads=True)
 
 
-def limit_memory(request: Request) -> None:
-    """Give the process the address space that the request allows it."""
+def limit_memory(request: RunRequest) -> None:
+    """Limit the address space of the process as requested."""
     limit = request.get("memory_bytes")
     if limit and resource is not None:
         isolated_os.set_limit(resource.RLIMIT_AS, (limit, limit))
 
 
-def last_words(request: Request, text: str) -> None:
-    """Leave a trace of an error that nobody caught."""
+def write_error(request: RunRequest, text: str) -> None:
+    """Append an uncaught error to the output of the process."""
     try:
         output = isolated_os.open(request["output"], _OUTPUT_FLAGS, 0o600)
         isolated_os.write(output, text.encode("utf-8", "backslashreplace"))
@@ -100,8 +100,8 @@ def last_words(request: Request, text: str) -> None:
         pass
 
 
-def leave(code: int) -> NoReturn:
-    """End the process now, whatever the tests left in it."""
+def exit_process(code: int) -> NoReturn:
+    """End the process at once, without exit handlers and without waiting for threads."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Ties between processes that outlive a test's attempts to cut them; Linux only, elsewhere no-ops."""
+"""Relations between processes that hold whatever a test does; without effect on systems other than Linux."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def become_reaper() -> None:
-    """Let the orphans of a test come to this process, which can end them."""
+    """Let this process become the parent of orphaned descendants, so that it can end them."""
     _control_process(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with_parent() -> None:
-    """Let the end of the process that made this one be the end of this one."""
+    """End this process when its parent ends."""
     _control_process(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

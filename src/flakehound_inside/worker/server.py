@@ -1,4 +1,4 @@
-"""Serve runs: one process that never runs a test keeps slots, each slot forks a child per request."""
+"""Serve runs: one process that never runs a test keeps the slots, each slot forks a child per request."""
 
 from __future__ import annotations
 
@@ -8,39 +8,40 @@ import socket
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
+from flakehound_inside.proc_filesystem import own_children
 from flakehound_inside.worker.reaper import become_reaper, die_with_parent
-from flakehound_inside.worker.supervise import CALLED_OFF, children, end_children, supervise
+from flakehound_inside.worker.supervise import CANCELLED, end_children, supervise
 
 if TYPE_CHECKING:
     from typing import Mapping, NoReturn
 
-    from flakehound_inside.message_types import Ended, Handler, Reply, Request, Settings
-    from flakehound_inside.worker.child import Child
+    from flakehound_inside.message_types import ProcessEnd, RunRequest, SessionSettings, SignalHandler, SlotReply
+    from flakehound_inside.worker.child import RequestRunner
 
-_HANDLERS = {
+_SIGNAL_HANDLERS = {
     int(signal.SIGTERM): int(signal.SIG_IGN),
     int(signal.SIGINT): int(signal.SIG_IGN),
     int(signal.SIGHUP): int(signal.SIG_IGN),
     int(signal.SIGCHLD): int(signal.SIG_DFL),  # a suite that ignores it would hide how our children end
 }
-_TAIL = 16384  # bytes of output worth keeping of a process that died
+_OUTPUT_TAIL_BYTES = 16384  # reported of a process that ended with an error
 
 
-class Server:
-    """The collected session. Tests run two forks below it, so that no test can take it down easily."""
+class SlotServer:
+    """The collected session; tests run in children of its children, so that no test can easily end it."""
 
-    def __init__(self, settings: Settings, child: Child) -> None:
-        self._child = child
+    def __init__(self, settings: SessionSettings, runner: RequestRunner) -> None:
+        self._runner = runner
         self._control = socket.socket(fileno=settings["control"])
         self._sockets = [socket.socket(fileno=number) for number in settings["slots"]]
         self._folder = settings["folder"]
         self._slots: dict[int, int] = {}  # process id -> slot number
-        self._helpers = set(children())  # what the suite started while it was imported lives as long as we do
-        self._signals = {number: isolated_os.handler_of(number) for number in _HANDLERS}
+        self._suite_processes = set(own_children())  # started while the suite was imported; live as long as we do
+        self._signals = {number: isolated_os.handler_of(number) for number in _SIGNAL_HANDLERS}
 
     def serve(self) -> None:
-        """Keep every slot alive until the controller hangs up."""
-        for number, handler in _HANDLERS.items():
+        """Keep every slot running until the engine closes the control socket."""
+        for number, handler in _SIGNAL_HANDLERS.items():
             isolated_os.set_handler(number, handler)
         become_reaper()  # for the orphans of a slot that a test killed
         for slot in range(len(self._sockets)):
@@ -48,8 +49,8 @@ class Server:
         poll = isolated_os.poll()
         poll.register(self._control.fileno(), 1)
         while not poll.poll(50):
-            self._revive()
-        end_children(spared=self._helpers)
+            self._replace_dead_slots()
+        end_children(spared=self._suite_processes)
 
     def _fork_slot(self, slot: int) -> None:
         pid = isolated_os.fork()
@@ -59,19 +60,19 @@ class Server:
                 for number, other in enumerate(self._sockets):
                     if number != slot:
                         other.close()
-                Slot(self._sockets[slot], "%s/%d" % (self._folder, slot), self._child, self._signals).serve()
+                Slot(self._sockets[slot], "%s/%d" % (self._folder, slot), self._runner, self._signals).serve()
             finally:
                 isolated_os.exit(0)
         self._slots[pid] = slot
 
-    def _revive(self) -> None:
+    def _replace_dead_slots(self) -> None:
         while self._slots:
             pid, status, _usage = isolated_os.wait4(-1, os.WNOHANG)
             if not pid:
                 return
             slot = self._slots.pop(pid, None)
             if slot is not None:
-                end_children(spared=self._helpers.union(self._slots))
+                end_children(spared=self._suite_processes.union(self._slots))
                 died = {"slot_died": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0, "pid": pid}
                 _send(self._sockets[slot], died)
                 self._fork_slot(slot)
@@ -80,67 +81,69 @@ class Server:
 class Slot:
     """Runs one request at a time, each in a child of its own."""
 
-    def __init__(self, peer: socket.socket, folder: str, child: Child, signals: Mapping[int, Handler]) -> None:
+    def __init__(
+        self, peer: socket.socket, folder: str, runner: RequestRunner, signals: Mapping[int, SignalHandler]
+    ) -> None:
         self._peer = peer
         self._folder = folder
-        self._child = child
+        self._runner = runner
         self._signals = signals
         self._runs = 0
         self._unread = b""
 
     def serve(self) -> NoReturn:
-        """Answer requests until the controller hangs up."""
+        """Answer requests until the engine closes the socket."""
         isolated_os.setsid()
         become_reaper()
-        # A slot that took a killed one's place must not reuse its folders.
+        # A slot that replaces a killed one must not reuse its folders.
         self._folder = "%s-%d" % (self._folder, isolated_os.getpid())
         while True:
             request = self._next_request()
             if "order" in request:
                 self._answer(request)
 
-    def _next_request(self) -> Request:
+    def _next_request(self) -> RunRequest:
         while b"\n" not in self._unread:
             part = self._peer.recv(1 << 16)
             if not part:
                 isolated_os.exit(0)
             self._unread += part
         line, _newline, self._unread = self._unread.partition(b"\n")
-        request: Request = isolated_os.loads(line.decode())
+        request: RunRequest = isolated_os.loads(line.decode())
         return request
 
-    def _answer(self, request: Request) -> None:
+    def _answer(self, request: RunRequest) -> None:
         self._runs += 1
         request["tmp"] = "%s/%d" % (self._folder, self._runs)
-        _empty(request["events"], b"r %d\n" % isolated_os.getpid())
-        _empty(request["output"])
-        self._child.settle(request["output"])
-        self._child.prepare(request)
+        _truncate(request["events"], b"r %d\n" % isolated_os.getpid())
+        _truncate(request["output"])
+        self._runner.redirect_output(request["output"])
+        self._runner.prepare(request)
         os.makedirs(request["tmp"], 0o700)
-        # A word right behind the request can only take it back.
-        ended = CALLED_OFF if self._unread else self._run(request)
-        events = _content(request["events"])
-        reply: Reply = {"ended": ended, "events": len(events), "id": request["id"]}
+        # A message right behind the request can only cancel it.
+        ended = CANCELLED if self._unread else self._run(request)
+        events = _read(request["events"])
+        reply: SlotReply = {"ended": ended, "events": len(events), "id": request["id"]}
         if ended["signal"] or ended["code"] or ended["cut"]:
-            reply["output"] = _tail(request["output"])
+            reply["output"] = _output_tail(request["output"])
         _send(self._peer, reply, events)
         _remove(request["tmp"])
 
-    def _run(self, request: Request) -> Ended:
+    def _run(self, request: RunRequest) -> ProcessEnd:
         if request.get("trace"):
-            # Here, and not in every child again.
+            # Imported here once, and not in every child.
             from flakehound_inside.observe.calls import plugin  # noqa: F401
         pid = isolated_os.fork()
         if pid == 0:
-            # Held open by what a test leaves behind, it would keep a dead session looking alive.
+            # If what a test leaves behind kept it open, the engine would not notice that the session has ended.
             isolated_os.close(self._peer.detach())
             die_with_parent()
-            self._child.run_forked(request, self._signals)
-        return supervise(pid, _limits_above(request), self._peer, reaper=True)
+            self._runner.run_forked(request, self._signals)
+        return supervise(pid, _limits_for_slot(request), self._peer, is_reaper=True)
 
 
-def _limits_above(request: Request) -> Request:
-    # The child limits its own branches; this process steps in only when the child cannot.
+def _limits_for_slot(request: RunRequest) -> RunRequest:
+    # The child enforces the limits of its branches; this process does so only when the child cannot.
     test_limit_s = request.get("test_limit_s")
     if not request.get("branches") or not test_limit_s:
         return request
@@ -151,10 +154,10 @@ def _send(peer: socket.socket, message: Mapping[str, object], payload: bytes = b
     try:
         peer.sendall(isolated_os.dumps(message).encode() + b"\n" + payload)
     except OSError:
-        isolated_os.exit(0)  # nobody is left to answer
+        isolated_os.exit(0)  # the engine is gone
 
 
-def _empty(path: str, first_line: bytes = b"") -> None:
+def _truncate(path: str, first_line: bytes = b"") -> None:
     file = isolated_os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         isolated_os.write(file, first_line)
@@ -162,7 +165,7 @@ def _empty(path: str, first_line: bytes = b"") -> None:
         isolated_os.close(file)
 
 
-def _content(path: str) -> bytes:
+def _read(path: str) -> bytes:
     try:
         file = isolated_os.open(path, os.O_RDONLY)
     except OSError:  # a test removed it
@@ -173,14 +176,15 @@ def _content(path: str) -> bytes:
         isolated_os.close(file)
 
 
-def _tail(path: str) -> str:
+def _output_tail(path: str) -> str:
     try:
         file = isolated_os.open(path, os.O_RDONLY)
     except OSError:
         return ""
     try:
         size = isolated_os.fstat(file).st_size
-        return isolated_os.pread(file, _TAIL, max(0, size - _TAIL)).decode("utf-8", "replace")
+        tail = isolated_os.pread(file, _OUTPUT_TAIL_BYTES, max(0, size - _OUTPUT_TAIL_BYTES))
+        return tail.decode("utf-8", "replace")
     finally:
         isolated_os.close(file)
 

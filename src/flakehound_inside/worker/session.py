@@ -1,4 +1,4 @@
-"""Stop a real pytest session after collection, say what it holds, then serve runs or make the one asked for."""
+"""Stop a pytest session after collection, report the collected tests, then serve runs or make a single one."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ import pytest
 
 from flakehound_inside.isolated_os import isolated_os
 from flakehound_inside.items import is_repeatable
+from flakehound_inside.proc_filesystem import open_descriptors
 from flakehound_inside.random_seeds import generator_digests, saved_state
 from flakehound_inside.recorder import Recorder
-from flakehound_inside.worker.child import Child
+from flakehound_inside.worker.child import RequestRunner
 from flakehound_inside.worker.disable_plugins import silence_terminal
-from flakehound_inside.worker.fork_hazards import open_descriptors, reasons_against_forking
-from flakehound_inside.worker.prefill_inspect import remember_source_files
-from flakehound_inside.worker.server import Server
+from flakehound_inside.worker.fork_hazards import reasons_against_forking
+from flakehound_inside.worker.prefill_inspect import prefill_source_files
+from flakehound_inside.worker.server import SlotServer
 from flakehound_inside.worker.supervise import end_children
 
 if TYPE_CHECKING:
     from typing import NoReturn, Sequence
 
-    from flakehound_inside.message_types import Asked, Request, Settings
-    from flakehound_inside.observe.writes import WriteWatch
-    from flakehound_inside.worker.disable_plugins import Quiet
+    from flakehound_inside.message_types import RunRequest, RunRequestByIds, SessionSettings
+    from flakehound_inside.observe.writes import WriteObserver
+    from flakehound_inside.worker.disable_plugins import DisablePlugins
 
 _COLLECTION_ERROR_LIMIT = 4000
 
@@ -33,49 +34,51 @@ _COLLECTION_ERROR_LIMIT = 4000
 class HuntSession:
     """The pytest plugin that takes over when the tests would start."""
 
-    def __init__(self, settings: Settings, quiet: Quiet, watch: WriteWatch | None = None) -> None:
-        self._watch = watch
+    def __init__(
+        self, settings: SessionSettings, disable_plugins: DisablePlugins, writes: WriteObserver | None = None
+    ) -> None:
+        self._writes = writes
         self._settings = settings
-        self._quiet = quiet
+        self._disable_plugins = disable_plugins
         self._errors: list[dict[str, str]] = []
-        # Before any conftest is imported: it may open what a fork cannot share.
+        # Before any conftest is imported, which may open what a fork cannot share.
         self._descriptors = open_descriptors()
         self._began = isolated_os.clock()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep pytest's own words about what could not be collected."""
+        """Keep pytest's report about what could not be collected."""
         if report.failed:
             self._errors.append({"id": report.nodeid, "text": report.longreprtext[-_COLLECTION_ERROR_LIMIT:]})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> NoReturn:
-        """Everything is collected: answer requests instead of running the tests."""
+        """Answer requests instead of running the collected tests."""
         stops = bool(self._errors) and not session.config.option.continue_on_collection_errors
         against = reasons_against_forking(self._descriptors)
-        self._tell_suite(session, against, stops)
+        self._write_handshake(session, against, stops)
         if stops or not session.items:
-            _leave(session.config)
-        child = Child(session, Recorder(None), saved_state(), self._descriptors)
-        if self._watch is not None:
-            self._watch.phase = "tests"
+            _exit_session(session.config)
+        runner = RequestRunner(session, Recorder(None), saved_state(), self._descriptors)
+        if self._writes is not None:
+            self._writes.phase = "tests"
         if self._settings["mode"] == "once":
-            child.run_in_this_process(_with_numbers(self._settings["request"], session.items))
+            runner.run_in_this_process(_with_numbers(self._settings["request"], session.items))
         if not against or self._settings.get("force_fork"):
             silence_terminal(session.config)
-            remember_source_files()
+            prefill_source_files()
             gc.collect()
             gc.freeze()
-            Server(self._settings, child).serve()
-        _leave(session.config)
+            SlotServer(self._settings, runner).serve()
+        _exit_session(session.config)
 
-    def _tell_suite(self, session: pytest.Session, against: list[str], stops: bool) -> None:
+    def _write_handshake(self, session: pytest.Session, against: list[str], stops: bool) -> None:
         handshake = {
-            "tests": [_described(item) for item in session.items],
+            "tests": [_description(item) for item in session.items],
             "errors": self._errors,
             "stops_on_errors": stops,
             "against_forking": against if isolated_os.fork is not None else ["this platform has no fork"],
             "digests": generator_digests(),
-            "switched_off": self._quiet.switched_off,
+            "switched_off": self._disable_plugins.switched_off,
             "python": ".".join(str(part) for part in sys.version_info[:3]),
             "pytest": pytest.__version__,
             "rootdir": str(session.config.rootpath),
@@ -87,7 +90,7 @@ class HuntSession:
         os.replace(path + ".part", path)
 
 
-def _described(item: pytest.Item) -> list[str | bool]:
+def _description(item: pytest.Item) -> list[str | bool]:
     module = item.getparent(pytest.Module)
     return [
         item.nodeid,
@@ -97,16 +100,16 @@ def _described(item: pytest.Item) -> list[str | bool]:
     ]
 
 
-def _with_numbers(request: Asked, items: Sequence[pytest.Item]) -> Request:
-    """The request with its ids looked up in this very collection; None where an id is gone."""
+def _with_numbers(request: RunRequestByIds, items: Sequence[pytest.Item]) -> RunRequest:
+    """The request with its ids as numbers of this collection; None for an id that was not collected."""
     numbers: dict[str, int] = {}
     for number, item in enumerate(items):
         numbers.setdefault(item.nodeid, number)
     return {**request, "order": [numbers.get(node_id) for node_id in request["ids"] or numbers]}
 
 
-def _leave(config: pytest.Config) -> NoReturn:
-    # Not the ordinary way out: it would write empty JUnit and HTML reports over the user's.
+def _exit_session(config: pytest.Config) -> NoReturn:
+    # Not by returning: pytest would write empty JUnit and HTML reports over the user's.
     try:
         config._ensure_unconfigure()
         end_children()

@@ -1,4 +1,4 @@
-"""Wait for a forked process, within its limits, and leave nothing of it behind."""
+"""Wait for a forked process within its limits, and end whatever it leaves behind."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ import signal
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
+from flakehound_inside.proc_filesystem import own_children, read_file
 
 if TYPE_CHECKING:
     import resource
     import socket
     from typing import Collection
 
-    from flakehound_inside.message_types import Ended, Watched
-    from flakehound_inside.observe.features.sampling import Sampler
+    from flakehound_inside.message_types import ProcessEnd, SupervisedRun
+    from flakehound_inside.observe.features.sampling import ProcessSampler
 
-_TICK_MS = 100
-_STACK_TIME_S = 0.2  # for faulthandler to write where a hanging test hangs
-_NANO = 1e-9
-_SWEEP_S = 5.0  # a process that survives SIGKILL for so long hangs in the kernel
+_POLL_INTERVAL_MS = 100
+_STACK_DUMP_S = 0.2  # for faulthandler to write the stacks of a hanging test
+_SECONDS_PER_NANOSECOND = 1e-9
+_MAX_KILL_S = 5.0  # a process that survives SIGKILL for so long hangs in the kernel
 
-CALLED_OFF: Ended = {
+CANCELLED: ProcessEnd = {
     "code": None,
     "signal": None,
     "cut": "cancelled",
@@ -32,48 +33,48 @@ CALLED_OFF: Ended = {
 }
 
 
-def supervise(pid: int, limits: Watched, peer: socket.socket | None, reaper: bool = False) -> Ended:
-    """How the process `pid` ended: code or signal, limit hit, what it used.
+def supervise(pid: int, run: SupervisedRun, peer: socket.socket | None, is_reaper: bool = False) -> ProcessEnd:
+    """Wait for the process `pid` and report how it ended: code or signal, limit hit, resources used.
 
-    `peer` is the socket to whoever asked, or None; a word from it, or its death, ends the run.
-    A `reaper` also ends every other child it has; only a process that starts nothing else may be one.
+    `peer` is the socket to the engine, or None; a message from it, or its closing, cancels the run.
+    A reaper also ends every other child of this process; only one that starts nothing else may be a reaper.
     """
     began = isolated_os.clock()
     waiter = _Waiter(pid, peer)
-    watch = _TestWatch(limits)
-    sampler = _sampler(pid, limits)
+    current_test = _CurrentTest(run)
+    sampler = _sampler(pid, run)
     cut = ""
     try:
         while True:
-            ended = waiter.wait(_TICK_MS if sampler is None else sampler.tick_ms)
+            ended = waiter.wait(_POLL_INTERVAL_MS if sampler is None else sampler.interval_ms)
             if ended is not None:
                 break
             if sampler is not None:
-                sampler.look()
-            cut = _limit_hit(began, limits, watch) or (waiter.called_off and "cancelled") or ""
+                sampler.sample()
+            cut = _limit_hit(began, run, current_test) or (waiter.is_cancelled and "cancelled") or ""
             if cut:
-                ended = _put_down(pid, waiter, explain=cut != "cancelled")
+                ended = _kill(pid, waiter, dump_stacks=cut != "cancelled")
                 break
     finally:
         waiter.close()
     _signal_group(pid, signal.SIGKILL)
-    if reaper:
+    if is_reaper:
         end_children()
     status, usage = ended
     return _summary(status, usage, cut, isolated_os.clock() - began, waiter.queued_s)
 
 
-def _sampler(pid: int, limits: Watched) -> Sampler | None:
-    if not limits.get("measure"):
+def _sampler(pid: int, run: SupervisedRun) -> ProcessSampler | None:
+    if not run.get("measure"):
         return None
-    from flakehound_inside.observe.features.sampling import Sampler
+    from flakehound_inside.observe.features.sampling import ProcessSampler
 
-    return Sampler(pid, limits["events"])
+    return ProcessSampler(pid, run["events"])
 
 
 def _summary(
-    status: int, usage: resource.struct_rusage | type[_Nothing], cut: str, wall_s: float, queued_s: float
-) -> Ended:
+    status: int, usage: resource.struct_rusage | type[_NoUsage], cut: str, wall_s: float, queued_s: float
+) -> ProcessEnd:
     return {
         "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
         "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
@@ -85,74 +86,42 @@ def _summary(
     }
 
 
-def _limit_hit(began: float, limits: Watched, watch: _TestWatch) -> str:
+def _limit_hit(began: float, run: SupervisedRun, current_test: _CurrentTest) -> str:
     now = isolated_os.clock()
-    run_limit_s, test_limit_s = limits.get("run_limit_s"), limits.get("test_limit_s")
+    run_limit_s, test_limit_s = run.get("run_limit_s"), run.get("test_limit_s")
     if run_limit_s and now - began > run_limit_s:
         return "run limit"
-    if test_limit_s and now - watch.test_began(now) > test_limit_s:
+    if test_limit_s and now - current_test.began(now) > test_limit_s:
         return "test limit"
     return ""
 
 
-def _put_down(pid: int, waiter: _Waiter, explain: bool) -> tuple[int, resource.struct_rusage | type[_Nothing]]:
-    if explain:
-        _signal(pid, signal.SIGUSR2)  # faulthandler prints every stack and lets the process go on
-        ended = waiter.wait(int(_STACK_TIME_S * 1000), once=True)
+def _kill(pid: int, waiter: _Waiter, dump_stacks: bool) -> tuple[int, resource.struct_rusage | type[_NoUsage]]:
+    if dump_stacks:
+        _signal(pid, signal.SIGUSR2)  # faulthandler prints every stack and the process continues
+        ended = waiter.wait(int(_STACK_DUMP_S * 1000), ignore_cancel=True)
         if ended is not None:
             return ended
     _signal_group(pid, signal.SIGKILL)
     _signal(pid, signal.SIGKILL)
     while True:
-        ended = waiter.wait(_TICK_MS)
+        ended = waiter.wait(_POLL_INTERVAL_MS)
         if ended is not None:
             return ended
 
 
 def end_children(spared: Collection[int] = ()) -> None:
-    """End and reap every child of this process but the spared; orphans of a test come to its reaper."""
-    deadline = isolated_os.clock() + _SWEEP_S
+    """End and reap every child of this process except the spared ones; orphans of a test become its reaper's."""
+    deadline = isolated_os.clock() + _MAX_KILL_S
     while isolated_os.clock() < deadline:
-        doomed = [pid for pid in children() if pid not in spared]
-        if not doomed:
+        remaining = [pid for pid in own_children() if pid not in spared]
+        if not remaining:
             return
-        for pid in doomed:
+        for pid in remaining:
             _signal(pid, signal.SIGKILL)
-        for pid in doomed:
+        for pid in remaining:
             _reap(pid)
         isolated_os.sleep(0.001)
-
-
-def children() -> list[int]:
-    """The processes that this one started, or that came to it as orphans; empty where the system does not tell."""
-    me = isolated_os.getpid()
-    try:
-        return [int(number) for number in read_file("/proc/%d/task/%d/children" % (me, me)).split()]
-    except OSError:
-        return [pid for pid in _processes() if _parent_of(pid) == me]
-
-
-def _processes() -> list[int]:
-    try:
-        return [int(name) for name in isolated_os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return []
-
-
-def _parent_of(pid: int) -> int:
-    try:
-        return int(read_file("/proc/%d/stat" % pid).rpartition(b")")[2].split()[1])
-    except (OSError, IndexError):
-        return 0
-
-
-def read_file(path: str) -> bytes:
-    """A small file's content, by functions that no test can mock."""
-    file = isolated_os.open(path, os.O_RDONLY)
-    try:
-        return isolated_os.read(file, 1 << 20)
-    finally:
-        isolated_os.close(file)
 
 
 def _reap(pid: int) -> None:
@@ -176,22 +145,22 @@ def _signal_group(pid: int, number: int) -> None:
         pass
 
 
-class _TestWatch:
+class _CurrentTest:
     """When the test that runs now began, read from the event log."""
 
-    def __init__(self, limits: Watched) -> None:
-        self._path = limits["events"]
-        self._limited = bool(limits.get("test_limit_s"))
+    def __init__(self, run: SupervisedRun) -> None:
+        self._path = run["events"]
+        self._is_limited = bool(run.get("test_limit_s"))
         self._offset = 0
-        self._began = isolated_os.clock() + limits.get("collection_limit_s", 0.0)
+        self._began = isolated_os.clock() + run.get("collection_limit_s", 0.0)
         self._tail = b""
 
-    def test_began(self, now: float) -> float:
-        if not self._limited:
+    def began(self, now: float) -> float:
+        if not self._is_limited:
             return now
         for line in self._new_lines():
             if line[:2] == b"s ":
-                self._began = _clock_in(line, now)
+                self._began = _clock_value(line, now)
             elif line[:2] in (b"e ", b"B "):
                 self._began = now
         return self._began
@@ -211,25 +180,25 @@ class _TestWatch:
         return lines
 
 
-def _clock_in(line: bytes, now: float) -> float:
+def _clock_value(line: bytes, now: float) -> float:
     try:
         return min(float(line.split()[2]), now)
-    except (ValueError, IndexError):  # some tests write to every descriptor they find
+    except (ValueError, IndexError):  # some tests write to every open descriptor
         return now
 
 
-class _Nothing:
+class _NoUsage:
     ru_utime = ru_stime = ru_maxrss = 0
 
 
 class _Waiter:
-    """Notices the end of a process at once where the system can tell, by asking again where not."""
+    """Waits for the end of a process: by a pidfd where the system has one, else by polling."""
 
     def __init__(self, pid: int, peer: socket.socket | None) -> None:
         self._pid = pid
         self._peer = peer
-        self.called_off = False
-        self.queued_s = 0.0  # that the process waited for a core so far; stays 0 where the system does not tell
+        self.is_cancelled = False
+        self.queued_s = 0.0  # time that the process waited for a core; stays 0 where the system does not report it
         self._pidfd: int | None = None
         self._poll = isolated_os.poll()
         if isolated_os.pidfd_open is not None:
@@ -240,28 +209,28 @@ class _Waiter:
                 self._pidfd = None
         if peer is not None:
             self._poll.register(peer.fileno(), 1)
-        self._nap_ms = 1
+        self._sleep_ms = 1
 
     def wait(
-        self, milliseconds: int, once: bool = False
-    ) -> tuple[int, resource.struct_rusage | type[_Nothing]] | None:
-        """(status, usage) when the process has ended, None after `milliseconds` or a word from the peer."""
+        self, milliseconds: int, ignore_cancel: bool = False
+    ) -> tuple[int, resource.struct_rusage | type[_NoUsage]] | None:
+        """(status, usage) when the process has ended, None after `milliseconds` or a message from the peer."""
         waited = 0
         while True:
-            self._read_queued()  # of an ended process, too, until it is waited for
+            self._read_queued()  # possible for an ended process too, until it is waited for
             try:
                 pid, status, usage = isolated_os.wait4(self._pid, os.WNOHANG)
-            except OSError:  # a process that ignores SIGCHLD is not told how its children end
-                return 0, _Nothing
+            except OSError:  # with SIGCHLD ignored, the system does not keep the status of children
+                return 0, _NoUsage
             if pid:
                 return status, usage
-            if waited >= milliseconds or (self.called_off and not once):
+            if waited >= milliseconds or (self.is_cancelled and not ignore_cancel):
                 return None
-            step = milliseconds - waited if self._pidfd is not None else min(self._nap_ms, milliseconds)
-            self._nap_ms = min(self._nap_ms * 2, 20)
+            step = milliseconds - waited if self._pidfd is not None else min(self._sleep_ms, milliseconds)
+            self._sleep_ms = min(self._sleep_ms * 2, 20)
             ready = self._poll.poll(step)
             if self._peer is not None and any(fd == self._peer.fileno() for fd, _event in ready):
-                self.called_off = True
+                self.is_cancelled = True
                 self._poll.unregister(self._peer.fileno())
                 self._peer = None
                 return None
@@ -269,7 +238,7 @@ class _Waiter:
 
     def _read_queued(self) -> None:
         try:
-            self.queued_s = int(read_file("/proc/%d/schedstat" % self._pid).split()[1]) * _NANO
+            self.queued_s = int(read_file("/proc/%d/schedstat" % self._pid).split()[1]) * _SECONDS_PER_NANOSECOND
         except (OSError, ValueError, IndexError):
             pass
 

@@ -1,1 +1,1 @@
-"""Which functions a test calls."""
+"""Trace which functions a test calls."""

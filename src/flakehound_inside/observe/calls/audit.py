@@ -1,6 +1,6 @@
-"""What Python's audit events tell of a test for free: the processes it starts, the files and sockets it opens.
+"""Calls that Python's audit events report without a tracer: started processes, opened files and sockets.
 
-Heard on every Python, of native code as well. `time.sleep` is told from Python 3.13 on, a new thread from 3.12 on.
+Raised by every Python, for native code as well; by `time.sleep` since Python 3.13, by new threads since 3.12.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ import sys
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
-from flakehound_inside.observe.audit import PROCESSES, command_line
+from flakehound_inside.observe.process_starts import PROGRAM_IN_EVENT, command_line
 
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from flakehound_inside.observe.calls.ledger import Ledger
+    from flakehound_inside.observe.calls.ledger import CallLedger
     from flakehound_inside.observe.calls.names import CName
 
-_MOST = 100  # processes of one test
-# Event -> the function that raises it, as a tracer would name it.
-TOLD: dict[str, CName] = {
+_MAX_PROCESSES = 100  # of one test
+# Event -> the function that raises it, by the name that a tracer would give it.
+FUNCTION_OF_EVENT: dict[str, CName] = {
     "open": ("_io", "", "open"),
     "os.listdir": ("posix", "", "listdir"),
     "os.scandir": ("posix", "", "scandir"),
@@ -33,41 +33,41 @@ TOLD: dict[str, CName] = {
 }
 
 
-class Audit:
-    """Hears of events and writes them into the ledger."""
+class AuditedCalls:
+    """Adds audited calls to the ledger, as far as the tracer does not report them itself."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: CallLedger) -> None:
         self._ledger = ledger
         self._process = isolated_os.getpid()
-        # Where a tracer may be standing down: asked whether it listens, and told that something happens.
+        # Replaced where the tracer may be switched off for a while.
         self.is_traced: Callable[[], bool] = lambda: True
-        self.wake: Callable[[], None] = lambda: None
+        self.resume_tracer: Callable[[], None] = lambda: None
 
     def start(self) -> None:
-        """Listen from now on; Python knows no way to take the hook back."""
-        sys.addaudithook(self._hear)
+        """Receive events from now on; Python has no way to remove an audit hook."""
+        sys.addaudithook(self._receive)
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _receive(self, event: str, arguments: tuple[Any, ...]) -> None:
         ledger = self._ledger
         if ledger.seen is None:
             return
-        name = PROCESSES.get(event)
-        if name is not None:
-            self._hear_process(name, arguments)
-        elif event in TOLD and not self.is_traced():
-            self._hear_function(TOLD[event])
-            self.wake()
+        program_in = PROGRAM_IN_EVENT.get(event)
+        if program_in is not None:
+            self._add_process(program_in, arguments)
+        elif event in FUNCTION_OF_EVENT and not self.is_traced():
+            self._add_function(FUNCTION_OF_EVENT[event])
+            self.resume_tracer()
 
-    def _hear_process(self, name: Callable[[tuple[Any, ...]], Any], arguments: tuple[Any, ...]) -> None:
+    def _add_process(self, program_in: Callable[[tuple[Any, ...]], Any], arguments: tuple[Any, ...]) -> None:
         ledger = self._ledger
-        if len(ledger.children) >= _MOST or isolated_os.getpid() != self._process:
+        if len(ledger.children) >= _MAX_PROCESSES or isolated_os.getpid() != self._process:
             return
         try:
-            ledger.children.append((ledger.phase, command_line(name(arguments))))
-        except Exception as error:  # whatever it is, the test must not notice
+            ledger.children.append((ledger.phase, command_line(program_in(arguments))))
+        except Exception as error:  # our failure must not fail the user's test
             ledger.note("a process could not be named: %s" % type(error).__name__)
 
-    def _hear_function(self, name: CName) -> None:
+    def _add_function(self, name: CName) -> None:
         ledger = self._ledger
         if ledger.seen is None or not ledger.is_wanted_c(name):
             return

@@ -10,33 +10,38 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any, Callable
 
-    from flakehound_inside.observe.calls.ledger import Ledger
+    from flakehound_inside.observe.calls.ledger import CallLedger
 
 TEST = "test"
-FIXTURE = "fixture"  # code of setup up to its yield, of teardown after it
+FIXTURE = "fixture"  # its code up to the yield belongs to setup, the code behind it to teardown
 SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def code_of(function: object) -> Any:
-    """The code that a call of a function or method runs; None where it is none of Python."""
+    """The code that a call of a function or method runs; None if it is not written in Python."""
     function = getattr(function, "__func__", function)
     code = getattr(function, "__code__", None)
     return code if inspect.iscode(code) else None
 
 
-class Gates:
+def is_suspendable(code: CodeType) -> bool:
+    """Whether a `return` event of the profiler may be a yield."""
+    return bool(code.co_flags & SUSPENDABLE)
+
+
+class TraceGates:
     """The functions that open the ledger when they start, and close it when they end."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: CallLedger) -> None:
         self._ledger = ledger
         self.roles: dict[CodeType, str] = {}  # TEST, FIXTURE, or the name of a phase
         self.stage = ""  # of pytest: setup, call or teardown
-        self._open: list[tuple[CodeType, str]] = []
+        self._running: list[tuple[CodeType, str]] = []  # gates that have not returned, with their phases
         self._thread = _thread.get_ident()
         self.on_new: Callable[[CodeType], None] = lambda _code: None
 
     def add(self, function: object, role: str) -> bool:
-        """Let a function open the ledger; False when it is none that Python runs by itself."""
+        """Let a function open the ledger; False when it is not written in Python."""
         code = code_of(function)
         if code is None:
             return False
@@ -46,23 +51,23 @@ class Gates:
         return True
 
     def begin(self, stage: str) -> None:
-        """Pytest begins a stage of a test, and ends the one before it."""
+        """Pytest begins a stage of a test, which ends the stage before."""
         self.end()
         self.stage = stage
         self._thread = _thread.get_ident()
 
     def end(self) -> None:
-        """The stage is over, and with it whatever is still open."""
+        """The stage is over, and with it every function that has not returned."""
         self.stage = ""
         self.close()
 
     def close(self) -> None:
-        """Whatever is open has ended, though we may not have heard of it."""
-        self._open.clear()
+        """Close the ledger, whether or not the return of every gate was reported."""
+        self._running.clear()
         self._ledger.open("")
 
     def enter(self, code: CodeType, resumed: bool = False) -> None:
-        """A gate's code starts, or goes on after a yield."""
+        """The code of a gate starts, or continues after a yield."""
         role = self.roles.get(code)
         if role is None or not self.stage or _thread.get_ident() != self._thread:
             return
@@ -74,22 +79,18 @@ class Gates:
             phase = "teardown" if resumed and self.stage == "teardown" else "setup"
         else:
             phase = role
-        self._open.append((code, phase))
+        self._running.append((code, phase))
         self._ledger.open(phase)
 
     def leave(self, code: CodeType, yielded: bool = False) -> None:
-        """A gate's code returns, is left by an exception, or yields."""
+        """The code of a gate returns, raises an exception, or yields."""
         role = self.roles.get(code)
-        if role is None or not self._open or _thread.get_ident() != self._thread:
+        if role is None or not self._running or _thread.get_ident() != self._thread:
             return
         if yielded and role != FIXTURE:
             return
-        for place in range(len(self._open) - 1, -1, -1):
-            if self._open[place][0] is code:
-                del self._open[place:]
+        for index in range(len(self._running) - 1, -1, -1):
+            if self._running[index][0] is code:
+                del self._running[index:]
                 break
-        self._ledger.open(self._open[-1][1] if self._open else "")
-
-    def is_suspendable(self, code: CodeType) -> bool:
-        """Whether a `return` event of the profiler may be a yield."""
-        return bool(code.co_flags & SUSPENDABLE)
+        self._ledger.open(self._running[-1][1] if self._running else "")

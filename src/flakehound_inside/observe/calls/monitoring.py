@@ -1,8 +1,8 @@
 """Trace calls by `sys.monitoring`, Python 3.12 and newer, in all threads.
 
-A place that has told what it calls is switched off, and runs at full speed from then on. Two tools: one hears of
-the gates and is never switched off, the other of all else. Debuggers, coverage and profilers have their own.
-What is heard runs once per call: hence functions with their variables around them, and no attributes of objects.
+A location whose calls are known is disabled, and runs at full speed from then on. Two tools are used: one for the
+events of the gates, which is never disabled, and one for everything else. Debuggers, coverage and profilers have
+tools of their own. The callbacks run once per call: hence closures, and no attribute access on objects.
 """
 
 from __future__ import annotations
@@ -17,53 +17,53 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any, Callable
 
-    from flakehound_inside.observe.calls.gates import Gates
-    from flakehound_inside.observe.calls.ledger import Ledger
+    from flakehound_inside.observe.calls.gates import TraceGates
+    from flakehound_inside.observe.calls.ledger import CallLedger
 
     Callbacks = tuple[Callable[..., Any], Callable[..., Any]]
 
-_FREE_TOOLS = (3, 4, 5)  # the others are reserved for debuggers, coverage and profilers
-_MOST_HITS = 500  # at one place in one test, before it is switched off until the next test
-_MOST_VARIANTS = 50  # looks at one place in a function that passes on whatever it is given
-_PASSES_ON = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+_UNRESERVED_TOOLS = (3, 4, 5)  # the others are reserved for debuggers, coverage and profilers
+_MAX_HITS = 500  # at one location in one test, before it is disabled until the next test
+_MAX_UNWANTED_CALLS = 50  # at one location in a function that calls what its arguments are, before it is disabled
+_FORWARDS_ARGUMENTS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _frame = sys._getframe
 
 
 class NoFreeTool(Exception):
-    """Somebody else uses them all."""
+    """Other programs use every tool of sys.monitoring."""
 
 
-class Monitoring:
-    """Hears of calls and writes them into the ledger."""
+class CallMonitor:
+    """Adds calls to the ledger."""
 
-    def __init__(self, ledger: Ledger, gates: Gates, mode: str, counts: bool) -> None:
+    def __init__(self, ledger: CallLedger, gates: TraceGates, mode: str, counts: bool) -> None:
         self._ledger = ledger
         self._gates = gates
         self._monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
         self._mode, self._counts = mode, counts
-        self._places = Places(self._monitoring.DISABLE, counts)
+        self._locations = DisabledLocations(self._monitoring.DISABLE, counts)
 
     def start(self) -> None:
-        """Listen from now on."""
+        """Receive events from now on."""
         monitoring = self._monitoring
-        free = [number for number in _FREE_TOOLS if monitoring.get_tool(number) is None]
+        free = [number for number in _UNRESERVED_TOOLS if monitoring.get_tool(number) is None]
         if len(free) < 2:
             raise NoFreeTool("every tool of sys.monitoring is in use")
-        # Tools hear of an event in the order of their numbers: the ledger has to be open first.
-        self._gate, self._tool = free[0], free[1]
-        monitoring.use_tool_id(self._gate, "flakehound-gates")
-        monitoring.use_tool_id(self._tool, "flakehound-calls")
-        self._listen_at_gates(monitoring.events)
+        # Tools receive an event in the order of their numbers: the ledger has to be open first.
+        self._gate_tool, self._call_tool = free[0], free[1]
+        monitoring.use_tool_id(self._gate_tool, "flakehound-gates")
+        monitoring.use_tool_id(self._call_tool, "flakehound-calls")
+        self._register_gates(monitoring.events)
         events = monitoring.events
         started, called = self._callbacks()
-        monitoring.register_callback(self._tool, events.PY_START, started)
-        monitoring.register_callback(self._tool, events.CALL, called)
+        monitoring.register_callback(self._call_tool, events.PY_START, started)
+        monitoring.register_callback(self._call_tool, events.CALL, called)
         if self._mode == "characteristic":
-            monitoring.set_events(self._tool, events.PY_START | events.CALL)
+            monitoring.set_events(self._call_tool, events.PY_START | events.CALL)
         else:
-            self._listen_while_open(events.PY_START | events.CALL)
+            self._enable_while_open(events.PY_START | events.CALL)
 
-    def _listen_at_gates(self, events: Any) -> None:
+    def _register_gates(self, events: Any) -> None:
         gates, monitoring = self._gates, self._monitoring
         roles = gates.roles
         at_gate = {
@@ -71,20 +71,20 @@ class Monitoring:
             events.PY_RESUME: lambda code, _offset: gates.enter(code, True),
             events.PY_RETURN: lambda code, _offset, _value: gates.leave(code),
             events.PY_YIELD: lambda code, _offset, _value: gates.leave(code, True),
-            # Not told per function, so heard of all; only exceptions pay for it.
+            # Cannot be enabled per function, so received for all; only exceptions pay for it.
             events.PY_UNWIND: lambda code, _offset, _error: gates.leave(code) if code in roles else None,
         }
         for event, callback in at_gate.items():
-            monitoring.register_callback(self._gate, event, callback)
-        monitoring.set_events(self._gate, events.PY_UNWIND)
+            monitoring.register_callback(self._gate_tool, event, callback)
+        monitoring.set_events(self._gate_tool, events.PY_UNWIND)
         local = events.PY_START | events.PY_RESUME | events.PY_RETURN | events.PY_YIELD
-        gates.on_new = lambda code: monitoring.set_local_events(self._gate, code, local)
+        gates.on_new = lambda code: monitoring.set_local_events(self._gate_tool, code, local)
         for code in roles:
             gates.on_new(code)
 
-    def _listen_while_open(self, events: int) -> None:
-        """Switch everything on when the ledger opens, and off when it closes: pytest itself is not asked."""
-        set_events, restart, tool = self._monitoring.set_events, self._monitoring.restart_events, self._tool
+    def _enable_while_open(self, events: int) -> None:
+        """Enable events when the ledger opens, and disable them when it closes: pytest itself is not traced."""
+        set_events, restart, tool = self._monitoring.set_events, self._monitoring.restart_events, self._call_tool
 
         def opened() -> None:
             set_events(tool, events)
@@ -96,57 +96,57 @@ class Monitoring:
     def _callbacks(self) -> Callbacks:
         roles, disable = self._gates.roles, self._monitoring.DISABLE
         if self._mode == "characteristic":
-            return _characteristic(self._ledger, self._places, disable)
-        return _counted(self._ledger, roles) if self._counts else _once(self._ledger, roles, disable)
+            return _wanted_only(self._ledger, self._locations, disable)
+        return _every_call(self._ledger, roles) if self._counts else _first_call(self._ledger, roles, disable)
 
     def next_test(self) -> None:
-        """Forget what holds for one test only."""
-        if self._places.next_test():
+        """Enable again what was disabled for one test only."""
+        if self._locations.next_test():
             self._monitoring.restart_events()
 
     def stop(self) -> None:
-        """Listen no longer."""
-        for tool in (self._tool, self._gate):
+        """Receive no events any more."""
+        for tool in (self._call_tool, self._gate_tool):
             self._monitoring.set_events(tool, 0)
             self._monitoring.free_tool_id(tool)
 
 
-class Places:
-    """Which places of the code are to be switched off."""
+class DisabledLocations:
+    """Decides which locations in the code are to be disabled."""
 
     def __init__(self, disable: object, counts: bool) -> None:
         self._disable = disable
         self._counts = counts
-        self._hits: dict[tuple[CodeType, int], int] = {}  # of this test
-        self._looks: dict[tuple[CodeType, int], int] = {}
-        self._is_stale = False
+        self._hits: dict[tuple[CodeType, int], int] = {}  # in this test
+        self._unwanted_calls: dict[tuple[CodeType, int], int] = {}
+        self._has_disabled = False
 
     def next_test(self) -> bool:
-        """Begin another test; True when places are switched off that it needs."""
+        """Begin another test; True when locations are disabled that it needs."""
         self._hits.clear()
-        is_stale, self._is_stale = self._is_stale, False
-        return is_stale
+        has_disabled, self._has_disabled = self._has_disabled, False
+        return has_disabled
 
     def after_hit(self, code: CodeType, offset: int) -> Any:
-        """Switch a place off that tells the same again and again, unless each time counts."""
+        """Disable a location that reports the same call very often, unless every call is counted."""
         if self._counts:
             return None
-        place = (code, offset)
-        hits = self._hits[place] = self._hits.get(place, 0) + 1
-        if hits < _MOST_HITS:
+        location = (code, offset)
+        hits = self._hits[location] = self._hits.get(location, 0) + 1
+        if hits < _MAX_HITS:
             return None
-        self._is_stale = True
+        self._has_disabled = True
         return self._disable
 
-    def after_look(self, code: CodeType, offset: int) -> Any:
-        """Switch a place off in a function that passes on what it is given, once it has given us enough looks."""
-        place = (code, offset)
-        looks = self._looks[place] = self._looks.get(place, 0) + 1
-        return None if looks < _MOST_VARIANTS else self._disable
+    def after_unwanted_call(self, code: CodeType, offset: int) -> Any:
+        """Disable a location in a function that calls its arguments, once it has made enough unwanted calls."""
+        location = (code, offset)
+        calls = self._unwanted_calls[location] = self._unwanted_calls.get(location, 0) + 1
+        return None if calls < _MAX_UNWANTED_CALLS else self._disable
 
 
-def _once(ledger: Ledger, roles: dict[CodeType, str], disable: object) -> Callbacks:
-    """Each function is told once per phase."""
+def _first_call(ledger: CallLedger, roles: dict[CodeType, str], disable: object) -> Callbacks:
+    """Callbacks that report each function once per phase."""
     name_of, is_wanted_c, wanted = CNames().of, ledger.is_wanted_c, _WantedCode(ledger)
 
     def started(code: CodeType, _offset: int) -> Any:
@@ -169,8 +169,8 @@ def _once(ledger: Ledger, roles: dict[CodeType, str], disable: object) -> Callba
     return started, called
 
 
-def _counted(ledger: Ledger, roles: dict[CodeType, str]) -> Callbacks:
-    """Each call is told."""
+def _every_call(ledger: CallLedger, roles: dict[CodeType, str]) -> Callbacks:
+    """Callbacks that report every call."""
     name_of, is_wanted_c, wanted = CNames().of, ledger.is_wanted_c, _WantedCode(ledger)
 
     def started(code: CodeType, _offset: int) -> None:
@@ -191,8 +191,8 @@ def _counted(ledger: Ledger, roles: dict[CodeType, str]) -> Callbacks:
     return started, called
 
 
-def _characteristic(ledger: Ledger, places: Places, disable: object) -> Callbacks:
-    """Only what is wanted is told; all other places are switched off for good."""
+def _wanted_only(ledger: CallLedger, locations: DisabledLocations, disable: object) -> Callbacks:
+    """Callbacks that report only wanted functions; all other locations are disabled for good."""
     name_of, is_wanted_c, wanted = CNames().of, ledger.is_wanted_c, _WantedCode(ledger)
 
     def started(code: CodeType, offset: int) -> Any:
@@ -203,26 +203,26 @@ def _characteristic(ledger: Ledger, places: Places, disable: object) -> Callback
             return None
         seen[code] = seen.get(code, 0) + 1
         ledger.hit(code, _frame(1).f_back)
-        return places.after_hit(code, offset)
+        return locations.after_hit(code, offset)
 
     def called(code: CodeType, offset: int, function: Any, _first: object) -> Any:
         name = name_of(function)
         if name is None or not is_wanted_c(name):
-            return places.after_look(code, offset) if code.co_flags & _PASSES_ON else disable
+            return locations.after_unwanted_call(code, offset) if code.co_flags & _FORWARDS_ARGUMENTS else disable
         seen = ledger.seen
         if seen is None:
             return None
         seen[name] = seen.get(name, 0) + 1
         ledger.hit(name, _frame(1))
-        return places.after_hit(code, offset)
+        return locations.after_hit(code, offset)
 
     return started, called
 
 
 class _WantedCode(dict):  # type: ignore[type-arg]  # not subscriptable on Python 3.8
-    """Whether a Python function is one of those asked for, found out once."""
+    """Code -> whether it is a wanted function, determined once."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: CallLedger) -> None:
         super().__init__()
         self._ledger = ledger
 

@@ -1,7 +1,7 @@
-"""Name what is called: file, class and function of Python code, module, class and function of C code.
+"""Name called functions: file, class and function of Python code, module, class and function of C code.
 
-The class is the one that defines the function, so that a subclass does not hide it. Nothing here keeps an object
-of the test alive or runs code of it: no `__class__`, no `__getattr__`, only types and what they store.
+The class is the one that defines the function, also when it is called on a subclass. Nothing here keeps an object
+of the test alive or runs its code: no `__class__`, no `__getattr__`, only types and what they store.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _dict_of: Any = vars(type)["__dict__"].__get__
 
 
 class CNames:
-    """Names functions written in C, each once: only functions of modules, types and names are kept."""
+    """Names functions written in C, with a cache that holds only functions of modules, types and names."""
 
     def __init__(self) -> None:
         self._of_modules: dict[Any, CName] = {}
@@ -87,14 +87,14 @@ def _text(name: object) -> str:
 
 
 def python_name(code: CodeType, frame: FrameType | None = None) -> tuple[str, str]:
-    """Class and function of code; before Python 3.11 the frame of a call tells the class."""
+    """Class and function of code; before Python 3.11 the class is found in the frame of a call."""
     if sys.version_info >= _OLDEST_WITH_QUALNAME:
         return class_in(code.co_qualname), code.co_name
     return _class_of_call(code, frame) if frame is not None else "", code.co_name
 
 
 def class_in(qualname: str) -> str:
-    """The class that a qualified name tells; empty for functions of a module or of another function."""
+    """The class in a qualified name; empty for functions of a module or of another function."""
     _function, _mark, inner = qualname.rpartition("<locals>.")
     return inner.rpartition(".")[0].rpartition(".")[2]
 
@@ -113,37 +113,38 @@ def _class_of_call(code: CodeType, frame: FrameType) -> str:
     return ""
 
 
-class Patterns:
-    """Which functions are asked for: rows of module, class and function.
+class FunctionPatterns:
+    """The wanted functions, as rows of module, class and function.
 
-    An empty module stands for any, an empty class for none; `*` stands for any class or function.
+    An empty module matches any, an empty class functions outside classes; `*` matches any class or function.
     """
 
     def __init__(self, rows: Iterable[Sequence[str]]) -> None:
         self._by_function: dict[str, list[Sequence[str]]] = {}
         for row in rows:
             self._by_function.setdefault(row[2], []).append(row)
-        self._any = self._by_function.pop("*", [])
+        self._for_any_function = self._by_function.pop("*", [])
         self._known: dict[object, bool] = {}
 
-    def fits(self, file: str, owner: str, name: str) -> bool:
-        """Whether a function is asked for; a C function's file is its module in angle brackets."""
+    def matches(self, file: str, owner: str, name: str) -> bool:
+        """Whether a function is wanted; the file of a C function is its module in angle brackets."""
         key = (file, owner, name)
         known = self._known.get(key)
         if known is None:
-            rows = self._by_function.get(name, []) + self._any
-            known = any(_fits(row, file, owner) for row in rows)
+            rows = self._by_function.get(name, []) + self._for_any_function
+            known = any(_row_matches(row, file, owner) for row in rows)
             self._known[key] = known
         return known
 
 
-def _fits(row: Sequence[str], file: str, owner: str) -> bool:
-    module, asked, _function = row
-    return (asked == owner or (asked == "*" and owner != "")) and (not module or is_in(file, module))
+def _row_matches(row: Sequence[str], file: str, owner: str) -> bool:
+    module, wanted_owner, _function = row
+    is_owner = wanted_owner == owner or (wanted_owner == "*" and owner != "")
+    return is_owner and (not module or is_in(file, module))
 
 
 def is_in(file: str, module: str) -> bool:
-    """Whether a file is a module's, or of a module in that package."""
+    """Whether a file belongs to a module, or to a module in that package."""
     if file.startswith("<"):
         own = file.strip("<>").rpartition(" ")[2]  # "<frozen os>"
         return own == module or own.startswith(module + ".")

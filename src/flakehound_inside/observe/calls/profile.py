@@ -1,7 +1,7 @@
 """Trace calls by `sys.setprofile`, before Python 3.12.
 
-A profiler slows everything down, several times over where much is called. So in characteristic mode it has an
-allowance per stage: when that is spent it stands down, and only what Python tells for free is still heard.
+A profile function slows down everything, several times over where much is called. So in characteristic mode it has
+an allowance of events per stage: when that is used up it is removed, and only audit events are still received.
 """
 
 from __future__ import annotations
@@ -10,49 +10,49 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from flakehound_inside.observe.calls.gates import SUSPENDABLE
+from flakehound_inside.observe.calls.gates import is_suspendable
 from flakehound_inside.observe.calls.names import CNames
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any, Callable
 
-    from flakehound_inside.observe.calls.gates import Gates
-    from flakehound_inside.observe.calls.ledger import Ledger
+    from flakehound_inside.observe.calls.gates import TraceGates
+    from flakehound_inside.observe.calls.ledger import CallLedger
 
-# Events of one stage in characteristic mode, two or more per call; plugins have fixtures that come first.
+# Events of one stage in characteristic mode, two or more per call; fixtures of plugins use some of them.
 ALLOWANCE = {"setup": 400, "call": 150, "teardown": 150}
-_AWAKE = 30  # events after something was heard of while standing down
-_MOST_AWAKE = 300  # of one stage
-_FIRST_CALL_EVENT = (3, 11)
+_RESUMED_EVENTS = 30  # granted after an audit event was received without a profile function
+_MAX_RESUMED_EVENTS = 300  # of one stage
+_FIRST_WITH_RESUME = (3, 11)
 _set, _get = sys.setprofile, sys.getprofile
-# Python 3.8 ends a process that goes on after one; raised here, it is the test's, and the profiler is gone.
-_ENDS_AT_OVERFLOW = sys.version_info < (3, 9)
-# What a piece of code is to us.
+# Python 3.8 ends a process that catches a RecursionError here; if raised, the test gets it and profiling ends.
+_MUST_RAISE_OVERFLOW = sys.version_info < (3, 9)
+# Roles of code.
 _UNWANTED, _COUNTED, _RESUMABLE, _WANTED, _GATE = range(5)
 
 
-class Profiling:
-    """Hears of calls, in this thread and in new ones, and writes them into the ledger."""
+class CallProfiler:
+    """Adds calls of this thread and of new ones to the ledger."""
 
-    def __init__(self, ledger: Ledger, gates: Gates, mode: str) -> None:
+    def __init__(self, ledger: CallLedger, gates: TraceGates, mode: str) -> None:
         self._ledger = ledger
-        self._is_choosy = mode == "characteristic"
-        self._reserve = 0
+        self._wanted_only = mode == "characteristic"
+        self._resumable_events = 0
         self._is_on = False
         self._before_in_threads: Any = None
-        roles = _Roles(ledger, self._is_choosy)
+        roles = _Roles(ledger, self._wanted_only)
         gates.on_new = lambda code: roles.__setitem__(code, _GATE)
-        self._tracer = _Tracer(ledger, gates, roles, self._is_choosy)
-        self._hear = self._tracer.hear_choosily if self._is_choosy else self._tracer.hear
+        self._tracer = _Tracer(ledger, gates, roles, self._wanted_only)
+        self._profile = self._tracer.profile_wanted if self._wanted_only else self._tracer.profile_all
 
-    def grant(self, stage: str) -> None:
-        """A stage begins: give the tracer what it may spend in it."""
-        self._tracer.may_hear(ALLOWANCE[stage])
-        self._reserve = _MOST_AWAKE
+    def set_allowance(self, stage: str) -> None:
+        """A stage begins: set the number of events that the profile function may receive."""
+        self._tracer.set_allowance(ALLOWANCE[stage])
+        self._resumable_events = _MAX_RESUMED_EVENTS
 
     def begin(self) -> bool:
-        """Listen from now on; False when we do already, or cannot."""
+        """Set the profile function; False when it is set already, or cannot be."""
         if self._is_on:
             return False
         if _get() is not None:
@@ -60,71 +60,71 @@ class Profiling:
             return False
         self._before_in_threads = getattr(threading, "_profile_hook", None)
         self._is_on = True
-        threading.setprofile(self._hear)
-        _set(self._hear)
+        threading.setprofile(self._profile)
+        _set(self._profile)
         return True
 
     def end(self) -> None:
-        """Listen no longer, and leave a profiler alone that the test left behind."""
+        """Remove the profile function, unless the test has replaced it."""
         now = _get()
         self._is_on = False
-        if now is self._hear:
+        if now is self._profile:
             _set(None)
-        elif not self._is_choosy:
+        elif not self._wanted_only:
             self._ledger.note("another profiler took over")
-        if getattr(threading, "_profile_hook", None) is self._hear:
+        if getattr(threading, "_profile_hook", None) is self._profile:
             threading.setprofile(self._before_in_threads)
 
-    def is_listening(self) -> bool:
+    def is_tracing(self) -> bool:
         """Whether this thread is traced right now."""
-        return not self._is_on or _get() is self._hear
+        return not self._is_on or _get() is self._profile
 
-    def wake(self) -> None:
-        """Listen for a moment more: where something happens, more may."""
-        if self._is_on and self._reserve > 0 and _get() is None:
-            self._reserve -= _AWAKE
-            self._tracer.may_hear(_AWAKE)
-            _set(self._hear)
+    def resume(self) -> None:
+        """Set the profile function again for a few events: after one wanted call others are likely."""
+        if self._is_on and self._resumable_events > 0 and _get() is None:
+            self._resumable_events -= _RESUMED_EVENTS
+            self._tracer.set_allowance(_RESUMED_EVENTS)
+            _set(self._profile)
 
 
 class _Roles(dict):  # type: ignore[type-arg]  # not subscriptable on Python 3.8
-    """What a piece of code is to us, found out once."""
+    """Code -> its role, determined once."""
 
-    def __init__(self, ledger: Ledger, is_choosy: bool) -> None:
+    def __init__(self, ledger: CallLedger, wanted_only: bool) -> None:
         super().__init__()
         self._ledger = ledger
-        self._is_choosy = is_choosy
+        self._wanted_only = wanted_only
 
     def of(self, code: CodeType, frame: FrameType) -> int:
         """The role of code that starts for the first time."""
         if self._ledger.is_wanted_code(code, frame):
             role = _WANTED
-        elif self._is_choosy:
+        elif self._wanted_only:
             role = _UNWANTED
         else:
-            role = _RESUMABLE if code.co_flags & SUSPENDABLE else _COUNTED
+            role = _RESUMABLE if is_suspendable(code) else _COUNTED
         self[code] = role
         return role
 
 
 class _Tracer:
-    """The profiler itself."""
+    """Makes the profile functions."""
 
-    def __init__(self, ledger: Ledger, gates: Gates, roles: _Roles, is_choosy: bool) -> None:
+    def __init__(self, ledger: CallLedger, gates: TraceGates, roles: _Roles, wanted_only: bool) -> None:
         self._ledger = ledger
         self._gates = gates
         self._roles = roles
-        self._is_choosy = is_choosy
+        self._wanted_only = wanted_only
         self._name_of = CNames().of
-        self.hear = self._hearing()
-        self.hear_choosily, self.may_hear = self._hearing_choosily()
+        self.profile_all = self._new_profile_all()
+        self.profile_wanted, self.set_allowance = self._new_profile_wanted()
 
-    def _hearing(self) -> Callable[[FrameType, str, Any], None]:
-        # One function with its variables around it: it runs twice per call.
+    def _new_profile_all(self) -> Callable[[FrameType, str, Any], None]:
+        # A closure, because it runs twice per call.
         ledger, role_of, called, called_c = self._ledger, self._roles.get, self._called, self._called_c
         left = self._left
 
-        def hear(frame: FrameType, event: str, arg: Any) -> None:
+        def profile(frame: FrameType, event: str, arg: Any) -> None:
             try:
                 if event == "call":
                     code, seen = frame.f_code, ledger.seen
@@ -139,22 +139,22 @@ class _Tracer:
                         left(frame.f_code)
                 elif event == "c_call" and ledger.seen is not None:
                     called_c(arg, frame, ledger.seen)
-            except RecursionError:  # the test is about to get one of its own
-                if _ENDS_AT_OVERFLOW:
+            except RecursionError:  # the test is about to raise one itself
+                if _MUST_RAISE_OVERFLOW:
                     raise
-            except Exception as error:  # whatever it is, the test must not notice
+            except Exception as error:  # our failure must not fail the user's test
                 ledger.note("a call could not be understood: %s" % type(error).__name__)
 
-        return hear
+        return profile
 
-    def _hearing_choosily(self) -> tuple[Callable[[FrameType, str, Any], None], Callable[[int], None]]:
-        """The same with an allowance of events, and how to grant one."""
+    def _new_profile_wanted(self) -> tuple[Callable[[FrameType, str, Any], None], Callable[[int], None]]:
+        """A profile function with an allowance of events, and the function that sets the allowance."""
         ledger, role_of, called, called_c = self._ledger, self._roles.get, self._called, self._called_c
-        left, spend = self._left, iter(range(0)).__next__
+        left, use_event = self._left, iter(range(0)).__next__
 
-        def hear(frame: FrameType, event: str, arg: Any) -> None:
+        def profile(frame: FrameType, event: str, arg: Any) -> None:
             try:
-                spend()
+                use_event()
                 if event == "call":
                     role = role_of(frame.f_code)
                     if role != _UNWANTED:
@@ -168,20 +168,20 @@ class _Tracer:
                 ledger.note("traced only its first calls")
                 _set(None)
             except RecursionError:
-                if _ENDS_AT_OVERFLOW:
+                if _MUST_RAISE_OVERFLOW:
                     raise
             except Exception as error:
                 ledger.note("a call could not be understood: %s" % type(error).__name__)
 
-        def may_hear(events: int) -> None:
-            nonlocal spend
-            spend = iter(range(events)).__next__
+        def set_allowance(events: int) -> None:
+            nonlocal use_event
+            use_event = iter(range(events)).__next__
 
-        return hear, may_hear
+        return profile, set_allowance
 
     def _called(self, code: CodeType, frame: FrameType, role: int | None, seen: dict[object, int] | None) -> None:
-        """Code that is new, a gate, asked for, or can go on after a yield."""
-        is_resumed = bool(code.co_flags & SUSPENDABLE) and _is_resumed(frame)
+        """Handle the call of code that is new, a gate, wanted, or may continue after a yield."""
+        is_resumed = is_suspendable(code) and _is_resumed(frame)
         if role == _GATE:
             self._gates.enter(code, is_resumed)
             return
@@ -198,17 +198,17 @@ class _Tracer:
         if name is None:
             return
         is_wanted = self._ledger.is_wanted_c(name)
-        if is_wanted or not self._is_choosy:
+        if is_wanted or not self._wanted_only:
             seen[name] = seen.get(name, 0) + 1
         if is_wanted:
             self._ledger.hit(name, frame)
 
     def _left(self, code: CodeType) -> None:
-        self._gates.leave(code, bool(code.co_flags & SUSPENDABLE))
+        self._gates.leave(code, is_suspendable(code))
 
 
 def _is_resumed(frame: FrameType) -> bool:
-    """Whether a generator or coroutine goes on, and does not start."""
-    if sys.version_info < _FIRST_CALL_EVENT:
+    """Whether a generator or coroutine continues, and does not start."""
+    if sys.version_info < _FIRST_WITH_RESUME:
         return frame.f_lasti >= 0
     return frame.f_code.co_code[frame.f_lasti + 1] != 0  # the argument of RESUME

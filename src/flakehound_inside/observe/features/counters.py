@@ -1,4 +1,4 @@
-"""What the kernel counts for this process, read so that tests can neither mock it nor keep us from it."""
+"""What the kernel counts for this process, read by functions that no test can mock."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _NANO = 1e-9
 
 if TYPE_CHECKING:
 
-    class Reading(NamedTuple):
-        """Counters at one moment, of the process, its threads and the children that it has waited for."""
+    class CounterReading(NamedTuple):
+        """Counters at one moment: of the process, its threads, and the children that it has waited for."""
 
         clock: float
-        reads: int  # read and the like, as system calls
+        reads: int  # system calls: read and the like
         writes: int
         switches: int  # voluntary
         cpu_s: float
-        queued_s: float  # this thread was ready to run, and had to wait for a processor
+        queued_s: float  # this thread was ready to run and waited for a core
 
 else:
-    Reading = namedtuple("Reading", "clock reads writes switches cpu_s queued_s")
+    CounterReading = namedtuple("CounterReading", "clock reads writes switches cpu_s queued_s")
 
 
 class ProcFile:
-    """A file of /proc that stays open; opened anew where a test closed it or took its number."""
+    """A file of /proc that stays open; opened again if a test closed or reused its descriptor."""
 
     def __init__(self, path: str, flags: int = os.O_RDONLY) -> None:
         self._path = path
@@ -41,18 +41,18 @@ class ProcFile:
         self._identity: tuple[int, int] | None = None
 
     def read(self) -> bytes:
-        """What it says now; nothing where the system has no such file."""
+        """Its content now; empty where the system has no such file."""
         try:
             self._open()
             return isolated_os.pread(self._fd, 8192, 0)
         except OSError:
             return b""
 
-    def write(self, word: bytes) -> bool:
-        """Whether the kernel took the word."""
+    def write(self, command: bytes) -> bool:
+        """Write a command to the kernel; False if it was refused."""
         try:
             self._open()
-            return isolated_os.write(self._fd, word) == len(word)
+            return isolated_os.write(self._fd, command) == len(command)
         except OSError:
             return False
 
@@ -70,18 +70,18 @@ class ProcFile:
         return (status.st_dev, status.st_ino) == self._identity
 
 
-class Counters:
-    """Opens its files at the first reading: a copy of the process needs its own."""
+class ProcessCounters:
+    """Opens its files at the first reading, because a forked process needs its own."""
 
     def __init__(self) -> None:
         self._io = ProcFile("/proc/self/io")
         self._schedule = ProcFile("/proc/thread-self/schedstat")
         self._status = ProcFile("/proc/self/status")
-        self._forget = ProcFile("/proc/self/clear_refs", os.O_WRONLY)
-        self._highest = -1  # kilobytes, the peak so far where it cannot be forgotten
+        self._reset = ProcFile("/proc/self/clear_refs", os.O_WRONLY)
+        self._earlier_peak = -1  # kilobytes, where the kernel cannot reset the peak
 
-    def read(self) -> Reading:
-        """How far everything has counted; what the system does not count stays at 0."""
+    def read(self) -> CounterReading:
+        """The values of all counters now; 0 for those that the system does not have."""
         reads = writes = 0
         for line in self._io.read().split(b"\n"):
             if line[:6] == b"syscr:":
@@ -96,23 +96,23 @@ class Counters:
                 switches += used.ru_nvcsw
                 cpu_s += used.ru_utime + used.ru_stime
         queued_s = int(queued[1]) * _NANO if len(queued) > 1 else 0.0
-        return Reading(isolated_os.clock(), reads, writes, switches, cpu_s, queued_s)
+        return CounterReading(isolated_os.clock(), reads, writes, switches, cpu_s, queued_s)
 
     @property
     def counts_io(self) -> bool:
         """Whether this system counts reads and writes."""
         return bool(self._io.read())
 
-    def forget_peak(self) -> None:
-        """Let the peak of memory be that from now on."""
-        if not self._forget.write(b"5"):
-            self._highest = self._peak_kilobytes()[0]
+    def reset_peak(self) -> None:
+        """Measure the peak of memory from now on."""
+        if not self._reset.write(b"5"):
+            self._earlier_peak = self._peak_kilobytes()[0]
 
     def peak_bytes(self) -> int:
-        """The largest memory since the peak was forgotten; 0 where the system does not tell."""
+        """The largest resident memory since the last reset; 0 where the system does not report it."""
         peak, now = self._peak_kilobytes()
-        # Where an older peak cannot be forgotten, and was not exceeded.
-        return (now if peak == self._highest else peak) * _KILO
+        # An unchanged peak is from before the reset that the kernel refused.
+        return (now if peak == self._earlier_peak else peak) * _KILO
 
     def _peak_kilobytes(self) -> tuple[int, int]:
         found = {}

@@ -1,7 +1,7 @@
-"""Measure each test while it runs: the eleven features that only a run can tell.
+"""Measure each test while it runs: the eleven features that only a run can show.
 
-Between the hooks of pytest that surround it, so that what pytest reads, writes and waits for between the phases of
-a test is not the test's. See docs/features.md for what each figure means.
+Measured within the hooks of each phase, so that what pytest itself reads, writes and waits for between the phases
+is not attributed to the test. See docs/features.md for what each figure means.
 """
 
 from __future__ import annotations
@@ -12,57 +12,58 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flakehound_inside.isolated_os import isolated_os
-from flakehound_inside.observe.dependencies import Lines, Places
-from flakehound_inside.observe.features.counters import Counters
-from flakehound_inside.observe.features.threads_and_children import Company
+from flakehound_inside.observe.features.counters import ProcessCounters
+from flakehound_inside.observe.features.threads_and_children import ThreadsAndChildren
+from flakehound_inside.observe.line_tracer import LineTracer
+from flakehound_inside.observe.project_paths import ProjectPaths
 
 if TYPE_CHECKING:
     from typing import Iterator, Mapping
 
-    from flakehound_inside.message_types import Measure
-    from flakehound_inside.observe.features.counters import Reading
+    from flakehound_inside.message_types import MeasureRequest
+    from flakehound_inside.observe.features.counters import CounterReading
 
 
-class Meter:
-    """A pytest plugin that measures the test at hand, and the gauge that tells what it found."""
+class FeatureMeter:
+    """A pytest plugin that measures the current test, and the per-test observer that reports the features."""
 
-    letter = "m"  # of the lines in the event log
+    letter = "m"
 
-    def __init__(self, wish: Measure, session: pytest.Session, ours: str) -> None:
+    def __init__(self, request: MeasureRequest, session: pytest.Session, own_folder: str) -> None:
         self._config = session.config
-        self._places = Places(str(session.config.rootpath), ours)
-        self._tests = frozenset(os.path.realpath(str(item.fspath)) for item in session.items)
-        self._churn = _read_churn(wish.get("churn"))
-        self._lines = Lines(None, self._places)
+        paths = ProjectPaths(str(session.config.rootpath), own_folder)
+        self._test_files = frozenset(os.path.realpath(str(item.fspath)) for item in session.items)
+        self._churn = _read_churn(request.get("churn"))
+        self._lines = LineTracer(None, paths)
         self._lines.prepare()
-        self._counters = Counters()
-        self._company = Company()
+        self._counters = ProcessCounters()
+        self._concurrency = ThreadsAndChildren()
         self._total = [0.0] * 6
-        self._entered: Reading | None = None
+        self._phase_began: CounterReading | None = None
         self._wants_lines = True
-        self._own_reads = 0  # asking how much was read is a read, too
+        self._own_reads = 0  # of one reading of the counters, which is counted itself
 
     def start(self, lines: bool = True) -> None:
-        """Begin in the process that runs the tests; without `lines` what they cover stays unknown."""
+        """Begin in the process that runs the tests; without `lines` covered lines are not measured."""
         self._wants_lines = lines
         self._counters.read()
         before, after = self._counters.read(), self._counters.read()
         self._own_reads = after.reads - before.reads
-        self._company.start()
+        self._concurrency.start()
         self._config.pluginmanager.register(self, "flakehound-meter")
-        if lines and not self._lines.doubts:  # coverage can be had
+        if lines and not self._lines.doubts:  # coverage.py works here
             self._lines.begin()
 
-    def begin(self) -> None:
-        """A test is about to run."""
+    def begin_test(self) -> None:
+        """Forget the last test."""
         self._total = [0.0] * 6
-        self._lines.take()
-        self._company.forget()
-        self._counters.forget_peak()
+        self._lines.take_lines()
+        self._concurrency.reset()
+        self._counters.reset_peak()
 
-    def told(self) -> dict[str, float | str | None]:
+    def report(self) -> dict[str, float | str | None]:
         """The features of the test that has just ended; None for what could not be measured."""
-        self._company.settle()
+        self._concurrency.finish_test()
         memory = self._counters.peak_bytes()
         run_s, reads, writes, switches, cpu_s, queued_s = self._total
         found: dict[str, float | str | None] = {
@@ -71,22 +72,22 @@ class Meter:
             "run_time_s": round(run_s, 7),
             "wait_time_s": round(max(0.0, run_s - cpu_s - queued_s), 7),
             "context_switches": switches,
-            "max_threads": self._company.threads,
-            "max_children": self._company.children,
+            "max_threads": self._concurrency.max_threads,
+            "max_children": self._concurrency.max_children,
             "max_memory_bytes": memory or None,
         }
         if not self._counters.counts_io:
             found["read_count"] = found["write_count"] = None
-        found.update(self._covered())
+        found.update(self._coverage_features())
         return found
 
-    def _covered(self) -> dict[str, float | str | None]:
+    def _coverage_features(self) -> dict[str, float | str | None]:
         if not self._wants_lines:
             return {}
-        lines = self._lines.take()
-        if not self._lines.is_at_work:
+        lines = self._lines.take_lines()
+        if not self._lines.is_tracing:
             return {"doubt": "; ".join(self._lines.doubts)}
-        of_source = {path: found for path, found in lines.items() if not self._is_of_tests(path)}
+        of_source = {path: found for path, found in lines.items() if not self._is_test_code(path)}
         counted: dict[str, float | str | None] = {
             "covered_lines": sum(map(len, lines.values())),
             "source_covered_lines": sum(map(len, of_source.values())),
@@ -99,49 +100,52 @@ class Meter:
             counted["covered_changes"] = changes
         return counted
 
-    def _is_of_tests(self, path: str) -> bool:
-        return path in self._tests or os.path.basename(path) == "conftest.py"
+    def _is_test_code(self, path: str) -> bool:
+        return path in self._test_files or os.path.basename(path) == "conftest.py"
 
-    def _enter(self) -> None:
-        self._entered = self._counters.read()
+    def _begin_phase(self) -> None:
+        self._phase_began = self._counters.read()
 
-    def _leave(self) -> None:
-        before, after = self._entered, self._counters.read()
+    def _end_phase(self) -> None:
+        before, after = self._phase_began, self._counters.read()
         if before is not None:
-            for place, (begun, ended) in enumerate(zip(before, after)):  # noqa: B905 (Python 3.8)
-                self._total[place] += ended - begun
+            for index, (begun, ended) in enumerate(zip(before, after)):  # noqa: B905 (Python 3.8)
+                self._total[index] += ended - begun
             self._total[1] -= self._own_reads
-        self._entered = None
+        self._phase_began = None
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Iterator[None]:
-        """The fixtures before the test."""
-        self._enter()
+        """Measure the setup of fixtures."""
+        self._begin_phase()
         yield
-        self._leave()
+        self._end_phase()
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Iterator[None]:
-        """The test itself."""
-        self._enter()
+        """Measure the test itself."""
+        self._begin_phase()
         yield
-        self._leave()
+        self._end_phase()
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_teardown(self) -> Iterator[None]:
-        """The fixtures behind it."""
-        self._enter()
+        """Measure the teardown of fixtures."""
+        self._begin_phase()
         yield
-        self._leave()
+        self._end_phase()
 
 
 def _read_churn(path: str | None) -> Mapping[str, Mapping[int, int]] | None:
-    """File -> line -> how often it changed, lines that did not left out; None: not known."""
+    """File -> line -> how often it changed, without lines that never changed; None: not known."""
     if not path:
         return None
     try:
         with open(path, encoding="utf-8") as file:
-            told: dict[str, list[int]] = isolated_os.loads(file.read())
-    except OSError:  # git could not tell
+            counts_by_file: dict[str, list[int]] = isolated_os.loads(file.read())
+    except OSError:  # not written, because git does not know
         return None
-    return {name: {line: count for line, count in enumerate(counts, 1) if count} for name, counts in told.items()}
+    return {
+        name: {line: count for line, count in enumerate(counts, 1) if count}
+        for name, counts in counts_by_file.items()
+    }

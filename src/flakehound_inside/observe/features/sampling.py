@@ -1,6 +1,6 @@
-"""Look at a process from outside, from time to time: what its own counters do not show.
+"""Sample a process from its parent: what the process's own counters do not show.
 
-y <clock> <threads> <children>      so many from now on, until the next such line
+y <clock> <threads> <children>      the counts from now on, until the next such line
 """
 
 from __future__ import annotations
@@ -8,34 +8,34 @@ from __future__ import annotations
 import os
 
 from flakehound_inside.isolated_os import isolated_os
-from flakehound_inside.observe.features.threads_and_children import running_below
+from flakehound_inside.proc_filesystem import count_running_descendants
 
 
-class Sampler:
-    """Notes how many threads and descendants a process has, whenever that changes."""
+class ProcessSampler:
+    """Writes the numbers of threads and descendants of a process into its event log whenever they change."""
 
-    tick_ms = 10
+    interval_ms = 10
 
     def __init__(self, pid: int, events: str) -> None:
         self._pid = pid
         self._events = events
-        self._last = (0, 0)
-        self._threads = 0  # at the look before
+        self._last_written = (0, 0)
+        self._last_threads = 0  # of the last sample
 
-    def look(self) -> None:
-        """Take one sample; nothing of a process that has ended."""
+    def sample(self) -> None:
+        """Take one sample; nothing is written about a process that has ended."""
         try:
             threads = len(isolated_os.listdir("/proc/%d/task" % self._pid))
         except OSError:
             return
-        # A thread that was joined may still be on its way out: only what two looks saw counts.
-        seen = (min(threads, self._threads), running_below(self._pid))
-        self._threads = threads
-        if seen != self._last:
-            self._last = seen
-            self._note("y %.6f %d %d\n" % (isolated_os.clock(), *seen))
+        # A joined thread may still exist for a moment: only threads of two successive samples count.
+        counts = (min(threads, self._last_threads), count_running_descendants(self._pid))
+        self._last_threads = threads
+        if counts != self._last_written:
+            self._last_written = counts
+            self._write("y %.6f %d %d\n" % (isolated_os.clock(), *counts))
 
-    def _note(self, line: str) -> None:
+    def _write(self, line: str) -> None:
         try:
             file = isolated_os.open(self._events, os.O_WRONLY | os.O_APPEND)
         except OSError:  # a test removed it

@@ -1,7 +1,7 @@
-"""How many threads and child processes a test has at once, noticed each time it starts one.
+"""The most threads and child processes that a test has at the same time, counted each time it starts one.
 
-The number can only grow when one is started, so its peak is right behind a start: no test is too short for that.
-Threads and processes started by native code are not noticed here; the process above looks from time to time.
+A number can only grow when one is started, so its peak is right after a start, however short the test is. Threads
+and processes started by native code are not noticed here; the parent process takes samples for them.
 """
 
 from __future__ import annotations
@@ -12,90 +12,54 @@ import threading
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
-from flakehound_inside.observe.dependencies import processes_made
-from flakehound_inside.worker.supervise import read_file
+from flakehound_inside.observe.process_starts import multiprocessing_counter
+from flakehound_inside.proc_filesystem import count_running_descendants, this_thread_has_children
 
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-_STARTS_A_PROCESS = frozenset(["subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"])
-# What `threading` calls to start one: the second since Python 3.13.
-_STARTERS = ("_start_new_thread", "_start_joinable_thread")
+_PROCESS_EVENTS = frozenset(["subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"])
+# The functions by which `threading` starts a thread: the second since Python 3.13.
+_THREAD_STARTERS = ("_start_new_thread", "_start_joinable_thread")
 
 
-class Company:
-    """The peaks since they were forgotten."""
+class ThreadsAndChildren:
+    """The peaks since the last reset."""
 
     def __init__(self) -> None:
-        self.threads = 1
-        self.children = 0
-        self._owner = 0
-        self._made = ""
-        self._count: Callable[[], int] = _thread._count
+        self.max_threads = 1
+        self.max_children = 0
+        self._process = 0
+        self._multiprocessing_before = ""
+        self._count_threads: Callable[[], int] = _thread._count
 
     def start(self) -> None:
-        """Notice starts from now on; there is no way to stop, so only in a process that ends with its run."""
-        self._owner = isolated_os.getpid()
-        for name in _STARTERS:
+        """Count starts from now on; cannot be undone, so only for a process that ends with its run."""
+        self._process = isolated_os.getpid()
+        for name in _THREAD_STARTERS:
             original = getattr(threading, name, None)
             if original is not None:
-                setattr(threading, name, self._noticing(original))
-        sys.addaudithook(self._hear)
+                setattr(threading, name, self._counting(original))
+        sys.addaudithook(self._receive)
 
-    def forget(self) -> None:
-        """Count from what is there now."""
-        self.threads = 1 + self._count()
-        self.children = running_below(isolated_os.getpid()) if _has_children() else 0
-        self._made = processes_made()
+    def reset(self) -> None:
+        """Begin another test: the peaks are what exists now."""
+        self.max_threads = 1 + self._count_threads()
+        self.max_children = count_running_descendants(isolated_os.getpid()) if this_thread_has_children() else 0
+        self._multiprocessing_before = multiprocessing_counter()
 
-    def settle(self) -> None:
-        """Look once more, when the test is over: the spawn method of multiprocessing says nothing."""
-        if self._made != processes_made():
-            self.children = max(self.children, 1)
+    def finish_test(self) -> None:
+        """Count a process of multiprocessing's spawn method, which raises no audit event."""
+        if self._multiprocessing_before != multiprocessing_counter():
+            self.max_children = max(self.max_children, 1)
 
-    def _noticing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _counting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def start(*arguments: Any, **named: Any) -> Any:
-            self.threads = max(self.threads, self._count() + 2)  # the main one, and the one that starts now
+            self.max_threads = max(self.max_threads, self._count_threads() + 2)  # the main one and the new one
             return original(*arguments, **named)
 
         return start
 
-    def _hear(self, event: str, _arguments: tuple[Any, ...]) -> None:
-        if event in _STARTS_A_PROCESS and isolated_os.getpid() == self._owner:
-            self.children = max(self.children, running_below(self._owner) + 1)
-
-
-def _has_children() -> bool:
-    # Of this thread only: cheap, and enough to know whether to look closer.
-    try:
-        return bool(read_file("/proc/thread-self/children").strip())
-    except OSError:
-        return False
-
-
-def running_below(pid: int) -> int:
-    """How many processes that still run descend from this one."""
-    found = 0
-    for child in children_of(pid):
-        try:
-            ended = read_file("/proc/%d/stat" % child).rpartition(b")")[2].split()[0] in (b"Z", b"X")
-        except (OSError, IndexError):
-            continue
-        found += not ended
-        found += running_below(child)
-    return found
-
-
-def children_of(pid: int) -> list[int]:
-    """The processes that a process started, whichever of its threads did."""
-    found: list[int] = []
-    try:
-        threads = isolated_os.listdir("/proc/%d/task" % pid)
-    except OSError:
-        return found
-    for thread in threads:
-        try:
-            found += map(int, read_file("/proc/%d/task/%s/children" % (pid, thread)).split())
-        except OSError:  # noqa: PERF203 (ended meanwhile)
-            continue
-    return found
+    def _receive(self, event: str, _arguments: tuple[Any, ...]) -> None:
+        if event in _PROCESS_EVENTS and isolated_os.getpid() == self._process:
+            self.max_children = max(self.max_children, count_running_descendants(self._process) + 1)

@@ -1,6 +1,6 @@
-"""A short number for what a value holds: equal as long as it holds the same, without running any of its code.
+"""A hash of what a value contains, equal as long as the content is equal, without running code of the value.
 
-Bounded: deep or long values are told apart by their upper part and their length.
+Bounded: of deep or long values only the upper levels, the first elements and the length count.
 """
 
 from __future__ import annotations
@@ -12,87 +12,90 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any, Iterable
 
-DEEPEST = 5
-LONGEST = 100  # elements of one container that are looked at
-MOST = 1500  # values below one name
+MAX_DEPTH = 5
+MAX_ELEMENTS = 100  # of one container
+MAX_VALUES = 1500  # below one name
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, types.MethodType, types.CodeType)
-CACHED = type(functools.lru_cache(maxsize=1)(int))
-_namespace: Any = vars(types.ModuleType)["__dict__"]
+LRU_CACHE = type(functools.lru_cache(maxsize=1)(int))
+_module_namespace: Any = vars(types.ModuleType)["__dict__"]
 
 
-class Digester:
-    """Counts what it looks at, so that one name cannot take all the time."""
+class ValueDigester:
+    """Counts the values that it visits, so that one name cannot take all the time."""
 
     def __init__(self) -> None:
-        self._left = MOST
-        self._inside: set[int] = set()
+        self._remaining = MAX_VALUES
+        self._visiting: set[int] = set()
 
-    def of(self, value: Any) -> int:
-        """The digest of what one name is bound to."""
-        self._left = MOST
-        self._inside.clear()
-        return hash(self._told(value, DEEPEST))
+    def digest(self, value: Any) -> int:
+        """The hash of the value of one name."""
+        self._remaining = MAX_VALUES
+        self._visiting.clear()
+        return hash(self._summary(value, MAX_DEPTH))
 
-    def _told(self, value: Any, depth: int) -> Any:
-        sort = type(value)
-        if sort in _PLAIN:
-            return (sort.__name__, value)
-        self._left -= 1
-        if depth == 0 or self._left < 0 or id(value) in self._inside or issubclass(sort, _BY_IDENTITY):
+    def _summary(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind in _PLAIN:
+            return (kind.__name__, value)
+        self._remaining -= 1
+        if depth == 0 or self._remaining < 0 or id(value) in self._visiting or issubclass(kind, _BY_IDENTITY):
             return id(value)
-        self._inside.add(id(value))
+        self._visiting.add(id(value))
         try:
-            return (sort.__name__, self._content(value, sort, depth - 1))
+            return (kind.__name__, self._content(value, kind, depth - 1))
         finally:
-            self._inside.discard(id(value))
+            self._visiting.discard(id(value))
 
-    def _content(self, value: Any, sort: type, depth: int) -> Any:
-        if issubclass(sort, dict):
-            keys = self._several(dict.keys(value), depth)
-            return (len(keys), keys, self._several(dict.values(value), depth), self._attributes(value, depth))
-        if issubclass(sort, (list, tuple)):
-            base: Any = list if issubclass(sort, list) else tuple
+    def _content(self, value: Any, kind: type, depth: int) -> Any:
+        if issubclass(kind, dict):
+            keys = self._summaries(dict.keys(value), depth)
+            return (len(keys), keys, self._summaries(dict.values(value), depth), self._attributes(value, depth))
+        if issubclass(kind, (list, tuple)):
+            base: Any = list if issubclass(kind, list) else tuple
             return (
                 base.__len__(value),
-                self._several(base.__iter__(value), depth),
+                self._summaries(base.__iter__(value), depth),
                 self._attributes(value, depth),
             )
-        if issubclass(sort, (set, frozenset)):
-            base = set if issubclass(sort, set) else frozenset
-            return (base.__len__(value), sum(hash(self._told(one, depth)) for one in base.__iter__(value)))
-        if sort is types.FunctionType:
-            # A default that a call changes lives on in the function.
-            return (id(value), self._told(value.__defaults__, depth), self._told(value.__kwdefaults__, depth))
-        if sort is CACHED:
+        if issubclass(kind, (set, frozenset)):
+            base = set if issubclass(kind, set) else frozenset
+            return (base.__len__(value), sum(hash(self._summary(one, depth)) for one in base.__iter__(value)))
+        if kind is types.FunctionType:
+            # A call may change a mutable default, which the function keeps.
+            return (
+                id(value),
+                self._summary(value.__defaults__, depth),
+                self._summary(value.__kwdefaults__, depth),
+            )
+        if kind is LRU_CACHE:
             return (id(value), value.cache_info().currsize)
-        if issubclass(sort, (staticmethod, classmethod)):
-            return self._told(value.__func__, depth)
+        if issubclass(kind, (staticmethod, classmethod)):
+            return self._summary(value.__func__, depth)
         return (id(value), self._attributes(value, depth))
 
-    def _several(self, values: Iterable[Any], depth: int) -> tuple[Any, ...]:
+    def _summaries(self, values: Iterable[Any], depth: int) -> tuple[Any, ...]:
         found = []
         for number, one in enumerate(values):
-            # How many there are is told apart; a container that grows while we look is none of ours.
-            found.append(self._told(one, depth) if number < LONGEST else 0)
+            found.append(self._summary(one, depth) if number < MAX_ELEMENTS else 0)
         return tuple(found)
 
     def _attributes(self, value: Any, depth: int) -> Any:
         found = attributes_of(value)
-        return None if found is None else self._several([*found.keys(), *found.values()], depth)
+        return None if found is None else self._summaries([*found.keys(), *found.values()], depth)
 
 
 def attributes_of(value: Any) -> dict[str, Any] | None:
-    """What an object keeps in its own dictionary, asked past whatever its class may do; None: it has none."""
+    """The `__dict__` of an object, read without running code of its class; None: it has none."""
     try:
         found = object.__getattribute__(value, "__dict__")
-    except Exception:  # no such attribute, or a class that forbids even that
+    except Exception:  # no such attribute, or a class that raises even here
         return None
     return found if type(found) is dict else None
 
 
 def globals_of(module: types.ModuleType) -> dict[str, Any]:
-    """A module's variables; a lazy module stays unloaded."""
-    found: dict[str, Any] = _namespace.__get__(module)
+    """The variables of a module; a lazy module is not loaded."""
+    found: dict[str, Any] = _module_namespace.__get__(module)
     return found

@@ -1,7 +1,7 @@
 """Which lasting files a test writes outside its project and its temporary folder.
 
-Files inside are compared, see `state_process`; elsewhere there are too many, so we listen. What a child process
-writes there is not heard.
+Files inside those folders are compared, see `state.process`; elsewhere there are too many, so writes are observed
+through audit events, which child processes do not raise here.
 """
 
 from __future__ import annotations
@@ -10,44 +10,46 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from flakehound_inside.observe.writes import PASSED_OVER, may_write, paths_of
+from flakehound_inside.observe.writes import IGNORED_PARTS, may_write, written_paths
 
 if TYPE_CHECKING:
     from typing import Any
 
-_NO_FILE = ("/dev/", "/proc/", "/sys/")
+_SYSTEM_FOLDERS = ("/dev/", "/proc/", "/sys/")
 
 
-class FarFiles:
-    """Listens from its start on; Python knows no way to stop."""
+class OutsideWrites:
+    """The paths written since the last reset, without those in the folders that are compared anyway."""
 
-    def __init__(self, *compared: str) -> None:
-        self._near = tuple(os.path.join(os.path.realpath(folder), "") for folder in compared if folder)
-        self._heard: set[str] = set()
-        self._busy = False
+    def __init__(self, *compared_folders: str) -> None:
+        self._compared = tuple(os.path.join(os.path.realpath(folder), "") for folder in compared_folders if folder)
+        self._paths: set[str] = set()
+        self._is_handling = False
 
     def start(self) -> None:
-        """Listen from now on."""
-        sys.addaudithook(self._hear)
+        """Observe from now on; Python has no way to remove an audit hook."""
+        sys.addaudithook(self._receive)
 
-    def forget(self) -> None:
-        """What was written so far is nobody's."""
-        self._heard = set()
+    def reset(self) -> None:
+        """Forget what was written so far."""
+        self._paths = set()
 
     def written(self) -> list[str]:
-        """Where something was written, made or removed, as far away as we listen."""
-        return sorted(path for path in map(os.path.realpath, self._heard) if self._is_far(path))
+        """The files and folders that were written, created or removed."""
+        return sorted(path for path in map(os.path.realpath, self._paths) if self._is_outside(path))
 
-    def _is_far(self, path: str) -> bool:
-        return not path.startswith((*self._near, *_NO_FILE)) and not any(part in path for part in PASSED_OVER)
+    def _is_outside(self, path: str) -> bool:
+        return not path.startswith((*self._compared, *_SYSTEM_FOLDERS)) and not any(
+            part in path for part in IGNORED_PARTS
+        )
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self._busy or not may_write(event):
+    def _receive(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self._is_handling or not may_write(event):
             return
-        self._busy = True
+        self._is_handling = True
         try:
-            self._heard.update(path for path, _last in paths_of(event, arguments))
+            self._paths.update(path for path, _is_last in written_paths(event, arguments))
         except (OSError, ValueError):
             pass
         finally:
-            self._busy = False
+            self._is_handling = False

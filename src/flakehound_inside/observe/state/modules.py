@@ -1,4 +1,4 @@
-"""What of the modules outlives a test: which there are, what the project's hold, what was patched in others."""
+"""State in modules that outlives a test: imported modules, the project's variables, patched library attributes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
-from flakehound_inside.observe.state.digest import CACHED, Digester, attributes_of, globals_of
+from flakehound_inside.observe.state.digest import LRU_CACHE, ValueDigester, attributes_of, globals_of
 
 if TYPE_CHECKING:
     from typing import Any, Iterator
 
-    from flakehound_inside.observe.dependencies import Places
+    from flakehound_inside.observe.project_paths import ProjectPaths
 
-    Things = Iterator[tuple[tuple[str, str], int]]
+    State = Iterator[tuple[tuple[str, str], int]]  # kind and name, with a digest
 
 # Written by Python, unittest and pytest themselves.
-_PASSED_OVER = frozenset(
+_IGNORED_NAMES = frozenset(
     (
         *("__builtins__", "__cached__", "__doc__", "__file__", "__loader__", "__spec__", "__warningregistry__"),
         *("__annotations__", "__dict__", "__weakref__", "__module__", "__qualname__", "__abstractmethods__"),
@@ -25,36 +25,38 @@ _PASSED_OVER = frozenset(
     )
 )
 _PATCHABLE = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType)
-_WITH_CONTENT = (dict, list, types.FunctionType, CACHED)
-_NOBODYS = ("flakehound_inside", "_pytest", "pytest", "pluggy", "coverage", "__main__", "py.", "iniconfig")
+_WITH_OWN_CONTENT = (dict, list, types.FunctionType, LRU_CACHE)
+_IGNORED_MODULES = ("flakehound_inside", "_pytest", "pytest", "pluggy", "coverage", "__main__", "py.", "iniconfig")
 
 
-class Modules:
-    """Knows which modules are the project's, and what the others held when it was made."""
+class ModuleState:
+    """The state of all modules; libraries are compared with what they contained when they were remembered."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, paths: ProjectPaths) -> None:
+        self._paths = paths
         self._is_project: dict[str, bool] = {}
-        self._digester = Digester()
-        self._others: dict[str, dict[str, Any]] = {}  # module -> what can be patched in it
-        self._classes: dict[type, dict[str, Any]] = {}  # of libraries, which the project has at hand
-        self._names: dict[str, frozenset[str]] = {}  # module -> its variables
+        self._digester = ValueDigester()
+        self._libraries: dict[str, dict[str, Any]] = {}  # module -> its attributes that may be patched
+        self._classes: dict[type, dict[str, Any]] = {}  # of libraries, as far as the project can reach them
+        self._names: dict[str, frozenset[str]] = {}  # module -> names of its variables
 
-    def remember_others(self) -> None:
-        """Take what libraries hold now for what they ought to."""
+    def remember_libraries(self) -> None:
+        """Take the current content of libraries as unpatched."""
         for name, module in list(sys.modules.items()):
             if not isinstance(module, types.ModuleType):
                 continue
-            held = dict(globals_of(module))
-            self._names[name] = frozenset(held)
-            if self._is_ours(name, module):
-                self._remember_classes(held)
+            variables = dict(globals_of(module))
+            self._names[name] = frozenset(variables)
+            if self._is_project_module(name, module):
+                self._remember_classes(variables)
             else:
-                self._others[name] = {key: value for key, value in held.items() if isinstance(value, _PATCHABLE)}
+                self._libraries[name] = {
+                    key: value for key, value in variables.items() if isinstance(value, _PATCHABLE)
+                }
 
-    def _remember_classes(self, held: dict[str, Any]) -> None:
-        """Classes that project code has imported, or that lie in a module which it has."""
-        for value in list(held.values()):
+    def _remember_classes(self, variables: dict[str, Any]) -> None:
+        """Remember library classes in a project module, and in modules that it has imported."""
+        for value in list(variables.values()):
             if isinstance(value, types.ModuleType):
                 for inner in list(globals_of(value).values()):
                     self._remember_class(inner)
@@ -67,75 +69,71 @@ class Modules:
         module = sys.modules.get(str(value.__module__))
         if (
             module is not None
-            and not value.__module__.startswith(_NOBODYS)
-            and not self._is_ours(str(value.__module__), module)
+            and not value.__module__.startswith(_IGNORED_MODULES)
+            and not self._is_project_module(str(value.__module__), module)
         ):
             self._classes[value] = dict(vars(value))
 
-    def is_new_part(self, name: str) -> bool:
-        """Whether a module that was imported meanwhile is by now an attribute of its package, and was none."""
+    def is_new_submodule(self, name: str) -> bool:
+        """Whether a module has become an attribute of its package since libraries were remembered."""
         package, _dot, last = name.rpartition(".")
         return package in self._names and last not in self._names[package]
 
-    def things(self) -> Things:
-        """Every module, and whatever the project's hold."""
+    def current(self) -> State:
+        """Every module, every variable of the project's modules, and every patched attribute of libraries."""
         for name, module in list(sys.modules.items()):
             yield ("imported module", name), id(module)
             if isinstance(module, types.ModuleType):
-                if self._is_ours(name, module):
-                    for thing in self._held_by(name, module):
-                        yield thing
-                elif name in self._others:
-                    for thing in self._patched_in(name, module):
-                        yield thing
+                if self._is_project_module(name, module):
+                    yield from self._variables_of(name, module)
+                elif name in self._libraries:
+                    yield from self._patched_in(name, module)
+        yield from self._patched_classes()
 
-        for thing in self._patched_classes():
-            yield thing
-
-    def _patched_classes(self) -> Things:
+    def _patched_classes(self) -> State:
         for owner, known in self._classes.items():
-            held = vars(owner)
-            if len(held) != len(known) or any(held.get(key) is not value for key, value in known.items()):
-                for key in {*held, *known} - _PASSED_OVER:
-                    if held.get(key) is not known.get(key):
+            variables = vars(owner)
+            if len(variables) != len(known) or any(
+                variables.get(key) is not value for key, value in known.items()
+            ):
+                for key in {*variables, *known} - _IGNORED_NAMES:
+                    if variables.get(key) is not known.get(key):
                         path = "%s.%s.%s" % (owner.__module__, owner.__qualname__, key)
-                        yield ("patched class attribute", path), id(held.get(key))
+                        yield ("patched class attribute", path), id(variables.get(key))
 
-    def _is_ours(self, name: str, module: types.ModuleType) -> bool:
+    def _is_project_module(self, name: str, module: types.ModuleType) -> bool:
         if name not in self._is_project:
             file = globals_of(module).get("__file__")
-            known = isinstance(file, str) and not name.startswith(_NOBODYS)
-            self._is_project[name] = known and self._places.is_project(self._places.real(str(file)))
+            known = isinstance(file, str) and not name.startswith(_IGNORED_MODULES)
+            self._is_project[name] = known and self._paths.is_project(self._paths.resolve(str(file)))
         return self._is_project[name]
 
-    def _patched_in(self, name: str, module: types.ModuleType) -> Things:
-        if name.startswith(_NOBODYS):
+    def _patched_in(self, name: str, module: types.ModuleType) -> State:
+        if name.startswith(_IGNORED_MODULES):
             return
-        held = globals_of(module)
-        for key, value in self._others[name].items():
-            if held.get(key) is not value:
-                yield ("patched attribute", "%s.%s" % (name, key)), id(held.get(key))
+        variables = globals_of(module)
+        for key, value in self._libraries[name].items():
+            if variables.get(key) is not value:
+                yield ("patched attribute", "%s.%s" % (name, key)), id(variables.get(key))
 
-    def _held_by(self, name: str, module: types.ModuleType) -> Things:
+    def _variables_of(self, name: str, module: types.ModuleType) -> State:
         for key, value in list(globals_of(module).items()):
-            if key in _PASSED_OVER or isinstance(value, types.ModuleType):
+            if key in _IGNORED_NAMES or isinstance(value, types.ModuleType):
                 continue
             path = "%s.%s" % (name, key)
-            yield ("module global", path), self._digest_of_name(value)
+            yield ("module global", path), self._digest_of_global(value)
             if isinstance(value, type):
                 if getattr(value, "__module__", None) == name:
-                    for thing in self._inside(path, dict(vars(value)), "class attribute"):
-                        yield thing
+                    yield from self._attributes(path, dict(vars(value)), "class attribute")
             elif not isinstance(value, types.FunctionType):
-                for thing in self._inside(path, attributes_of(value) or {}, "attribute"):
-                    yield thing
+                yield from self._attributes(path, attributes_of(value) or {}, "attribute")
 
-    def _digest_of_name(self, value: Any) -> int:
-        # What lies inside is told by its own names.
-        holds_names = attributes_of(value) and not isinstance(value, _WITH_CONTENT)
-        return id(value) if isinstance(value, type) or holds_names else self._digester.of(value)
+    def _digest_of_global(self, value: Any) -> int:
+        # Attributes are reported under their own names.
+        has_attributes = attributes_of(value) and not isinstance(value, _WITH_OWN_CONTENT)
+        return id(value) if isinstance(value, type) or has_attributes else self._digester.digest(value)
 
-    def _inside(self, path: str, held: dict[str, Any], kind: str) -> Things:
-        for key, value in list(held.items()):
-            if key not in _PASSED_OVER and isinstance(key, str):
-                yield (kind, "%s.%s" % (path, key)), self._digester.of(value)
+    def _attributes(self, path: str, variables: dict[str, Any], kind: str) -> State:
+        for key, value in list(variables.items()):
+            if key not in _IGNORED_NAMES and isinstance(key, str):
+                yield (kind, "%s.%s" % (path, key)), self._digester.digest(value)

@@ -1,4 +1,4 @@
-"""What of a process, beside its modules, outlives a test: each thing by its kind and name, with a digest."""
+"""State of a process, beside its modules, that outlives a test: each part with its kind, name and a digest."""
 
 from __future__ import annotations
 
@@ -14,38 +14,36 @@ import warnings
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
-from flakehound_inside.worker.fork_hazards import open_descriptors
+from flakehound_inside.proc_filesystem import open_descriptors
 
 if TYPE_CHECKING:
     from typing import Iterator
 
-    Things = Iterator[tuple[tuple[str, str], int]]
+    State = Iterator[tuple[tuple[str, str], int]]  # kind and name, with a digest
 
-_OURS = frozenset(["PYTEST_CURRENT_TEST", "TMPDIR", "PYTEST_VERSION"])
-_PASSED_OVER = frozenset(
+_CHANGED_BY_RUNNER = frozenset(["PYTEST_CURRENT_TEST", "TMPDIR", "PYTEST_VERSION"])
+_IGNORED_FOLDERS = frozenset(
     ["__pycache__", ".git", ".pytest_cache", ".flakehound", ".hypothesis", ".mypy_cache", ".tox", "node_modules"]
 )
-MOST_FILES = 20000
-_NO_FILE = ("socket:", "pipe:", "anon_inode:", "/proc/", "/dev/")
+MAX_FILES = 20000
+_NO_REAL_FILE = ("socket:", "pipe:", "anon_inode:", "/proc/", "/dev/")
 
 
-def things_in(root: str, tmp: str) -> Things:
-    """Everything but the modules."""
+def process_state(root: str, tmp: str) -> State:
+    """Everything but the modules; `root` and `tmp` are the folders whose files are included."""
     for part in (_environment, _interpreter, _logging, _signals, _warnings, _descriptors, _threads):
-        for thing in part():
-            yield thing
+        yield from part()
     for folder, kind in ((root, "project file"), (tmp, "temporary file")):
-        for thing in _files(folder, kind):
-            yield thing
+        yield from _files(folder, kind)
 
 
-def _environment() -> Things:
+def _environment() -> State:
     for name, value in list(os.environ.items()):
-        if name not in _OURS:
+        if name not in _CHANGED_BY_RUNNER:
             yield ("environment", name), hash(value)
 
 
-def _interpreter() -> Things:
+def _interpreter() -> State:
     try:
         yield ("working folder", ""), hash(os.getcwd())
     except OSError:
@@ -68,26 +66,26 @@ def _interpreter() -> Things:
         yield ("interpreter", "decimal context"), hash((context.prec, context.rounding))
 
 
-def _logging() -> Things:
+def _logging() -> State:
     root = logging.getLogger()
     yield ("logging", "disabled below"), root.manager.disable
     loggers = [("root", root), *list(root.manager.loggerDict.items())]
     for name, logger in loggers:
         if isinstance(logger, logging.Logger):
-            told = _logger(logger)
-            if told != _untouched or name == "root":
-                yield ("logging", name), hash(told)
+            state = _logger_state(logger)
+            if state != _NEW_LOGGER_STATE or name == "root":
+                yield ("logging", name), hash(state)
 
 
-_untouched = (0, True, False, (), ())
+_NEW_LOGGER_STATE = (0, True, False, (), ())
 
 
-def _logger(logger: logging.Logger) -> tuple[object, ...]:
+def _logger_state(logger: logging.Logger) -> tuple[object, ...]:
     handlers = tuple((id(one), one.level, id(one.formatter)) for one in logger.handlers)
     return (logger.level, logger.propagate, logger.disabled, handlers, tuple(map(id, logger.filters)))
 
 
-def _signals() -> Things:
+def _signals() -> State:
     for number in range(1, 32):
         try:
             handler = isolated_os.handler_of(number)
@@ -96,48 +94,52 @@ def _signals() -> Things:
         yield ("signal handler", str(number)), hash(handler if isinstance(handler, int) else id(handler))
 
 
-def _warnings() -> Things:
+def _warnings() -> State:
     yield ("warnings", "filters"), hash(repr(warnings.filters))
     yield ("warnings", "showwarning"), id(warnings.showwarning)
 
 
-def _descriptors() -> Things:
+def _descriptors() -> State:
     for number, target in open_descriptors().items():
         if not target.startswith("/proc/"):
-            kind = target if not target.startswith(_NO_FILE) else target.partition(":")[0]
+            kind = target if not target.startswith(_NO_REAL_FILE) else target.partition(":")[0]
             yield ("open descriptor", "%d %s" % (number, kind)), 1
 
 
-def _threads() -> Things:
+def _threads() -> State:
     for thread in threading.enumerate():
         yield ("thread", thread.name), 1
 
 
-def _files(folder: str, kind: str) -> Things:
-    waiting, seen = [folder], 0
-    while waiting and seen < MOST_FILES:
-        place = waiting.pop()
+def _files(folder: str, kind: str) -> State:
+    pending, seen = [folder], 0
+    while pending and seen < MAX_FILES:
+        current = pending.pop()
         try:
-            names = isolated_os.listdir(place)
+            names = isolated_os.listdir(current)
         except OSError:
             continue
         for name in names:
-            path = place + "/" + name
+            path = current + "/" + name
             try:
                 status = isolated_os.lstat(path)
             except OSError:
                 continue
             seen += 1
             if stat.S_ISDIR(status.st_mode):
-                if name not in _PASSED_OVER and not _is_environment(path) and path != folder + "/pytest":
-                    waiting.append(path)
+                if (
+                    name not in _IGNORED_FOLDERS
+                    and not _is_virtual_environment(path)
+                    and path != folder + "/pytest"
+                ):
+                    pending.append(path)
                     yield (kind, path[len(folder) + 1 :] + "/"), 1
             elif not name.endswith((".pyc", ".pyo")):
-                told = (status.st_size, status.st_mtime_ns, status.st_ino)
-                yield (kind, path[len(folder) + 1 :]), hash(told)
+                stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
+                yield (kind, path[len(folder) + 1 :]), hash(stamp)
 
 
-def _is_environment(path: str) -> bool:
+def _is_virtual_environment(path: str) -> bool:
     try:
         isolated_os.lstat(path + "/pyvenv.cfg")
     except OSError:

@@ -14,8 +14,8 @@ class Lazy(types.ModuleType):
     def __getattr__(self, name):
         raise SystemExit("a lazy module was asked for " + name)
 sys.modules["lazy"] = Lazy("lazy")
-from flakehound_inside.worker.prefill_inspect import remember_source_files
-remember_source_files()
+from flakehound_inside.worker.prefill_inspect import prefill_source_files
+prefill_source_files()
 warm = dict(inspect.modulesbyfile)
 del sys.modules["lazy"]
 inspect.modulesbyfile.clear(); inspect._filesbymodname.clear()
