@@ -9,8 +9,8 @@ from triage_samples import TEST, entity
 
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.triage.case import BaseCheck, Case, Condition, Earlier, Past, Rerun, Stage
 from flakehound.triage.changes import Reach, Sort
+from flakehound.triage.evidence import BaseCheck, Condition, FailureEvidence, PastRuns, Rerun, Stage, WithoutChange
 from flakehound.triage.intersection import Intersection, Touch
 from flakehound.triage.verdict import Decision, FlakyKind, is_tolerable, judge
 
@@ -22,7 +22,8 @@ TOUCHES = Intersection(touches=(TOUCH,), changed=12)
 DISJOINT = Intersection(touches=(), changed=12)
 DOUBTFUL = Intersection(touches=(), changed=12, doubts=("it started a process: git status",))
 UNCHANGED = Intersection(touches=(), changed=0)
-PASSED_ALONE = Earlier(alone=Tally(n=1))
+PASSED_ALONE = WithoutChange(alone=Tally(n=1))
+NEW_AT_BASE = BaseCheck(condition=Condition.ALONE, problem="it does not exist at the base", is_new=True)
 OF_A_TEST = Touch(entity=entity("tests/test_new.py", sort=Sort.TEST, reach=Reach.TEST), reason="it is the test")
 
 
@@ -33,7 +34,7 @@ def reruns(immediate="F", postponed="F", forked="F", new="F"):
             stage=stage,
             outcome=Outcome(letter),
             seed=7,
-            failure=HOW if letter in "FECT" else "",
+            signature=HOW if letter in "FECT" else "",
             recorded=stage is Stage.NEW_INTERPRETER,
         )
         for stage, found in letters
@@ -42,16 +43,16 @@ def reruns(immediate="F", postponed="F", forked="F", new="F"):
 
 
 def judged(found=None, **facts):
-    facts = {"intersection": DISJOINT, "failure": HOW, "base": "main", **facts}
-    return judge(Case(id=TEST, reruns=reruns() if found is None else found, **facts))
+    facts = {"intersection": DISJOINT, "signature": HOW, "base": "main", **facts}
+    return judge(FailureEvidence(id=TEST, reruns=reruns() if found is None else found, **facts))
 
 
-def checked(here, base, *, condition=Condition.RANDOM_STATE, failure=HOW):
+def checked(here, base, *, condition=Condition.RANDOM_STATE, signature=HOW):
     return BaseCheck(
         condition=condition,
         here=Tally(n=here[0], failed=here[1]),
         base=Tally(n=base[0], failed=base[1]),
-        failure=failure,
+        signature=signature,
     )
 
 
@@ -68,7 +69,7 @@ def checked(here, base, *, condition=Condition.RANDOM_STATE, failure=HOW):
     ],
 )
 def test_a_rerun_that_passes_proves_a_flaky_test_and_the_first_stage_to_pass_tells_its_kind(found, stage, kind):
-    verdict = judged(found, company=DISJOINT)
+    verdict = judged(found, preceding_intersection=DISJOINT)
 
     assert (verdict.verdict, verdict.stage, verdict.kind) == (Decision.FLAKY, stage, kind)
 
@@ -90,10 +91,12 @@ def test_the_evidence_of_a_flaky_test_counts_the_reruns_of_every_stage():
 
 
 def test_the_history_is_part_of_the_evidence():
-    verdict = judged(reruns(immediate="P"), earlier=Earlier(past=Past(failed=3, runs=40, branches=3)))
+    verdict = judged(
+        reruns(immediate="P"), without_change=WithoutChange(past_runs=PastRuns(failed=3, runs=40, branches=3))
+    )
 
     assert verdict.evidence.endswith("; failed 3 of the last 40 runs on 3 branches")
-    assert str(Past(failed=1, runs=9, branches=1)) == "failed 1 of the last 9 runs on 1 branch"
+    assert str(PastRuns(failed=1, runs=9, branches=1)) == "failed 1 of the last 9 runs on 1 branch"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +121,7 @@ def test_a_polluter_that_touches_the_change_and_pollutes_only_here_is_likely_rea
     verdict = judged(
         reruns(forked="P"),
         polluters=(POLLUTER,),
-        company=TOUCHES,
+        preceding_intersection=TOUCHES,
         base_check=checked((3, 3), (3, 0), condition=Condition.AFTER_POLLUTERS),
     )
 
@@ -146,9 +149,9 @@ def test_a_flaky_test_that_fails_at_the_base_too_failed_before_the_change():
     assert is_tolerable(verdict)
 
 
-@pytest.mark.parametrize("failure", ["", "ffffffff"])
-def test_a_failure_of_another_sort_at_the_base_excuses_nothing(failure):
-    check = checked((3, 3), (3, 3), failure=failure)
+@pytest.mark.parametrize("signature", ["", "ffffffff"])
+def test_a_failure_of_another_sort_at_the_base_excuses_nothing(signature):
+    check = checked((3, 3), (3, 3), signature=signature)
 
     verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
 
@@ -170,29 +173,29 @@ def test_a_base_that_could_not_be_asked_is_said_and_the_test_is_undecided():
 
 
 @pytest.mark.parametrize(
-    "earlier",
+    "without_change",
     [
-        Earlier(past=Past(failed=3, runs=40, branches=3, alike=1)),
-        Earlier(alone=Tally(n=3, failed=1), failure=HOW),
+        WithoutChange(past_runs=PastRuns(failed=3, runs=40, branches=3, same_failure=1)),
+        WithoutChange(alone=Tally(n=3, failed=1), signature=HOW),
     ],
 )
-def test_a_flaky_test_known_to_have_failed_alike_without_the_change_is_tolerable(earlier):
-    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, earlier=earlier)
+def test_a_flaky_test_known_to_have_failed_alike_without_the_change_is_tolerable(without_change):
+    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, without_change=without_change)
 
     assert is_tolerable(verdict)
     assert "it failed before the change as well" in verdict.evidence
 
 
 @pytest.mark.parametrize(
-    "earlier",
+    "without_change",
     [
-        Earlier(past=Past(failed=3, runs=40, branches=3)),
-        Earlier(alone=Tally(n=3, failed=1)),
-        Earlier(among=Tally(n=3, failed=1)),
+        WithoutChange(past_runs=PastRuns(failed=3, runs=40, branches=3)),
+        WithoutChange(alone=Tally(n=3, failed=1)),
+        WithoutChange(after_others=Tally(n=3, failed=1)),
     ],
 )
-def test_failures_that_may_have_been_of_another_sort_make_nothing_tolerable(earlier):
-    assert not is_tolerable(judged(reruns(immediate="P"), intersection=TOUCHES, earlier=earlier))
+def test_failures_that_may_have_been_of_another_sort_make_nothing_tolerable(without_change):
+    assert not is_tolerable(judged(reruns(immediate="P"), intersection=TOUCHES, without_change=without_change))
 
 
 @pytest.mark.parametrize("found", [reruns(immediate="P"), reruns(postponed="P")])
@@ -203,8 +206,8 @@ def test_failures_that_may_have_been_of_another_sort_make_nothing_tolerable(earl
         ({"intersection": UNCHANGED}, True),
         ({"intersection": TOUCHES}, False),
         ({"intersection": DOUBTFUL}, False),
-        ({"intersection": None, "no_intersection": "no git", "versioned": False}, True),
-        ({"intersection": None, "no_intersection": "not asked for"}, False),
+        ({"intersection": None, "why_not_compared": "no git", "versioned": False}, True),
+        ({"intersection": None, "why_not_compared": "not asked for"}, False),
     ],
 )
 def test_a_flaky_test_is_tolerable_when_it_cannot_touch_a_change(found, facts, tolerable):
@@ -215,10 +218,10 @@ def test_a_flaky_test_is_tolerable_when_it_cannot_touch_a_change(found, facts, t
     ("facts", "tolerable"),
     [
         ({}, False),
-        ({"company": DISJOINT}, True),
-        ({"company": DISJOINT, "polluters": (POLLUTER,)}, True),
-        ({"company": TOUCHES}, False),
-        ({"company": DOUBTFUL}, False),
+        ({"preceding_intersection": DISJOINT}, True),
+        ({"preceding_intersection": DISJOINT, "polluters": (POLLUTER,)}, True),
+        ({"preceding_intersection": TOUCHES}, False),
+        ({"preceding_intersection": DOUBTFUL}, False),
         ({"polluters": (POLLUTER,)}, False),
         ({"intersection": UNCHANGED}, True),
     ],
@@ -251,7 +254,7 @@ def test_one_pass_in_a_new_process_is_proof_again():
 
 
 def test_a_new_test_that_fails_sometimes_is_flaky_for_it_cannot_have_been_broken():
-    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, is_new=True)
+    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=NEW_AT_BASE)
 
     assert verdict.verdict is Decision.FLAKY
     assert not is_tolerable(verdict)
@@ -274,7 +277,7 @@ def test_a_failure_that_its_random_numbers_bring_back_is_undecided_when_the_base
 
 
 @pytest.mark.parametrize(
-    ("company", "decision"),
+    ("preceding", "decision"),
     [
         (None, Decision.UNDECIDED),
         (TOUCHES, Decision.UNDECIDED),
@@ -283,8 +286,10 @@ def test_a_failure_that_its_random_numbers_bring_back_is_undecided_when_the_base
         (DISJOINT, Decision.FLAKY),
     ],
 )
-def test_state_that_the_change_may_have_left_behind_is_undecided_when_the_base_cannot_be_asked(company, decision):
-    verdict = judged(reruns(forked="P"), polluters=(POLLUTER,), company=company)
+def test_state_that_the_change_may_have_left_behind_is_undecided_when_the_base_cannot_be_asked(
+    preceding, decision
+):
+    verdict = judged(reruns(forked="P"), polluters=(POLLUTER,), preceding_intersection=preceding)
 
     assert verdict.verdict is decision
 
@@ -302,14 +307,14 @@ def test_a_test_that_never_passes_and_touches_the_change_is_likely_real():
 
 
 def test_a_test_that_never_passes_and_may_touch_the_change_is_likely_real():
-    verdict = judged(intersection=DOUBTFUL, earlier=PASSED_ALONE)
+    verdict = judged(intersection=DOUBTFUL, without_change=PASSED_ALONE)
 
     assert verdict.verdict is Decision.LIKELY_REAL
     assert verdict.evidence.endswith("may touch the 12 changes: it started a process: git status")
 
 
 def test_a_test_that_fails_at_the_base_as_well_was_not_broken_by_the_change():
-    verdict = judged(intersection=TOUCHES, earlier=Earlier(alone=Tally(n=2, failed=2)))
+    verdict = judged(intersection=TOUCHES, without_change=WithoutChange(alone=Tally(n=2, failed=2)))
 
     assert (verdict.verdict, verdict.stage) == (Decision.UNDECIDED, None)
     assert verdict.evidence.endswith(
@@ -318,9 +323,9 @@ def test_a_test_that_fails_at_the_base_as_well_was_not_broken_by_the_change():
 
 
 def test_a_test_that_needs_others_before_it_is_undecided_and_the_evidence_says_so():
-    earlier = Earlier(alone=Tally(n=2, failed=2), among=Tally(n=9, failed=0))
+    without_change = WithoutChange(alone=Tally(n=2, failed=2), after_others=Tally(n=9, failed=0))
 
-    verdict = judged(earlier=earlier)
+    verdict = judged(without_change=without_change)
 
     assert verdict.verdict is Decision.UNDECIDED
     assert verdict.evidence.endswith(
@@ -328,17 +333,17 @@ def test_a_test_that_needs_others_before_it_is_undecided_and_the_evidence_says_s
     )
 
 
-def in_the_same_order(base, failure=HOW):
-    return BaseCheck(condition=Condition.SAME_ORDER, here=Tally(n=1, failed=1), base=base, failure=failure)
+def in_the_same_order(base, signature=HOW):
+    return BaseCheck(condition=Condition.SAME_ORDER, here=Tally(n=1, failed=1), base=base, signature=signature)
 
 
-USED_TO_PASS = Earlier(alone=Tally(n=1, failed=1), among=Tally(n=3), failure=HOW)
+USED_TO_PASS = WithoutChange(alone=Tally(n=1, failed=1), after_others=Tally(n=3), signature=HOW)
 
 
 def test_a_test_that_used_to_pass_and_now_fails_in_the_same_order_without_the_change_is_unrelated():
     check = in_the_same_order(Tally(n=1, failed=1))
 
-    verdict = judged(intersection=DISJOINT, earlier=USED_TO_PASS, base_check=check)
+    verdict = judged(intersection=DISJOINT, without_change=USED_TO_PASS, base_check=check)
 
     assert verdict.verdict is Decision.UNRELATED
     assert "in the same order it fails at main as well, where it passed before" in verdict.evidence
@@ -348,36 +353,39 @@ def test_a_test_that_used_to_pass_and_now_fails_in_the_same_order_without_the_ch
     "facts",
     [
         {"base_check": in_the_same_order(Tally(n=1))},
-        {"base_check": in_the_same_order(Tally(n=1, failed=1), failure="another")},
+        {"base_check": in_the_same_order(Tally(n=1, failed=1), signature="another")},
         {"base_check": in_the_same_order(Tally(n=1, failed=1)), "intersection": TOUCHES},
-        {"base_check": in_the_same_order(Tally(n=1, failed=1)), "earlier": replace(USED_TO_PASS, among=Tally())},
+        {
+            "base_check": in_the_same_order(Tally(n=1, failed=1)),
+            "without_change": replace(USED_TO_PASS, after_others=Tally()),
+        },
         {"base_check": checked((1, 1), (1, 1))},
     ],
     ids=["passes-there", "another-failure", "touches", "never-passed", "another-condition"],
 )
 def test_less_than_that_does_not_clear_the_change(facts):
-    verdict = judged(**{"intersection": DISJOINT, "earlier": USED_TO_PASS, **facts})
+    verdict = judged(**{"intersection": DISJOINT, "without_change": USED_TO_PASS, **facts})
 
     assert verdict.verdict is not Decision.UNRELATED
 
 
 def test_a_base_that_fails_in_another_way_does_not_excuse_the_change():
-    earlier = Earlier(alone=Tally(n=1, failed=1), failure="ffffffff")
+    without_change = WithoutChange(alone=Tally(n=1, failed=1), signature="ffffffff")
 
-    verdict = judged(intersection=TOUCHES, earlier=earlier)
+    verdict = judged(intersection=TOUCHES, without_change=without_change)
 
     assert verdict.verdict is Decision.LIKELY_REAL
     assert "failed 1 of 1 runs alone at main" in verdict.evidence
 
 
 def test_a_test_that_was_flaky_at_the_base_and_always_fails_now_is_likely_real():
-    verdict = judged(intersection=TOUCHES, earlier=Earlier(alone=Tally(n=3, failed=1), failure=HOW))
+    verdict = judged(intersection=TOUCHES, without_change=WithoutChange(alone=Tally(n=3, failed=1), signature=HOW))
 
     assert verdict.verdict is Decision.LIKELY_REAL
 
 
 def test_a_test_that_touches_nothing_and_passed_before_is_unrelated_to_the_change():
-    verdict = judged(earlier=PASSED_ALONE)
+    verdict = judged(without_change=PASSED_ALONE)
 
     assert (verdict.verdict, verdict.stage, verdict.kind) == (Decision.UNRELATED, Stage.INTERSECT, None)
     assert verdict.evidence.endswith("; touches none of the 12 changes; passed before, at main or earlier")
@@ -393,7 +401,7 @@ def test_a_test_that_touches_nothing_and_may_never_have_passed_is_undecided():
 
 
 def test_a_test_that_passed_only_after_others_may_miss_one_that_the_change_touched():
-    verdict = judged(earlier=Earlier(among=Tally(n=3)))
+    verdict = judged(without_change=WithoutChange(after_others=Tally(n=3)))
 
     assert verdict.verdict is Decision.UNDECIDED
     assert (
@@ -402,37 +410,37 @@ def test_a_test_that_passed_only_after_others_may_miss_one_that_the_change_touch
 
 
 @pytest.mark.parametrize(
-    ("company", "decision"),
+    ("preceding", "decision"),
     [(DISJOINT, Decision.UNRELATED), (TOUCHES, Decision.UNDECIDED), (DOUBTFUL, Decision.UNDECIDED)],
 )
-def test_a_test_that_passed_only_after_others_is_unrelated_when_those_touch_nothing_either(company, decision):
-    verdict = judged(earlier=Earlier(among=Tally(n=3)), company=company)
+def test_a_test_that_passed_only_after_others_is_unrelated_when_those_touch_nothing_either(preceding, decision):
+    verdict = judged(without_change=WithoutChange(after_others=Tally(n=3)), preceding_intersection=preceding)
 
     assert verdict.verdict is decision
 
 
-@pytest.mark.parametrize("failure", ["", "ffffffff"])
-def test_a_recorded_rerun_that_failed_in_another_way_proves_nothing(failure):
-    verdict = judged(earlier=PASSED_ALONE, failure=failure)
+@pytest.mark.parametrize("signature", ["", "ffffffff"])
+def test_a_recorded_rerun_that_failed_in_another_way_proves_nothing(signature):
+    verdict = judged(without_change=PASSED_ALONE, signature=signature)
 
     assert verdict.verdict is Decision.UNDECIDED
     assert verdict.evidence.endswith("the rerun that was recorded may have failed for another reason")
 
 
 def test_without_any_recorded_rerun_nothing_is_unrelated():
-    assert judged(reruns(new=""), earlier=PASSED_ALONE).verdict is Decision.UNDECIDED
+    assert judged(reruns(new=""), without_change=PASSED_ALONE).verdict is Decision.UNDECIDED
 
 
-@pytest.mark.parametrize("earlier", [PASSED_ALONE, Earlier(among=Tally(n=3))])
-def test_when_nothing_changed_a_test_that_passed_before_is_unrelated(earlier):
-    verdict = judged(reruns(new=""), intersection=UNCHANGED, earlier=earlier)
+@pytest.mark.parametrize("without_change", [PASSED_ALONE, WithoutChange(after_others=Tally(n=3))])
+def test_when_nothing_changed_a_test_that_passed_before_is_unrelated(without_change):
+    verdict = judged(reruns(new=""), intersection=UNCHANGED, without_change=without_change)
 
     assert verdict.verdict is Decision.UNRELATED
     assert "nothing changed since main" in verdict.evidence
 
 
 def test_without_git_a_test_that_never_passes_is_undecided_with_the_reason():
-    verdict = judged(intersection=None, no_intersection="/repo is no git repository", versioned=False)
+    verdict = judged(intersection=None, why_not_compared="/repo is no git repository", versioned=False)
 
     assert verdict.verdict is Decision.UNDECIDED
     assert verdict.evidence.endswith("; /repo is no git repository")
@@ -449,7 +457,7 @@ def test_without_git_a_test_that_never_passes_is_undecided_with_the_reason():
     ],
 )
 def test_a_test_that_was_not_rerun_is_undecided(found, words):
-    verdict = judged(found, intersection=TOUCHES, not_rerun="12 of 40 tests failed, above the threshold")
+    verdict = judged(found, intersection=TOUCHES, why_not_rerun="12 of 40 tests failed, above the threshold")
 
     assert verdict.verdict is Decision.UNDECIDED
     assert verdict.evidence.startswith(f"{words}; 12 of 40 tests failed, above the threshold; touches ")
@@ -465,7 +473,7 @@ def test_a_crash_a_timeout_and_an_error_are_failures(letter):
 def test_a_verdict_is_written_as_the_contract_says():
     found = reruns(immediate="P", postponed="", forked="", new="")
 
-    verdict = judged(found, intersection=TOUCHES, is_new=True)
+    verdict = judged(found, intersection=TOUCHES, base_check=NEW_AT_BASE)
 
     assert verdict.as_json() == {
         "id": TEST,
@@ -487,9 +495,13 @@ def test_an_undecided_verdict_has_neither_kind_nor_stage():
 
 @pytest.mark.parametrize("found", [reruns(), reruns(immediate="P"), reruns(forked="P"), ()])
 @pytest.mark.parametrize("intersection", [TOUCHES, DOUBTFUL, DISJOINT, UNCHANGED, None])
-@pytest.mark.parametrize("earlier", [Earlier(), PASSED_ALONE, Earlier(among=Tally(n=3))])
-def test_every_verdict_has_evidence_and_none_that_touches_the_change_is_tolerable(found, intersection, earlier):
-    verdict = judged(found, intersection=intersection, no_intersection="not asked for", earlier=earlier)
+@pytest.mark.parametrize("without_change", [WithoutChange(), PASSED_ALONE, WithoutChange(after_others=Tally(n=3))])
+def test_every_verdict_has_evidence_and_none_that_touches_the_change_is_tolerable(
+    found, intersection, without_change
+):
+    verdict = judged(
+        found, intersection=intersection, why_not_compared="not asked for", without_change=without_change
+    )
 
     assert verdict.evidence
     if intersection in (TOUCHES, DOUBTFUL, None):

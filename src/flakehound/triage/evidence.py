@@ -1,111 +1,200 @@
-"""The sentence that lets a reader believe a verdict."""
+"""Everything that is known about one failing test: reruns, comparison with the change, runs without the change."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
 
 from flakehound.core.history import Tally
-from flakehound.triage.case import BaseCheck, Case, Rerun, Stage, first_passed
-from flakehound.triage.intersection import Intersection, Touch
+from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.statistics.rates import chance_of_such_a_gap
+from flakehound.triage.intersection import Intersection
+
+NO_RUNS = Tally()
+# So many failures in new processes, and no pass: then a pass in the process of the failure proves nothing.
+DECISIVE_FAILURES = 3
+_SIGNIFICANCE = 0.05  # chance may explain a regression's gap with at most this probability
 
 
-def sentence(*clauses: str) -> str:
-    """Clauses as one sentence; empty ones are left out."""
-    return "; ".join(clause for clause in clauses if clause)
+class Stage(Enum):
+    """Where a proof came from, in the order in which a triage tries them."""
+
+    IMMEDIATE = "immediate"  # rerun at once, in the same process
+    POSTPONED = "postponed"  # rerun at the end of the same process
+    FORKED = "forked"  # rerun in a process in which no test ran before
+    NEW_INTERPRETER = "new-interpreter"
+    INTERSECT = "intersect"  # the comparison of the change with what the test depends on
 
 
-def reruns(case: Case) -> str:
-    """How the reruns went, stage by stage."""
-    told = [rerun for rerun in case.reruns if rerun.tells]
-    if not told:
-        return sentence(_no_rerun(case.reruns), case.not_rerun)
-    if first_passed(told) is None:
-        counts = ", ".join(f"{len(_of(told, stage))} {stage.value}" for stage in Stage if _of(told, stage))
-        return f"failed all of {_counted(len(told), 'rerun')} ({counts})"
-    only = "passes only where it has failed before" if case.needs_its_own_failure else ""
-    return sentence(_by_stage(told), only)
+NEW_PROCESS_STAGES = (Stage.FORKED, Stage.NEW_INTERPRETER)
 
 
-def _by_stage(told: Sequence[Rerun]) -> str:
-    return ", ".join(_stage(stage, _of(told, stage)) for stage in Stage if _of(told, stage))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerun:
+    """One more run of the failing test."""
+
+    stage: Stage
+    outcome: Outcome  # NOT_RUN: it was meant to run and did not
+    seed: int | None = None
+    signature: str = ""  # of its failure; empty: it did not fail, or it is not known how
+    recorded: bool = False  # what it depends on was recorded during this one
+
+    @property
+    def passed(self) -> bool:
+        """Whether it proves that the test can pass; an expected failure and a skip do not."""
+        return self.outcome in (Outcome.PASSED, Outcome.XPASSED)
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Whether the test passed or failed; a skip and an expected failure prove nothing."""
+        return self.passed or self.outcome.is_failure
+
+    @property
+    def in_new_process(self) -> bool:
+        """Whether it ran in a process in which no test had run before."""
+        return self.stage in NEW_PROCESS_STAGES
 
 
-def relation(case: Case) -> str:
-    """What the test has to do with the change."""
-    found = case.intersection
-    if found is None:
-        return case.no_intersection
-    if case.unchanged:
-        return f"nothing changed since {case.base}"
-    own = touching(found)
-    return sentence(own or _apart(found), _company(case))
+def first_passed_stage(reruns: Sequence[Rerun]) -> Stage | None:
+    """The first stage in which a rerun passed."""
+    passed = {rerun.stage for rerun in reruns if rerun.passed}
+    return next((stage for stage in Stage if stage in passed), None)
 
 
-def random_state(case: Case) -> str:
-    """Whether the random numbers of the failure make it fail again."""
-    again = case.same_state
-    return f"with the random numbers of the failure failed {_of_runs(again)}" if again.failed else ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastRuns:
+    """The latest runs of the test in the store, those with this change left out."""
+
+    failed: int
+    runs: int
+    branches: int
+    same_failure: int = 0  # of the failures: with the signature of the one to judge
+
+    def __str__(self) -> str:
+        branches = "1 branch" if self.branches == 1 else f"{self.branches} branches"
+        return f"failed {self.failed} of the last {self.runs} runs on {branches}"
 
 
-def _apart(found: Intersection) -> str:
-    return "does not touch the 1 change" if found.changed == 1 else f"touches none of {_changes(found)}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithoutChange:
+    """What is known of the test without the change, from the store or from a run at the base."""
+
+    alone: Tally = NO_RUNS  # first in its process, as the recorded rerun was
+    after_others: Tally = NO_RUNS  # after other tests, which may have made it pass
+    signature: str = ""  # of the failure alone; empty: not known
+    past_runs: PastRuns | None = None
 
 
-def touching(found: Intersection) -> str:
-    """What it touches, or may; empty when it touches nothing."""
-    if found.touches:
-        return f"touches {_named(found.touches)}"
-    return f"may touch {_changes(found)}: {found.doubts[0]}" if found.doubts else ""
+class Condition(Enum):
+    """What was held equal when the same test was run here and at the base."""
+
+    RANDOM_STATE = "with the random state of the failure"
+    AFTER_POLLUTERS = "after the same tests"
+    SAME_ORDER = "in the same order"
+    ALONE = "alone"
 
 
-def check(done: BaseCheck, base: str) -> str:
-    """What the same condition did here and at the base."""
-    if done.problem:
-        return f"{base} could not be asked: {done.problem}"
-    if not (done.here.n and done.base.n):
-        return ""
-    return f"{done.condition.value} failed {_of_runs(done.here)} here and {_of_runs(done.base)} at {base}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseCheck:
+    """The condition under which the test failed, tried with the change and without."""
+
+    condition: Condition
+    here: Tally = NO_RUNS
+    base: Tally = NO_RUNS
+    signature: str = ""  # of the failure at the base; empty: not known
+    problem: str = ""  # why it could not be tried
+    is_new: bool = False  # the test, or its polluter, does not exist at the base
+
+    @property
+    def shows_a_regression(self) -> bool:
+        """Whether it fails always here and never at the base, or more often than chance explains."""
+        here, base = self.here, self.base
+        if not here.failed or not base.n:
+            return False
+        always = here.failed == here.n and not base.failed
+        return always or chance_of_such_a_gap(here.failed, here.n, base.failed, base.n) < _SIGNIFICANCE
 
 
-def past(case: Case) -> str:
-    """What the store remembers."""
-    return str(case.earlier.past or "")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureEvidence:
+    """One failing test and everything that is known about its failure."""
 
+    id: NodeId
+    reruns: tuple[Rerun, ...]
+    signature: str = ""  # of the failure to judge; empty: not known
+    same_state: Tally = NO_RUNS  # further reruns, from the random state of the failure
+    base: str = "the base"  # the revision the change is measured from, as the user knows it
+    intersection: Intersection | None = None
+    why_not_compared: str = ""  # why there is no intersection, as a clause: "the folder is no git repository"
+    versioned: bool = True  # False: there is no git, so there is no change either
+    polluters: tuple[NodeId, ...] = ()
+    # Of the polluters, or if none are known of all that ran before it in its process; None: not recorded.
+    preceding_intersection: Intersection | None = None
+    without_change: WithoutChange = WithoutChange()
+    base_check: BaseCheck | None = None
+    why_not_rerun: str = ""  # why reruns are missing, as a clause
 
-def _no_rerun(found: Sequence[Rerun]) -> str:
-    ran = any(rerun.outcome.is_pass or rerun.outcome.value == "S" for rerun in found)
-    return "every rerun was skipped or failed as expected" if ran else "no rerun could run"
+    @property
+    def first_passed(self) -> Stage | None:
+        """The first stage in which the test passed; None also where it passes only after it has failed."""
+        return None if self.passes_only_after_failing else first_passed_stage(self.reruns)
 
+    @property
+    def passed_in_its_process(self) -> bool:
+        """Whether a rerun passed in the process of the failure."""
+        return any(rerun.passed for rerun in self.reruns if not rerun.in_new_process)
 
-def _of(found: Sequence[Rerun], stage: Stage) -> list[Rerun]:
-    return [rerun for rerun in found if rerun.stage is stage]
+    @property
+    def new_process_reruns(self) -> list[Rerun]:
+        """The reruns in processes in which no test had run before."""
+        return [rerun for rerun in self.reruns if rerun.in_new_process]
 
+    @property
+    def passes_only_after_failing(self) -> bool:
+        """Whether it fails in every new process and passes only where it has failed before.
 
-def _stage(stage: Stage, found: Sequence[Rerun]) -> str:
-    passed = sum(rerun.passed for rerun in found)
-    return f"passed {passed} of {_counted(len(found), f'{stage.value} rerun')}"
+        The failure left something behind, a filled cache or a file. That is no chance: it fails again tomorrow.
+        """
+        conclusive = [rerun for rerun in self.new_process_reruns if rerun.is_conclusive]
+        return len(conclusive) >= DECISIVE_FAILURES and not any(rerun.passed for rerun in conclusive)
 
+    @property
+    def depends_on_random_state(self) -> bool:
+        """Whether it passes with other random numbers and fails with those of the failure again."""
+        return self.first_passed is not None and self.same_state.failed > 0
 
-def _company(case: Case) -> str:
-    if case.company is None:
-        return f"fails after {' and '.join(case.polluters)}" if case.polluters else ""
-    who = " and ".join(case.polluters) or "what ran before it"
-    said = touching(case.company) or "touches none of them"
-    return f"fails after {who}, which {said}" if case.polluters else f"{who} {said}"
+    @property
+    def may_depend_on_change(self) -> bool:
+        """Whether the test, or what ran before it, depends on the change, or may."""
+        found = (self.intersection, self.preceding_intersection)
+        return any(intersection.intersects for intersection in found if intersection)
 
+    @property
+    def unchanged(self) -> bool:
+        """Whether nothing changed since the base."""
+        return self.intersection is not None and not self.intersection.changed
 
-def _named(touches: Sequence[Touch]) -> str:
-    more = f" and {_counted(len(touches) - 1, 'more change')}" if len(touches) > 1 else ""
-    return f"{touches[0]}{more}"
+    @property
+    def recorded_same_failure(self) -> bool:
+        """Whether the recorded rerun failed as the test had failed; else it may depend on other things."""
+        return [rerun.signature for rerun in self.reruns if rerun.recorded] == [self.signature] != [""]
 
+    @property
+    def failed_before(self) -> bool:
+        """Whether the test is known to have failed in the same way without the change."""
+        without, check = self.without_change, self.base_check
+        return bool(
+            (without.past_runs and without.past_runs.same_failure)
+            or (without.alone.failed and self.is_same_failure(without.signature))
+            or (check and check.base.failed and self.is_same_failure(check.signature))
+        )
 
-def _changes(found: Intersection) -> str:
-    return "the 1 change" if found.changed == 1 else f"the {found.changed} changes"
+    @property
+    def is_new(self) -> bool:
+        """Whether the test, or its polluter, does not exist at the base."""
+        return self.base_check is not None and self.base_check.is_new
 
-
-def _of_runs(tally: Tally) -> str:
-    return f"{tally.failed} of {tally.n}"
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+    def is_same_failure(self, signature: str) -> bool:
+        """Whether a signature is that of the failure to judge."""
+        return bool(signature) and signature == self.signature

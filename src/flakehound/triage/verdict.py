@@ -11,9 +11,9 @@ from enum import Enum
 
 from flakehound.core.collection_patterns import Patterns
 from flakehound.core.outcomes import NodeId
-from flakehound.triage import evidence
-from flakehound.triage.case import Case, Condition, Rerun, Stage
+from flakehound.triage import explanation
 from flakehound.triage.changes import Sort
+from flakehound.triage.evidence import Condition, FailureEvidence, Rerun, Stage
 from flakehound.triage.intersection import Intersection, Touch
 
 CHECK_BASE = "--flakehound-check-base"
@@ -75,13 +75,13 @@ class TriageVerdict:
         }
 
 
-def judge(case: Case) -> TriageVerdict:
+def judge(failure: FailureEvidence) -> TriageVerdict:
     """The verdict the evidence allows, and not more."""
-    if case.first_passed:
-        return _passed(case, case.first_passed)
-    if not any(rerun.tells for rerun in case.reruns):
-        return _verdict(case, Decision.UNDECIDED, evidence.relation(case), evidence.past(case))
-    return _never_passed(case)
+    if failure.first_passed:
+        return _passed(failure, failure.first_passed)
+    if not any(rerun.is_conclusive for rerun in failure.reruns):
+        return _verdict(failure, Decision.UNDECIDED, explanation.relation(failure), explanation.past(failure))
+    return _never_passed(failure)
 
 
 def is_tolerable(verdict: TriageVerdict) -> bool:
@@ -89,143 +89,147 @@ def is_tolerable(verdict: TriageVerdict) -> bool:
     return verdict.cleared and verdict.verdict in (Decision.FLAKY, Decision.UNRELATED)
 
 
-def _passed(case: Case, stage: Stage) -> TriageVerdict:
-    check = evidence.check(case.base_check, case.base) if case.base_check else ""
-    clauses = (evidence.random_state(case), evidence.relation(case), check)
-    if case.base_check and case.base_check.shows_a_regression:
-        return _verdict(case, Decision.LIKELY_REAL, *clauses, evidence.past(case), stage=Stage.INTERSECT)
-    if _may_hide_a_regression(case, _KINDS[stage]):
-        return _verdict(case, Decision.UNDECIDED, *clauses, _caution(case), evidence.past(case))
+def _passed(failure: FailureEvidence, stage: Stage) -> TriageVerdict:
+    check = explanation.check(failure.base_check, failure.base) if failure.base_check else ""
+    clauses = (explanation.random_state(failure), explanation.relation(failure), check)
+    if failure.base_check and failure.base_check.shows_a_regression:
+        return _verdict(failure, Decision.LIKELY_REAL, *clauses, explanation.past(failure), stage=Stage.INTERSECT)
+    if _may_hide_a_regression(failure, _KINDS[stage]):
+        return _verdict(failure, Decision.UNDECIDED, *clauses, _caution(failure), explanation.past(failure))
     return _verdict(
-        case,
+        failure,
         Decision.FLAKY,
         *clauses,
-        _caution(case),
-        evidence.past(case),
+        _caution(failure),
+        explanation.past(failure),
         kind=_KINDS[stage],
         stage=stage,
-        cleared=case.failed_before or _cannot_be_the_change(case, _KINDS[stage]),
+        cleared=failure.failed_before or _cannot_be_the_change(failure, _KINDS[stage]),
     )
 
 
-def _may_hide_a_regression(case: Case, kind: FlakyKind) -> bool:
+def _may_hide_a_regression(failure: FailureEvidence, kind: FlakyKind) -> bool:
     """Whether the change may have made it fail sometimes, and nothing shows that it did so before.
 
     A new test cannot have been broken. What only test code touches is its author's to see.
     """
-    if case.failed_before or case.is_new or not case.versioned or case.unchanged:
+    if failure.failed_before or failure.is_new or not failure.versioned or failure.unchanged:
         return False
-    own = list(case.intersection.touches) if case.intersection else []
+    own, preceding = failure.intersection, failure.preceding_intersection
     if kind is not FlakyKind.STATE_DEPENDENT:
-        return any(not _is_of_tests(touch) for touch in own)
-    if case.company is None:
-        return True
-    return bool(case.company.doubts) or any(not _is_of_tests(touch) for touch in case.company.touches)
+        return own is not None and _touches_more_than_tests(own)
+    return preceding is None or bool(preceding.doubts) or _touches_more_than_tests(preceding)
 
 
-def _is_of_tests(touch: Touch) -> bool:
+def _touches_more_than_tests(found: Intersection) -> bool:
     # A test that is new or changed can be a polluter that is not there, or not the same, at the base.
-    return touch.entity.sort is Sort.TEST or Patterns().is_test_file(touch.entity.path)
+    entities = [touch.entity for touch in found.touches]
+    return any(one.sort is not Sort.TEST and not Patterns().is_test_file(one.path) for one in entities)
 
 
-def _caution(case: Case) -> str:
+def _caution(failure: FailureEvidence) -> str:
     """What a flaky test that touches the change leaves open."""
-    if case.failed_before:
+    if failure.failed_before:
         return "it failed before the change as well"
-    suspects = [found for found in (case.intersection, case.company) if found]
+    suspects = [found for found in (failure.intersection, failure.preceding_intersection) if found]
     return "the change may have made it flaky" if any(found.intersects for found in suspects) else ""
 
 
-def _cannot_be_the_change(case: Case, kind: FlakyKind) -> bool:
-    if not case.versioned or case.unchanged:
+def _cannot_be_the_change(failure: FailureEvidence, kind: FlakyKind) -> bool:
+    if not failure.versioned or failure.unchanged:
         return True
     # What made it fail ran before it: its own dependencies clear the change only of what it does itself.
-    found = [case.intersection, *([case.company] if kind is FlakyKind.STATE_DEPENDENT else [])]
+    found = [
+        failure.intersection,
+        *([failure.preceding_intersection] if kind is FlakyKind.STATE_DEPENDENT else []),
+    ]
     return all(one is not None and one.is_disjoint for one in found)
 
 
-def _never_passed(case: Case) -> TriageVerdict:
-    alone, failure = case.earlier.alone, case.earlier.failure
-    if _fails_without_the_change(case):
-        told = f"in the same order it fails at {case.base} as well, where it passed before"
-        clauses = (evidence.relation(case), told, evidence.past(case))
-        return _verdict(case, Decision.UNRELATED, *clauses, stage=Stage.INTERSECT, cleared=True)
+def _never_passed(failure: FailureEvidence) -> TriageVerdict:
+    alone, signature = failure.without_change.alone, failure.without_change.signature
+    if _fails_without_the_change(failure):
+        told = f"in the same order it fails at {failure.base} as well, where it passed before"
+        clauses = (explanation.relation(failure), told, explanation.past(failure))
+        return _verdict(failure, Decision.UNRELATED, *clauses, stage=Stage.INTERSECT, cleared=True)
     # A base that fails in another way (its worktree may lack a file that git does not know) proves nothing.
-    if alone.n and alone.failed == alone.n and failure in ("", case.failure):
-        return _verdict(case, Decision.UNDECIDED, _as_well(case), evidence.past(case))
-    if case.intersection is None:
-        return _verdict(case, Decision.UNDECIDED, evidence.relation(case), evidence.past(case))
-    if case.intersection.is_disjoint:
-        return _disjoint(case, case.intersection)
-    told = f"failed {alone.failed} of {alone.n} runs alone at {case.base}" if alone.failed else ""
-    clauses = (evidence.relation(case), told, evidence.past(case))
-    return _verdict(case, Decision.LIKELY_REAL, *clauses, stage=Stage.INTERSECT)
+    if alone.n and alone.failed == alone.n and signature in ("", failure.signature):
+        return _verdict(failure, Decision.UNDECIDED, _as_well(failure), explanation.past(failure))
+    if failure.intersection is None:
+        return _verdict(failure, Decision.UNDECIDED, explanation.relation(failure), explanation.past(failure))
+    if failure.intersection.is_disjoint:
+        return _disjoint(failure, failure.intersection)
+    told = f"failed {alone.failed} of {alone.n} runs alone at {failure.base}" if alone.failed else ""
+    clauses = (explanation.relation(failure), told, explanation.past(failure))
+    return _verdict(failure, Decision.LIKELY_REAL, *clauses, stage=Stage.INTERSECT)
 
 
-def _as_well(case: Case) -> str:
-    alone, among = case.earlier.alone, case.earlier.among
-    told = f"fails at {case.base} as well ({alone.failed} of {alone.n} runs alone)"
-    if among.passed:  # what the change did to those others is not known
-        return f"{told}, where it passed after other tests ({among.passed} of {among.n} runs)"
+def _as_well(failure: FailureEvidence) -> str:
+    alone, after_others = failure.without_change.alone, failure.without_change.after_others
+    told = f"fails at {failure.base} as well ({alone.failed} of {alone.n} runs alone)"
+    if after_others.passed:  # what the change did to those others is not known
+        return f"{told}, where it passed after other tests ({after_others.passed} of {after_others.n} runs)"
     return f"{told}: the change did not break it, no rerun passed"
 
 
-def _fails_without_the_change(case: Case) -> bool:
+def _fails_without_the_change(failure: FailureEvidence) -> bool:
     """Whether a test that touches nothing, and used to pass, now fails in the same way and order at the base."""
-    check, found = case.base_check, case.intersection
+    check, found = failure.base_check, failure.intersection
     if check is None or check.condition is not Condition.SAME_ORDER or found is None or not found.is_disjoint:
         return False
     always = 0 < check.base.n == check.base.failed
-    return always and case.is_alike(check.failure) and case.earlier.among.passed > 0
+    return always and failure.is_same_failure(check.signature) and failure.without_change.after_others.passed > 0
 
 
-def _disjoint(case: Case, found: Intersection) -> TriageVerdict:
-    missing = _missing_proof(case, found)
+def _disjoint(failure: FailureEvidence, found: Intersection) -> TriageVerdict:
+    missing = _missing_proof(failure, found)
     if missing:
-        return _verdict(case, Decision.UNDECIDED, evidence.relation(case), missing, evidence.past(case))
+        return _verdict(
+            failure, Decision.UNDECIDED, explanation.relation(failure), missing, explanation.past(failure)
+        )
     return _verdict(
-        case,
+        failure,
         Decision.UNRELATED,
-        evidence.relation(case),
-        f"passed before, at {case.base} or earlier",
-        evidence.past(case),
+        explanation.relation(failure),
+        f"passed before, at {failure.base} or earlier",
+        explanation.past(failure),
         stage=Stage.INTERSECT,
         cleared=True,
     )
 
 
-def _missing_proof(case: Case, found: Intersection) -> str:
+def _missing_proof(failure: FailureEvidence, found: Intersection) -> str:
     """What keeps a test that touches nothing from being unrelated to the change; empty: nothing."""
-    earlier = case.earlier
-    if not (earlier.alone.passed or earlier.among.passed):
-        return f"not known to have passed before: {CHECK_BASE} would run it at {case.base}"
+    without = failure.without_change
+    if not (without.alone.passed or without.after_others.passed):
+        return f"not known to have passed before: {CHECK_BASE} would run it at {failure.base}"
     if not found.changed:
         return ""
-    if not case.recorded_alike:
+    if not failure.recorded_same_failure:
         return "the rerun that was recorded may have failed for another reason"
     # A test that needs another one before it fails alone with or without the change.
-    if earlier.alone.passed or (case.company and case.company.is_disjoint):
+    if without.alone.passed or (failure.preceding_intersection and failure.preceding_intersection.is_disjoint):
         return ""
-    return f"it passed before only after other tests: {CHECK_BASE} would run it alone at {case.base}"
+    return f"it passed before only after other tests: {CHECK_BASE} would run it alone at {failure.base}"
 
 
 def _verdict(
-    case: Case,
+    failure: FailureEvidence,
     decision: Decision,
     *clauses: str,
     kind: FlakyKind | None = None,
     stage: Stage | None = None,
     cleared: bool = False,
 ) -> TriageVerdict:
-    found = [one for one in (case.intersection, case.company) if one]
+    found = [one for one in (failure.intersection, failure.preceding_intersection) if one]
     return TriageVerdict(
-        id=case.id,
+        id=failure.id,
         verdict=decision,
-        evidence=evidence.sentence(evidence.reruns(case), *clauses),
+        evidence=explanation.sentence(explanation.reruns(failure), *clauses),
         kind=kind,
         stage=stage,
         touches=tuple(dict.fromkeys(touch for one in found for touch in one.touches)),
-        polluters=case.polluters,
-        reruns=case.reruns,
+        polluters=failure.polluters,
+        reruns=failure.reruns,
         cleared=cleared,
     )

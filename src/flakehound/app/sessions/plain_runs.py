@@ -15,7 +15,7 @@ from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import CollectedTest, Isolation, Order, Setting, Suite
 from flakehound.core.records import Failure, RunRecord
 from flakehound.store import SessionInfo, Store
-from flakehound.triage.case import Past
+from flakehound.triage.evidence import PastRuns
 
 LATEST = 40  # runs that are looked at
 DIRTY = "-dirty"
@@ -83,7 +83,7 @@ def _collected(test: NodeId) -> CollectedTest:
 class Remembered:
     """What the store knows of one test from runs without the change."""
 
-    past: Past | None
+    past: PastRuns | None
     at_base: Tally  # among other tests, in clean checkouts of the base
     alone_at_base: Tally
 
@@ -112,7 +112,7 @@ def remembered(
     return Remembered(past=_past(sightings, signature), at_base=among, alone_at_base=alone)
 
 
-def failed_lately(store: Store, rootdir: str) -> dict[NodeId, Past]:
+def failed_lately(store: Store, rootdir: str) -> dict[NodeId, PastRuns]:
     """The tests that failed in the latest runs, whatever the code was then; most frequent first."""
     runs: Counter[NodeId] = Counter()
     failed: Counter[NodeId] = Counter()
@@ -127,7 +127,7 @@ def failed_lately(store: Store, rootdir: str) -> dict[NodeId, Past]:
                 failed[test] += outcome.is_failure
                 branches.setdefault(test, set()).add(session.options.get("branch", ""))
     return {
-        test: Past(failed=times, runs=runs[test], branches=len(branches[test]))
+        test: PastRuns(failed=times, runs=runs[test], branches=len(branches[test]))
         for test, times in failed.most_common()
         if times
     }
@@ -142,15 +142,15 @@ def _one(outcome: Outcome) -> Tally:
     return Tally(n=1, failed=int(outcome.is_failure))
 
 
-def _past(sightings: Sequence[tuple[Outcome, str, str]], signature: str) -> Past | None:
+def _past(sightings: Sequence[tuple[Outcome, str, str]], signature: str) -> PastRuns | None:
     failed = [(told, branch) for outcome, told, branch in sightings if outcome.is_failure]
     if not failed:
         return None
-    return Past(
+    return PastRuns(
         failed=len(failed),
         runs=len(sightings),
         branches=len({branch for _outcome, _told, branch in sightings}),
-        alike=sum(told == signature for told, _branch in failed) if signature else 0,
+        same_failure=sum(told == signature for told, _branch in failed) if signature else 0,
     )
 
 

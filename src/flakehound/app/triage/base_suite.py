@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -13,14 +13,14 @@ from flakehound.core.failure_signatures import signature_of
 from flakehound.core.history import Tally
 from flakehound.core.plans import Order
 from flakehound.core.records import RunRecord
-from flakehound.engine.git.base_runs import runs_at_base
+from flakehound.engine.git.base_runs import NOT_AT_BASE, runs_at_base
 from flakehound.engine.git.worktree import BaseTree, NoTree, checked_out
 from flakehound.engine.processes.launch import Target
-from flakehound.triage.case import BaseCheck, Condition
+from flakehound.triage.evidence import NO_RUNS, BaseCheck, Condition
 
 
 class BaseSuite:
-    """The suite at the base, checked out when it is first asked for, removed on exit."""
+    """The suite at the base, checked out when it is first needed, removed by `close`."""
 
     def __init__(self, run: FailingRun, change: Change, processes: NewProcesses) -> None:
         self._run = run
@@ -37,7 +37,7 @@ class BaseSuite:
         self,
         condition: Condition,
         order: Order,
-        here: Tally,
+        here: Tally = NO_RUNS,
         random_state: Mapping[str, Any] | None = None,
         *,
         times: int,
@@ -48,9 +48,10 @@ class BaseSuite:
         tree = self._checked_out()
         if isinstance(tree, NoTree):
             return BaseCheck(condition=condition, here=here, problem=tree.why)
-        told = runs_at_base(
+        arguments = self._processes.arguments_for(order)
+        runs = runs_at_base(
             tree,
-            self._target(order),
+            Target(python=self._run.python, cwd=self._run.cwd, pytest_args=arguments),
             order,
             times=times,
             limits=self._processes.limits,
@@ -60,14 +61,11 @@ class BaseSuite:
         return BaseCheck(
             condition=condition,
             here=here,
-            base=tally_of(told.records),
-            failure=_signature(told.records),
-            problem=told.problem,
+            base=tally_of(runs.records),
+            signature=_signature(runs.records),
+            problem=runs.problem,
+            is_new=NOT_AT_BASE in runs.problem,
         )
-
-    def _target(self, order: Order) -> Target:
-        arguments = self._processes.arguments_for(order)
-        return Target(python=self._run.python, cwd=self._run.cwd, pytest_args=arguments)
 
     def _checked_out(self) -> BaseTree | NoTree:
         if self._tree is None:
@@ -78,12 +76,12 @@ class BaseSuite:
         return self._tree
 
 
-def tally_of(records: tuple[RunRecord, ...] | list[RunRecord]) -> Tally:
-    """How often the last test ran and failed; a skip tells nothing."""
-    told = [record.last for record in records if record.last.is_failure or record.last.is_pass]
-    return Tally(n=len(told), failed=sum(outcome.is_failure for outcome in told))
+def tally_of(records: Sequence[RunRecord]) -> Tally:
+    """How often the last test ran and failed; a skip is not counted."""
+    outcomes = [record.last for record in records if record.last.is_failure or record.last.is_pass]
+    return Tally(n=len(outcomes), failed=sum(outcome.is_failure for outcome in outcomes))
 
 
-def _signature(records: tuple[RunRecord, ...]) -> str:
+def _signature(records: Sequence[RunRecord]) -> str:
     failures = (record.failures.get(len(record.order) - 1) for record in records)
     return next((signature_of(failure) for failure in failures if failure), "")

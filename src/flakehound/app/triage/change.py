@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from flakehound.app.sessions.places import DEFAULT_STORE
 from flakehound.app.sessions.plain_runs import DIRTY, SPOOL
 from flakehound.app.triage.failing_run import FailingRun
 from flakehound.engine.git import changed_files as told_by_git
@@ -53,7 +52,7 @@ def change_of(run: FailingRun) -> Change:
         return Change(problem=f"not compared with a change: {repository.why}{remedy}")
     besides = _written_by_us(run)
     try:
-        base = base_revision(repository, since=run.wishes.since, besides=besides)
+        base = base_revision(repository, since=run.options.since, besides=besides)
     except NoSuchRevision as error:
         problem = f"not compared with a change: {error.what} (try: {error.remedy})"
         return Change(repository=repository, problem=problem)
@@ -75,9 +74,9 @@ def change_of(run: FailingRun) -> Change:
 
 
 def _written_by_us(run: FailingRun) -> Collection[Path]:
-    store = run.wishes.store or run.rootdir / DEFAULT_STORE
+    store = run.options.store
     own = [store, store.with_name(SPOOL), *(store.with_name(store.name + end) for end in ("-wal", "-shm"))]
-    return [*own, *([run.wishes.json_file] if run.wishes.json_file else [])]
+    return [*own, *([run.options.json_file] if run.options.json_file else [])]
 
 
 def _own_commits(repository: Repository, base: Base) -> frozenset[str]:

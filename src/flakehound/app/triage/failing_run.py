@@ -1,4 +1,4 @@
-"""The facts of a red run, as the plugin inside pytest wrote them (decision 0015)."""
+"""A pytest run with failures, read from the facts that the plugin inside pytest wrote (decision 0015)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flakehound.app.sessions.places import DEFAULT_STORE
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Order
 from flakehound.core.records import Failure
-from flakehound.triage.case import Rerun, Stage
+from flakehound.triage.evidence import Rerun, Stage
 
 SCHEMA = "flakehound/triage-facts/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedTest:
-    """One test that failed, and what its own process saw of it afterwards."""
+    """One test that failed, and how its reruns in its own process ended."""
 
     id: NodeId
     worker: str  # of pytest-xdist; empty without
@@ -36,15 +37,10 @@ class FailedTest:
         """Whether a rerun in its own process passed."""
         return any(rerun.passed for rerun in self.reruns)
 
-    @property
-    def hangs_on_random_state(self) -> bool:
-        """Whether it passes with other random numbers and fails with the same ones again."""
-        return self.passed and self.same_state.failed > 0 and self.random_state is not None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
-    """What one process ran."""
+class ObservedProcess:
+    """The tests that one process of the run executed."""
 
     worker: str
     order: Order
@@ -53,15 +49,15 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What the user asked of the triage."""
+class TriageOptions:
+    """Validated options of `pytest --flakehound` that concern the triage outside pytest."""
 
-    forked: int
-    since: str | None
+    forked: int  # reruns in new processes
+    since: str | None  # None: the base is found from the environment and from git
     intersect: bool
     check_base: bool
     json_file: Path | None
-    store: Path | None
+    store: Path
     seed: int
 
 
@@ -73,49 +69,55 @@ class FailingRun:
     cwd: Path
     python: str
     pytest_args: tuple[str, ...]
-    wishes: Wishes
+    options: TriageOptions
     tests: int
-    started_s: float  # seconds since 1970, as near as the tests' own times tell
-    processes: tuple[Watched, ...]
+    started_s: float  # seconds since 1970, estimated from the durations of the tests
+    processes: tuple[ObservedProcess, ...]
     failures: tuple[FailedTest, ...]
     not_rerun: str  # why nothing more was rerun; empty: everything was
     rerun_by_others: tuple[NodeId, ...]
     notes: tuple[str, ...]
 
     def before(self, failed: FailedTest) -> Order:
-        """The tests that ran ahead of it in its process."""
-        for process in self.processes:
-            if process.worker == failed.worker:
-                return process.order[: failed.place]
-        return ()
+        """The tests that ran before it in its process."""
+        process = self._process_of(failed)
+        return process.order[: failed.place] if process else ()
+
+    def duration_s(self, failed: FailedTest) -> float:
+        """How long its process took up to its end."""
+        process = self._process_of(failed)
+        return sum(process.durations_s[: failed.place + 1]) if process else 0.0
+
+    def _process_of(self, failed: FailedTest) -> ObservedProcess | None:
+        return next((process for process in self.processes if process.worker == failed.worker), None)
 
 
-class FactsUnreadable(FlakehoundError):
+class UnreadableFacts(FlakehoundError):
     """The file is not what the plugin writes."""
 
 
 def read_facts(path: Path) -> FailingRun:
-    """The run that the file tells of."""
+    """The run that the file describes."""
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
         if written["schema"] != SCHEMA:
-            raise FactsUnreadable(f"{str(path)!r} is of schema {written['schema']!r}, not {SCHEMA!r}")
+            raise UnreadableFacts(f"{str(path)!r} is of schema {written['schema']!r}, not {SCHEMA!r}")
         return _run_from(written)
     except OSError as problem:
-        raise FactsUnreadable(f"cannot read {str(path)!r}: {problem.strerror}") from problem
+        raise UnreadableFacts(f"cannot read {str(path)!r}: {problem.strerror}") from problem
     except (ValueError, KeyError, TypeError) as problem:
-        raise FactsUnreadable(f"{str(path)!r} holds no facts of a pytest run: {problem!r}") from problem
+        raise UnreadableFacts(f"{str(path)!r} holds no facts of a pytest run: {problem!r}") from problem
 
 
 def _run_from(written: Mapping[str, Any]) -> FailingRun:
-    cwd = Path(written["cwd"])
+    rootdir, cwd = Path(written["rootdir"]), Path(written["cwd"])
     processes = tuple(_process(one) for one in written["sessions"])
     return FailingRun(
-        rootdir=Path(written["rootdir"]),
+        rootdir=rootdir,
         cwd=cwd,
         python=written["python"],
         pytest_args=tuple(written["args"]),
-        wishes=_wishes(written["options"], cwd),
+        options=_options(written["options"], cwd, rootdir),
         tests=written["tests"],
         started_s=time.time() - max((sum(one.durations_s) for one in processes), default=0.0),
         processes=processes,
@@ -126,20 +128,20 @@ def _run_from(written: Mapping[str, Any]) -> FailingRun:
     )
 
 
-def _wishes(options: Mapping[str, Any], cwd: Path) -> Wishes:
-    return Wishes(
+def _options(options: Mapping[str, Any], cwd: Path, rootdir: Path) -> TriageOptions:
+    return TriageOptions(
         forked=options["forked"],
         since=options["since"],
         intersect=options["intersect"],
         check_base=options["check_base"],
         json_file=cwd / options["json"] if options["json"] else None,
-        store=cwd / options["store"] if options["store"] else None,
+        store=cwd / options["store"] if options["store"] else rootdir / DEFAULT_STORE,
         seed=options["seed"],
     )
 
 
-def _process(session: Mapping[str, Any]) -> Watched:
-    return Watched(
+def _process(session: Mapping[str, Any]) -> ObservedProcess:
+    return ObservedProcess(
         worker=session["worker"],
         order=tuple(NodeId(test) for test in session["order"]),
         outcomes=tuple(map(Outcome, session["outcomes"])),

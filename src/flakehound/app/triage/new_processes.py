@@ -34,7 +34,7 @@ class NewProcesses:
         self._folder = tempfile.TemporaryDirectory(prefix="fh-triage-", ignore_cleanup_errors=True)
         self._opened: OpenSuite | None = None
         self._problem = ""  # why it cannot be opened
-        self._next_seed = run.wishes.seed
+        self._next_seed = run.options.seed
         longest = max((s for process in run.processes for s in process.durations_s), default=0.0)
         self._limits = Limits(test_limit_s=limit_after(longest, None))
         self.records: list[RunRecord] = []  # everything that ran

@@ -1,0 +1,138 @@
+"""From the facts of a red run to the answer for the plugin: verdicts, what to print, and notes."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from flakehound.app.sessions.plain_runs import PlainRun, Remembered, drained, kept, remembered, whole_run
+from flakehound.app.triage.change import Change, change_of
+from flakehound.app.triage.failing_run import FailingRun
+from flakehound.app.triage.judge_failures import judge_failures
+from flakehound.app.triage.new_processes import NewProcesses
+from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.outcomes import NodeId
+from flakehound.core.records import Failure, RunRecord
+from flakehound.report.triage.lines import triage_lines
+from flakehound.store import Store
+from flakehound.triage.verdict import TriageVerdict, is_tolerable
+
+SCHEMA = "flakehound/triage/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriageAnswer:
+    """The verdicts on a red run, and notes for its user."""
+
+    change: Change
+    verdicts: tuple[TriageVerdict, ...]
+    notes: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The `flakehound/triage/1` object."""
+        base = self.change.base
+        return {
+            "schema": SCHEMA,
+            "since": base.revision if base else None,
+            "since_name": base.name if base else None,
+            "since_why": base.why if base else self.change.problem,
+            "changed": [str(entity) for entity in self.change.entities],
+            "tolerable": bool(self.verdicts) and all(map(is_tolerable, self.verdicts)),
+            "failures": [verdict.as_json() for verdict in self.verdicts],
+        }
+
+
+def judge_run(run: FailingRun, show_progress: Callable[[str], None]) -> TriageAnswer:
+    """Judge every failure of a run and save the run, with its reruns, in the store."""
+    changes: list[Change] = []
+    notes = list(run.notes)
+    with NewProcesses(run) as processes, _open_store(run, notes) as store:
+        if _needs_forks(run):
+            # Git is asked while pytest collects.
+            problem = processes.open(meanwhile=lambda: changes.append(change_of(run)))
+            if problem:
+                notes.append(f"no reruns in forked processes: {problem}")
+        change = changes[0] if changes else change_of(run)
+        notes += change.notes
+        look_up = _store_look_up(run, change, store)
+        verdicts = judge_failures(run, change, processes, look_up=look_up, show_progress=show_progress)
+        _save(store, run, change, processes, notes)
+    return TriageAnswer(change=change, verdicts=tuple(verdicts), notes=tuple(notes))
+
+
+def write_answer(answer: TriageAnswer, path: Path, *, json_file: Path | None) -> None:
+    """Write the file that the plugin waits for, and the JSON file that the user may have asked for."""
+    triage = answer.as_json()
+    notes = list(answer.notes)
+    if json_file is not None:
+        try:
+            json_file.write_text(json.dumps(triage, indent=2) + "\n", encoding="utf-8")
+        except OSError as problem:  # the verdicts are not lost: they are printed
+            notes.append(f"cannot write {str(json_file)!r}: {problem.strerror}")
+    part = path.with_suffix(".part")
+    written = {"triage": triage, "summary": triage_lines(triage), "notes": notes}
+    part.write_text(json.dumps(written), encoding="utf-8")
+    part.replace(path)
+
+
+def _needs_forks(run: FailingRun) -> bool:
+    return run.options.forked > 1 and not run.not_rerun and any(not failed.passed for failed in run.failures)
+
+
+@contextmanager
+def _open_store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
+    """The store, with the pending runs imported; None, and a note, where it cannot be opened."""
+    store = attempted(lambda: Store.open(run.options.store))
+    imported = attempted(lambda: drained(store)) if isinstance(store, Store) else store
+    if isinstance(imported, FailedStep):
+        notes.append(f"nothing is remembered: {imported.what}")
+    if isinstance(store, FailedStep):
+        yield None
+        return
+    with store:
+        yield store
+
+
+def _store_look_up(
+    run: FailingRun, change: Change, store: Store | None
+) -> Callable[[NodeId, str], Remembered | None]:
+    def look_up(test: NodeId, signature: str) -> Remembered | None:
+        if store is None:
+            return None
+        base = change.base.revision if change.base else None
+        return remembered(store, run.rootdir, test, signature, base=base, of_the_change=change.commits)
+
+    return look_up
+
+
+def _save(store: Store | None, run: FailingRun, change: Change, processes: NewProcesses, notes: list[str]) -> None:
+    if store is None:
+        return
+    plain_run = PlainRun(
+        rootdir=run.rootdir,
+        python=platform.python_version(),
+        pytest=metadata.version("pytest"),
+        commit=change.commit,
+        branch=change.branch,
+        seed=run.options.seed,
+        started_s=run.started_s,
+        records=(*_records_of(run), *processes.records),
+    )
+    saved = attempted(lambda: kept(store, plain_run))
+    if isinstance(saved, FailedStep):
+        notes.append(f"the run is not remembered: {saved.what}")
+
+
+def _records_of(run: FailingRun) -> Iterator[RunRecord]:
+    for process in run.processes:
+        failures: dict[int, Failure] = {
+            failed.place: failed.failure for failed in run.failures if failed.worker == process.worker
+        }
+        if process.order:
+            yield whole_run(process.order, process.outcomes, process.durations_s, failures, run.started_s)
