@@ -29,13 +29,13 @@ from flakehound.core.statistics.prevalence import CALLS_RATIO
 from flakehound.features.vectors import without_parameters
 from flakehound.learn.evaluation.prior_table import COLUMNS, FILE
 from flakehound.learn.evaluation.scores import area_under_curve
-from flakehound.learn.evaluation.unseen_projects import ranks_within_projects
 from flakehound.learn.measured.model import fitted_model, shares_of, trust_in
 from flakehound.learn.static.model import NOD, ORDER_DEPENDENT
 from flakehound.learn.static.table import shipped, shipped_bytes
 from flakehound.learn.static.unseen import unseen_chances
 from flakehound.learn.tables.column_mapping import KNOWN
 from flakehound.learn.tables.problems import Problem
+from flakehound.learn.tables.ranks import ranks_within_projects
 from flakehound.learn.tables.reading import dataset_from
 from flakehound.lint.analyse import remarks_on
 

@@ -17,10 +17,10 @@ from prior_parts import slopes
 
 from flakehound.app.hunt.default_models import default_table
 from flakehound.learn.evaluation.scores import area_under_curve
-from flakehound.learn.evaluation.unseen_projects import ranks_within_projects
 from flakehound.learn.measured.model import shares_of
 from flakehound.learn.measured.table import shipped_bytes
 from flakehound.learn.tables.problems import Problem
+from flakehound.learn.tables.ranks import ranks_within_projects
 
 KINDS = {"NOD": Problem.NOD_VS_REST, "order-dependent": Problem.VICTIM_VS_REST}
 DEAREST = 0.4  # CALLS has a figure for these

@@ -65,6 +65,8 @@ def _base(path: Path, node: ast.ImportFrom) -> str:
 
 def _nodes(tree: ast.AST, *, nested: bool) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(tree):
+        if not nested and isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue  # not run
         yield child
         if nested or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield from _nodes(child, nested=nested)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from flakehound.learn.extras import MissingExtra, check_installed, library
+from flakehound.learn.extras import MissingExtra, check_installed, requires_libraries
 
 HEAVY = ("numpy", "scipy", "sklearn", "imblearn", "matplotlib", "shap", "statsmodels")
 
@@ -17,9 +17,39 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch, 
     monkeypatch.setitem(sys.modules, name, None)  # what Python itself takes for "not there"
 
     with pytest.raises(MissingExtra, match=f"needs {name}, which is not installed") as error:
-        library(name)
+        check_installed("numpy", name)
 
     assert error.value.remedy == f"python -m pip install 'flakehound[{extra}]'"
+
+
+def test_a_plain_import_of_a_missing_library_is_the_same_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+
+    @requires_libraries("numpy")
+    def work() -> object:
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier
+
+    with pytest.raises(MissingExtra, match="needs sklearn, which is not installed") as error:
+        work()
+
+    assert error.value.remedy == "python -m pip install 'flakehound[learn]'"
+
+
+def test_work_that_requires_a_missing_library_does_not_begin(monkeypatch):
+    monkeypatch.setitem(sys.modules, "shap", None)
+    begun = []
+
+    with pytest.raises(MissingExtra):
+        requires_libraries("shap")(begun.append)(1)
+
+    assert begun == []
+
+
+def test_a_missing_module_of_no_extra_stays_an_import_error():
+    with pytest.raises(ModuleNotFoundError), requires_libraries("numpy"):
+        import no_such_module_anywhere  # noqa: F401
 
 
 def test_installed_libraries_are_no_error():

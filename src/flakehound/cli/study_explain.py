@@ -65,13 +65,13 @@ def command(
 def _explained(
     table: Path, columns: str | None, problem: str | None, tests: int, retrain: bool, seed: int
 ) -> dict[str, Any]:
+    import numpy as np
+
     from flakehound.app.data.problems import asked_problem
     from flakehound.app.data.tables import read_table
-    from flakehound.learn.extras import numpy
     from flakehound.learn.models.explanation import ranking, shap_values, why, with_fewer
     from flakehound.learn.models.pipelines import Pipeline
 
-    np = numpy()
     data = read_table(table, columns)
     asked = asked_problem(data, problem, table)
     pipeline = Pipeline(classifier="extra-trees", trees=100, balancing="smote")

@@ -1,15 +1,25 @@
-"""The libraries of the extras `learn` and `study`, imported only when something needs them."""
+"""The libraries of the extras `learn` and `study`: which there are, and the error where one is not installed.
+
+They are imported inside the functions that use them, so that nothing else pays for them or needs them.
+"""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flakehound.core.errors import UsageError
 
-# Arrays of numpy. Any, because whoever checks our types need not have the extra.
-Array: TypeAlias = Any
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[Any]
+    RandomGenerator: TypeAlias = Generator
+else:
+    Array = RandomGenerator = Any  # so that naming a type does not import numpy
 
 LEARN, STUDY = "learn", "study"
 _EXTRA_OF = {
@@ -28,30 +38,30 @@ class MissingExtra(UsageError):
     """A library of an extra is not installed."""
 
     def __init__(self, library: str) -> None:
-        extra = _EXTRA_OF[library.partition(".")[0]]
         super().__init__(
-            f"this needs {library.partition('.')[0]}, which is not installed",
-            remedy=f"python -m pip install 'flakehound[{extra}]'",
+            f"this needs {library}, which is not installed",
+            remedy=f"python -m pip install 'flakehound[{_EXTRA_OF[library]}]'",
         )
 
 
-def library(name: str) -> Any:
-    """The module of that dotted name; an error that says how to install it where it is missing."""
+@contextmanager
+def requires_libraries(*names: str) -> Iterator[None]:
+    """Raise `MissingExtra` before the work if one of these is missing, and during it if any other import fails.
+
+    Also a decorator: `@requires_libraries("numpy", "scipy")`.
+    """
+    check_installed(*names)
     try:
-        return importlib.import_module(name)
+        yield
     except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in _EXTRA_OF:
+        library = (missing.name or "").partition(".")[0]
+        if library not in _EXTRA_OF:
             raise
-        raise MissingExtra(missing.name or name) from missing
+        raise MissingExtra(library) from missing
 
 
 def check_installed(*names: str) -> None:
-    """Raise for the first library that is missing; better before long work than after it."""
+    """Raise `MissingExtra` for the first library that is not installed."""
     for name in names:
         if importlib.util.find_spec(name) is None:
             raise MissingExtra(name)
-
-
-def numpy() -> Any:
-    """Numpy itself."""
-    return library("numpy")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from flakehound.core.errors import Remedy, UsageError
-from flakehound.learn.extras import check_installed
+from flakehound.learn.extras import requires_libraries
 from flakehound.learn.tables.column_mapping import KNOWN, Columns, columns_from
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.reading import dataset_from
@@ -24,9 +24,9 @@ _SUFFIXES = (".csv.gz", ".csv")
 csv.field_size_limit(1 << 24)  # a test's words can be long
 
 
+@requires_libraries("numpy")
 def read_table(path: Path, columns: str | None = None) -> Dataset:
     """The data set in a file; `columns` names a known mapping or a JSON file."""
-    check_installed("numpy")
     meaning = columns_named(columns if columns is not None else _known_name(path))
     with opened_table(path) as reader:
         return dataset_from(path.name, reader.fieldnames or (), reader, meaning)

@@ -11,7 +11,6 @@ from flakehound.app.hunt.model_selection import PAIRED, PairModel, SingleModel, 
 from flakehound.app.lint.model_file import cache_folder, keep_text
 from flakehound.core.errors import FailedStep
 from flakehound.learn.evaluation.scores import area_under_curve
-from flakehound.learn.extras import numpy
 from flakehound.learn.measured.assisted_reruns import Aim, Sweep, least_of, sweep_of
 from flakehound.learn.measured.model import MeasuredModels, as_text, fitted_models, from_text
 from flakehound.learn.measured.table import shipped_bytes, unpacked
@@ -20,7 +19,7 @@ from flakehound.learn.tables.dataset import Dataset, UnusableData
 from flakehound.learn.tables.problems import Problem
 from flakehound.learn.tables.reading import dataset_from
 
-_FITTING = ("measured/model.py", "measured/table.py", "tables/problems.py", "tables/reading.py")
+_FITTING = ("measured/model.py", "measured/table.py", "tables/problems.py", "tables/ranks.py", "tables/reading.py")
 _NAME = "the default table"
 # Before a model may say "NOD" or "victim" without a run that proves it: NOD tests, and AUC in unseen projects.
 ENOUGH_NOD, GOOD_AUC = 40, 0.75
@@ -35,8 +34,10 @@ def default_taught(aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Pa
 
 def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Taught:
     """Models with their thresholds; until they are good at unseen projects, they only say what not to rerun."""
+    import numpy as np
+
     alike = _with_suites_alike(data)
-    apart = {problem: numpy().array(model.kept_apart) for problem, model in models.models.items()}
+    apart = {problem: np.array(model.kept_apart) for problem, model in models.models.items()}
     sweep = sweep_of(alike, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
     reruns = (sweep if _can_do_without_proof(sweep) else sweep.with_proof()).thresholds(aim)
     telling = sweep_of(alike, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM])
@@ -65,7 +66,8 @@ def _with_suites_alike(data: Dataset) -> Dataset:
 
     The thresholds are for another suite: one of ours whose tests take minutes must not decide alone.
     """
-    np = numpy()
+    import numpy as np
+
     _names, place = np.unique(data.projects.astype(str), return_inverse=True)
     mean_s = np.bincount(place, weights=data.cost_s) / np.bincount(place)
     return replace(data, cost_s=data.cost_s / np.maximum(mean_s[place], 1e-9))

@@ -12,6 +12,7 @@ from flakehound.app.hunt.static_priors import FIT_S, SHARE, START_S
 from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.features.vectors import FeatureVector, mean_vectors
+from flakehound.learn.extras import requires_libraries
 from flakehound.store import SessionInfo, Store
 
 FEWEST = 10  # tests: ranks among fewer mean nothing
@@ -46,11 +47,11 @@ def _newest(store: Store, earlier: Sequence[SessionInfo]) -> list[FeatureVector]
     return []
 
 
+@requires_libraries("numpy", "scipy")
 def _asked(vectors: Sequence[FeatureVector], *, may_fit: bool) -> Ratios:
     """By models without the features that no test has, such as lines where coverage is not installed."""
-    from flakehound.learn.extras import check_installed, numpy
+    import numpy as np
 
-    check_installed("numpy", "scipy")
     from flakehound.app.hunt.default_models import default_models
     from flakehound.learn.tables.problems import Problem
 
@@ -62,7 +63,7 @@ def _asked(vectors: Sequence[FeatureVector], *, may_fit: bool) -> Ratios:
     known = {test: values for test, values in known.items() if None not in values}
     if len(known) < FEWEST:
         return Ratios()
-    table = numpy().array(list(known.values()), dtype=float)
+    table = np.array(list(known.values()), dtype=float)
 
     def likelier(problem: Problem) -> dict[NodeId, float]:
         return dict(zip(known, map(float, models.models[problem].likelier(table)), strict=True))

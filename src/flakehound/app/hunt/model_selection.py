@@ -16,7 +16,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order
 from flakehound.features.table import NAMES
 from flakehound.hunt.options import Candidates
-from flakehound.learn.extras import check_installed, numpy
+from flakehound.learn.extras import requires_libraries
 from flakehound.learn.measured.assisted_reruns import Aim, Scorer, Thresholds, candidate_threshold, learned, swept
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.problems import Problem
@@ -82,18 +82,18 @@ class ModelSelector:
     taught_without: Callable[[frozenset[str]], Taught] | None = None  # for features that a suite cannot have
 
     @classmethod
+    @requires_libraries("numpy", "sklearn", "imblearn", "scipy")
     def of_own_table(cls, training: Path, features: Path | None, aim: Aim, seed: int) -> ModelSelector:
         """By a table of the user's; every error comes before the suite is opened."""
-        check_installed("numpy", "sklearn", "imblearn", "scipy")
         told = None if features is None else features_in(features)
         data = read_table(training)
         _check_features(data.features, told, f"{str(training)!r} has", features)
         return cls(taught=taught_by(data, aim, seed), told=told)
 
     @classmethod
+    @requires_libraries("numpy", "sklearn", "imblearn", "scipy")
     def by_default(cls, features: Path | None, aim: Aim) -> ModelSelector:
         """By the table we ship."""
-        check_installed("numpy", "sklearn", "imblearn", "scipy")
         from flakehound.app.hunt.default_models import default_taught
 
         told = None if features is None else features_in(features)
@@ -164,9 +164,11 @@ class _Choice:
         return candidates, tuple(self._notes(candidates, positive))
 
     def _probabilities(self, model: Scorer) -> dict[NodeId, float]:
+        import numpy as np
+
         if not self._tests:
             return {}
-        return dict(zip(self._tests, model.probability(numpy().array(self._values)), strict=True))
+        return dict(zip(self._tests, model.probability(np.array(self._values)), strict=True))
 
     def _kinds(self) -> Iterator[tuple[NodeId, str]]:
         if isinstance(self._taught.kinds, FailedStep):

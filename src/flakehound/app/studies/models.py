@@ -15,7 +15,7 @@ from flakehound.core.errors import UsageError, same_command
 from flakehound.learn.evaluation.comparison import compared
 from flakehound.learn.evaluation.model_choice import Rule
 from flakehound.learn.evaluation.unseen_projects import Unseen
-from flakehound.learn.extras import check_installed
+from flakehound.learn.extras import requires_libraries
 from flakehound.learn.models.pipelines import Pipeline, cannier_pipelines, static_pipelines
 from flakehound.learn.models.validation import Predicted, cross_validated, figures_of
 from flakehound.learn.seeds import seed_for
@@ -55,9 +55,9 @@ class _Row:
     name: str  # in such a comparison
 
 
+@requires_libraries("numpy", "sklearn", "imblearn", "scipy")
 def studied(wishes: ModelWishes) -> dict[str, Any]:
     """The figures as `flakehound/study-models/1`."""
-    check_installed("numpy", "sklearn", "imblearn", "scipy")
     journal = Journal(path=wishes.journal)
     journal.read()
     notes: list[str] = []

@@ -20,7 +20,7 @@ from flakehound.learn.evaluation.pareto import (
     pure_model,
     single_points,
 )
-from flakehound.learn.extras import Array, check_installed, numpy
+from flakehound.learn.extras import Array, requires_libraries
 from flakehound.learn.measured.assisted_reruns import PIPELINE, single_task
 from flakehound.learn.models.validation import BY_CHANCE, cross_validated, learnable
 from flakehound.learn.seeds import seed_for
@@ -59,9 +59,9 @@ class _Swept:
     pure_model: int | None  # place of the point where nothing is run; None where there is none
 
 
+@requires_libraries("numpy", "sklearn", "imblearn", "scipy")
 def swept(wishes: FrontWishes, *, tell: Callable[[str], None]) -> dict[str, Any]:
     """The front and its points of interest as `flakehound/study-pareto/1`."""
-    check_installed("numpy", "sklearn", "imblearn", "scipy")
     if wishes.published == bool(wishes.tables):
         raise UsageError(
             "either --published or a table is needed",
@@ -132,5 +132,7 @@ def _predicted(
 
 
 def _probability(wishes: FrontWishes, data: Dataset, problem: Problem, repeat: int) -> Array:
+    import numpy as np
+
     found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=wishes.seed, repeat=repeat)
-    return numpy().nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
+    return np.nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique

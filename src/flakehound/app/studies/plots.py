@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flakehound.app.output_files import check_writable
 from flakehound.core.errors import UsageError, same_command
-from flakehound.learn.extras import check_installed, library
+from flakehound.learn.extras import requires_libraries
 
 
 def check_plot(plot_file: Path | None) -> None:
@@ -14,8 +14,9 @@ def check_plot(plot_file: Path | None) -> None:
     if plot_file is None:
         return
     check_writable(plot_file, "plot_file")
-    check_installed("matplotlib")
-    kinds = library("matplotlib.figure").Figure().canvas.get_supported_filetypes()
+    with requires_libraries("matplotlib"):
+        from matplotlib.figure import Figure
+    kinds = Figure().canvas.get_supported_filetypes()
     if plot_file.suffix and plot_file.suffix[1:].lower() not in kinds:
         raise UsageError(
             f"{str(plot_file)!r} names no kind of picture; there are {', '.join(sorted(kinds))}",

@@ -26,7 +26,7 @@ from flakehound.learn.evaluation.simulation import (
     time_to_find,
 )
 from flakehound.learn.evaluation.test_durations import measured_seconds, measured_times, python_times
-from flakehound.learn.extras import Array, check_installed, numpy
+from flakehound.learn.extras import Array, RandomGenerator, requires_libraries
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.static import table as static_table
 from flakehound.learn.static.unseen import unseen_nod_chances
@@ -56,20 +56,22 @@ class PolicyWishes:
 
 
 # By policy, when each NOD test of a suite is found: seconds, inf for never.
-OneSuite = Callable[[PolicyWishes, Array], dict[str, Array]]
+OneSuite = Callable[[PolicyWishes, RandomGenerator], dict[str, Array]]
 
 
 class TooFewFlaky(UnusableData):
     """A replay on a handful of tests would show luck only."""
 
 
+@requires_libraries("numpy", "scipy")
 def replayed(wishes: PolicyWishes, *, tell: Callable[[str], None]) -> dict[str, Any]:
     """The figures as `flakehound/study-policies/1`."""
-    check_installed("numpy", "scipy")
+    import numpy as np
+
     one_suite = _source(wishes)
     found_s: dict[str, list[Array]] = {}
     for number in range(wishes.seeds):
-        rng = numpy().random.default_rng(seed_for(wishes.seed, "policies", number))
+        rng = np.random.default_rng(seed_for(wishes.seed, "policies", number))
         for name, seconds in one_suite(wishes, rng).items():
             found_s.setdefault(name, []).append(seconds)
         tell(f"suite {number + 1} of {wishes.seeds}")
@@ -96,12 +98,14 @@ def _source(wishes: PolicyWishes) -> OneSuite:
 
 
 def _scorer(wishes: PolicyWishes) -> Scorer:
+    import numpy as np
+
     if wishes.scores == "parts":
         return parts_as_seen(known_parts())
     if wishes.auc is not None:
         return score_of_auc(wishes.auc)
     seen = unseen_nod_chances(static_table.shipped(static_table.shipped_bytes()))
-    return score_as_seen(numpy().array(seen.nod), numpy().array(seen.others))
+    return score_as_seen(np.array(seen.nod), np.array(seen.others))
 
 
 def _seconds(found_s: list[Array]) -> list[float | None]:
@@ -127,7 +131,8 @@ def _python_nod() -> _Rates:
 
 def _by_cause(mode: str) -> _Rates:
     """The tests that showed both outcomes in this mode."""
-    np = numpy()
+    import numpy as np
+
     path = shared_table("python_reruns_by_cause")
     names = ("repo", "mode", "n_fail", "n_runs")
     rows = rows_with(path, names, remedy=same_command(counts=None))
@@ -149,7 +154,7 @@ def _check_enough(name: str, projects: Array) -> None:
 
 
 # Seconds of so many NOD tests and of so many others.
-Times = Callable[[int, int, Array], tuple[Array, Array]]
+Times = Callable[[int, int, RandomGenerator], tuple[Array, Array]]
 
 
 def _times(costs: str) -> Times:
@@ -165,10 +170,11 @@ def _times(costs: str) -> Times:
 
 def _of_python(nod: _Rates, times: Times, scorer: Scorer) -> OneSuite:
     """Rates of Python's NOD tests, and times of others."""
+    import numpy as np
+
     failed, runs = nod.failed, nod.runs
 
-    def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, Array]:
-        np = numpy()
+    def one_suite(wishes: PolicyWishes, rng: RandomGenerator) -> dict[str, Array]:
         learned = _half(nod.projects, rng)
         rates = rng.choice((failed / runs)[~learned], wishes.flaky)
         steady = round(wishes.flaky * (1 - wishes.share) / wishes.share)
@@ -181,6 +187,8 @@ def _of_python(nod: _Rates, times: Times, scorer: Scorer) -> OneSuite:
 
 def _of_java(scorer: Scorer) -> OneSuite:
     """Counts of 10,000 runs and measured times of the same tests, in their true proportion."""
+    import numpy as np
+
     data = rerun_and_timed()
     assert data.counts is not None
     assert data.cost_s is not None
@@ -192,8 +200,7 @@ def _of_java(scorer: Scorer) -> OneSuite:
     )
     _check_enough(data.name, data.projects[nod])
 
-    def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, Array]:
-        np = numpy()
+    def one_suite(wishes: PolicyWishes, rng: RandomGenerator) -> dict[str, Array]:
         learned = _half(data.projects, rng)
         flaky, steady = np.flatnonzero(nod & ~learned), np.flatnonzero(~nod & ~learned)
         part = min(1.0, wishes.flaky / len(flaky))
@@ -204,9 +211,10 @@ def _of_java(scorer: Scorer) -> OneSuite:
     return one_suite
 
 
-def _half(projects: Array, rng: Array) -> Array:
+def _half(projects: Array, rng: RandomGenerator) -> Array:
     """The tests of half of the projects: what the prior is fitted to; the suite comes from the other half."""
-    np = numpy()
+    import numpy as np
+
     names = np.array(sorted(set(projects)), dtype=object)
     return np.isin(projects, rng.permutation(names)[: len(names) // 2])
 
@@ -224,7 +232,7 @@ def _of_store(store_path: Path, scorer: Scorer) -> OneSuite:
     if flaky == len(rate):
         raise TooFewFlaky(f"{str(store_path)!r} has no steady test: there is nothing to search in")
 
-    def one_suite(wishes: PolicyWishes, rng: Array) -> dict[str, Array]:
+    def one_suite(wishes: PolicyWishes, rng: RandomGenerator) -> dict[str, Array]:
         suite = suite_of(rate, own_s, scorer, FORK_S, rng)
         return all_policies(suite, PYTHON_NOD, rng)
 
@@ -233,7 +241,8 @@ def _of_store(store_path: Path, scorer: Scorer) -> OneSuite:
 
 def _recorded(store_path: Path) -> tuple[Array, Array]:
     """Failure rate, 0 where neither the original order nor a run alone showed both outcomes, and mean time."""
-    np = numpy()
+    import numpy as np
+
     known, _rootdirs = known_tests([store_path])
     ran = [one for one in known.values() if one.hunts]
     rates = [one.mixed.failed / (one.mixed.n or 1) for one in ran]

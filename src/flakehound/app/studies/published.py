@@ -8,7 +8,6 @@ from functools import cache
 from flakehound.app.data.tables import read_table, shared_table
 from flakehound.learn.evaluation.model_choice import BY_AREA, RULES, Rule
 from flakehound.learn.evaluation.unseen_projects import BOTH, METRICS, WORDS
-from flakehound.learn.extras import numpy
 from flakehound.learn.models.pipelines import Pipeline
 from flakehound.learn.models.validation import BY_CHANCE, BY_PROJECT
 from flakehound.learn.models.voting import Vote, three_learners, two_forests
@@ -113,7 +112,8 @@ def _with_texts(data: Dataset) -> Dataset:
 
 def rerun_and_timed() -> Dataset:
     """Static metrics, FlakeFlagger's features and times, and counts of 10,000 runs, joined by id."""
-    np = numpy()
+    import numpy as np
+
     data = read_table(shared_table("java_static_and_dynamic_flakeflagger"))
     reruns = read_table(shared_table("java_reruns_10000_flakeflagger"))
     assert reruns.counts is not None

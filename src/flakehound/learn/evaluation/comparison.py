@@ -8,7 +8,7 @@ from statistics import mean
 from typing import Any, TypeAlias
 
 from flakehound.learn.evaluation.metric_statistics import nemenyi, overlap
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 
 MOST_OVERLAPS = 6  # pipelines, the best by F1; their pairs grow with the square
 # By pipeline its repeats, each as `figures_of` gives it.
@@ -22,7 +22,8 @@ def compared(answers: Answers) -> dict[str, Any]:
 
 def _ranks(answers: Answers) -> dict[str, Any] | None:
     """Nemenyi ranks of the F1 scores over the projects that have something to find; 1 is the best."""
-    np = numpy()
+    import numpy as np
+
     blocks = [project for project in _projects(answers) if _can_be_found(answers, project)]
     if len(answers) < 2 or len(blocks) < 2:
         return None
@@ -91,7 +92,8 @@ def _turns(answers: Answers, names: Sequence[str]) -> int:
 
 
 def _hits(found: Mapping[str, Sequence[int]]) -> dict[str, Array]:
-    np = numpy()
+    import numpy as np
+
     size = 1 + max((place for places in found.values() for place in places), default=0)
     return {name: np.isin(np.arange(size), places) for name, places in found.items()}
 
@@ -103,11 +105,15 @@ def _alone(hits: Mapping[str, Array]) -> dict[str, float]:
 
 
 def _by_all(hits: Mapping[str, Array]) -> Array:
-    return numpy().logical_and.reduce(list(hits.values()))
+    import numpy as np
+
+    return np.asarray(np.logical_and.reduce(list(hits.values())))
 
 
 def _share(part: Array, hits: Mapping[str, Array]) -> float:
-    return float(part.sum()) / (int(numpy().logical_or.reduce(list(hits.values())).sum()) or 1)
+    import numpy as np
+
+    return float(part.sum()) / (int(np.logical_or.reduce(list(hits.values())).sum()) or 1)
 
 
 def _mean(several: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 
 LOW, HIGH = 0.1, 0.9  # of the suites; the band lies between
 _POINTS = 120
@@ -16,7 +16,8 @@ def detection_curves(found_s: Mapping[str, Sequence[Array]]) -> dict[str, Any]:
 
     Takes, by policy and suite, when each flaky test is found; inf: never.
     """
-    np = numpy()
+    import numpy as np
+
     seconds = _times(one for several in found_s.values() for one in several)
     curves = {}
     for name, several in found_s.items():
@@ -28,7 +29,8 @@ def detection_curves(found_s: Mapping[str, Sequence[Array]]) -> dict[str, Any]:
 
 def _times(found_s: Iterable[Array]) -> Array:
     """From the first detection to the last, each so many times later than the one before."""
-    np = numpy()
+    import numpy as np
+
     every = np.concatenate(list(found_s))
     known = every[np.isfinite(every)]
     if not len(known):

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.extras import Array
 
 MOST_VIF = 5.0
 _PARTS = 10  # equally many tests each, into which a metric is cut for its information gain
@@ -27,7 +27,8 @@ class Difference:
 
 def differences(features: Sequence[str], values: Array, positive: Array) -> list[Difference]:
     """Every metric, the strongest effect first."""
-    stats = library("scipy.stats")
+    from scipy import stats
+
     rows = []
     for name, column in zip(features, values.T, strict=True):
         flaky, steady = column[positive == 1], column[positive == 0]
@@ -62,20 +63,23 @@ def size_of(delta: float) -> str:
 
 def information_gain(column: Array, positive: Array) -> float:
     """Bits about the label that the metric's tenth gives."""
-    np = numpy()
+    import numpy as np
+
     part = np.searchsorted(np.unique(np.quantile(column, np.linspace(0, 1, _PARTS + 1)[1:-1])), column)
     inside = sum((part == one).mean() * _entropy(float(positive[part == one].mean())) for one in np.unique(part))
     return max(0.0, _entropy(float(positive.mean())) - float(inside))
 
 
 def _entropy(share: float) -> float:
-    np = numpy()
+    import numpy as np
+
     return 0.0 if share in (0.0, 1.0) else float(-share * np.log2(share) - (1 - share) * np.log2(1 - share))
 
 
 def inflation(values: Array) -> Array:
     """Variance inflation factor of each column; inf where the others give it away, 1 for a constant."""
-    np = numpy()
+    import numpy as np
+
     found = []
     for place in range(values.shape[1]):
         own, others = values[:, place], np.delete(values, place, axis=1)
@@ -88,7 +92,8 @@ def inflation(values: Array) -> Array:
 
 def without_collinear(features: Sequence[str], values: Array) -> dict[str, float]:
     """What is left, with its factor, after dropping the largest factor above 5 again and again."""
-    np = numpy()
+    import numpy as np
+
     kept = [place for place in range(len(features)) if np.ptp(values[:, place]) > 0]
     scaled = (values - values.mean(axis=0)) / (values.std(axis=0) + 1e-12)
     while True:
@@ -100,7 +105,8 @@ def without_collinear(features: Sequence[str], values: Array) -> dict[str, float
 
 def logistic(features: Sequence[str], values: Array, positive: Array) -> dict[str, tuple[float, float]]:
     """Coefficients, per standard deviation, and p-values of a logistic regression on all these metrics."""
-    api = library("statsmodels.api")
+    from statsmodels import api
+
     scaled = (values - values.mean(axis=0)) / (values.std(axis=0) + 1e-12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -122,7 +128,9 @@ class Ranks:
 
 def nemenyi(figures: Mapping[str, Sequence[float]]) -> Ranks:
     """Friedman's test and Nemenyi's critical distance at 5 %, for figures of which more is better."""
-    np, stats = numpy(), library("scipy.stats")
+    import numpy as np
+    from scipy import stats
+
     names = list(figures)
     table = np.array([figures[name] for name in names]).T
     ranks = stats.rankdata(-table, axis=1).mean(axis=0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from flakehound.learn.evaluation.scores import Confusion, area_under_curve, confusion
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 
 HALF = 0.5
 _AROUND_HALF = (0.4, 0.5, 0.6, 0.7)
@@ -33,7 +33,8 @@ class Rule:
 
 def mcc_at(positive: Array, chances: Array, thresholds: Sequence[float]) -> Array:
     """MCC for each threshold; 0 where it is not defined."""
-    np = numpy()
+    import numpy as np
+
     order = np.argsort(chances, kind="stable")
     below = np.searchsorted(chances[order], thresholds)
     missed = np.concatenate([[0], np.cumsum(positive[order])])[below]
@@ -43,7 +44,7 @@ def mcc_at(positive: Array, chances: Array, thresholds: Sequence[float]) -> Arra
         fn=missed,
         tn=below - missed,
     )
-    return np.nan_to_num(counts.mcc)
+    return np.asarray(np.nan_to_num(counts.mcc))
 
 
 def _best(said: Said, worth: Callable[[Model], tuple[float, float]]) -> Chosen:
@@ -54,7 +55,9 @@ def _best(said: Said, worth: Callable[[Model], tuple[float, float]]) -> Chosen:
 
 
 def _pooled(parts: Sequence[Array]) -> Array:
-    return numpy().concatenate(parts)
+    import numpy as np
+
+    return np.concatenate(parts)
 
 
 def by_area(said: Said, positive: Sequence[Array]) -> Chosen:
@@ -77,7 +80,7 @@ def by_mcc_around_half(said: Said, positive: Sequence[Array]) -> Chosen:
 
 def by_mean_f1(said: Said, positive: Sequence[Array]) -> Chosen:
     """Largest mean over the projects of F1 at one half."""
-    np = numpy()
+    import numpy as np
 
     def worth(one: Model) -> tuple[float, float]:
         parts = zip(positive, said[one], strict=True)
@@ -95,7 +98,8 @@ def by_mcc_and_threshold(said: Said, positive: Sequence[Array]) -> Chosen:
 
 def by_mcc_and_quantile(said: Said, positive: Sequence[Array]) -> Chosen:
     """The same, the thresholds being quantiles of the chances."""
-    np = numpy()
+    import numpy as np
+
     every, steps = _pooled(positive), np.linspace(0, 1, _QUANTILES + 1)[:-1]
     return _best(
         said, lambda one: _at_best(every, _pooled(said[one]), np.quantile(_pooled(said[one]), steps).tolist())

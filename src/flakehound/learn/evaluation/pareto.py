@@ -6,12 +6,14 @@ thresholds is then a difference of two running sums, so that a sweep costs one p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from flakehound.learn.evaluation.rerun_costs import pairwise_cost
 from flakehound.learn.evaluation.scores import Confusion
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 
 STEPS = 100  # thresholds are hundredths; the one behind the last, 1.01, no probability reaches
 
@@ -61,14 +63,18 @@ class Points:
 
 def thresholds() -> Array:
     """0, 0.01, …, 1.01."""
-    return numpy().arange(STEPS + 2) / STEPS
+    import numpy as np
+
+    return np.arange(STEPS + 2) / STEPS
 
 
 def bins_of(probability: Array) -> Array:
     """The place of the largest threshold that each probability reaches."""
-    np = numpy()
+    import numpy as np
+
     # A mean over trees can lie a rounding error below the hundredth it stands for.
-    return np.clip(np.floor(np.asarray(probability) * STEPS + 1e-7).astype(int), 0, STEPS)
+    places: Array = np.clip(np.floor(np.asarray(probability) * STEPS + 1e-7).astype(int), 0, STEPS)
+    return places
 
 
 def single_confusion(task: SingleTask, probability: Array) -> tuple[Confusion, Array]:
@@ -88,14 +94,16 @@ def single_confusion(task: SingleTask, probability: Array) -> tuple[Confusion, A
 
 def _below(place: Array, weights: Array) -> Array:
     """For each threshold, the weights of the tests whose probability stays below it."""
-    np = numpy()
+    import numpy as np
+
     summed = np.cumsum(np.bincount(place, weights=weights, minlength=STEPS + 1))
     return np.concatenate([[0.0], summed])
 
 
 def _reaching(place: Array, suites: Array, weights: Array | None = None) -> Array:
     """By suite and threshold up to 1, the weights of the tests whose probability reaches it."""
-    np = numpy()
+    import numpy as np
+
     width = STEPS + 1
     summed = np.bincount(suites * width + place, weights=weights, minlength=width * (int(suites.max()) + 1))
     return np.cumsum(summed.reshape(-1, width)[:, ::-1], axis=1)[:, ::-1]
@@ -103,12 +111,13 @@ def _reaching(place: Array, suites: Array, weights: Array | None = None) -> Arra
 
 def single_points(task: SingleTask, predicted: Iterable[tuple[int, Array]]) -> Points:
     """Every (ω_l, ω_u, n_F) with its mean MCC and cost; each repeat brings n_F and probabilities."""
-    np = numpy()
+    import numpy as np
+
     lower, upper = np.triu_indices(STEPS + 1, m=STEPS + 2)
-    sums: dict[int, list[Array]] = {}
+    sums: dict[int, _Sums] = defaultdict(_Sums)
     for samples, probability in predicted:
         counts, cost_s = single_confusion(task, probability)
-        _add(sums, samples, counts.mcc[lower, upper], cost_s[lower, upper])
+        sums[samples].add(counts.mcc[lower, upper], cost_s[lower, upper])
     grid = thresholds()
     found = _points(sums, grid[lower], grid[upper], task.suite_s)
     return _with_original(found, (found.first == 0) & (found.second > 1), suite_s=task.suite_s)
@@ -116,10 +125,11 @@ def single_points(task: SingleTask, predicted: Iterable[tuple[int, Array]]) -> P
 
 def pair_points(task: PairTask, predicted: Iterable[tuple[int, Array, Array]]) -> Points:
     """Every (ω_V, ω_P, n_F) with its mean share of pairs and cost; a repeat brings both probabilities."""
-    np = numpy()
+    import numpy as np
+
     width = STEPS + 1
     suites = np.zeros(len(task.cost_s), dtype=int) if task.suites is None else task.suites
-    sums: dict[int, list[Array]] = {}
+    sums: dict[int, _Sums] = defaultdict(_Sums)
     for samples, victim, polluter in predicted:
         v_place, p_place = bins_of(victim), bins_of(polluter)
         v_counts, v_costs = _reaching(v_place, suites), _reaching(v_place, suites, task.cost_s)
@@ -131,34 +141,43 @@ def pair_points(task: PairTask, predicted: Iterable[tuple[int, Array, Array]]) -
         )
         cost_s = by_suite_s.sum(axis=0)
         share = hits / len(task.victims) if len(task.victims) else np.full(hits.shape, np.nan)
-        _add(sums, samples, share.ravel(), cost_s.ravel())
+        sums[samples].add(share.ravel(), cost_s.ravel())
     grid = thresholds()[:-1]
     suite_s = float(np.sum(task.cost_s))
     found = _points(sums, np.repeat(grid, width), np.tile(grid, width), suite_s)
     return _with_original(found, (found.first == 0) & (found.second == 0), suite_s=suite_s)
 
 
-def _add(sums: dict[int, list[Array]], samples: int, detection: Array, cost_s: Array) -> None:
-    known = sums.setdefault(samples, [0.0, 0.0, 0])
-    known[0], known[1], known[2] = known[0] + detection, known[1] + cost_s, known[2] + 1
+@dataclass(slots=True)
+class _Sums:
+    """Detection and cost of the repeats with one number of measurements, added up."""
+
+    detection: Any = 0.0  # an array after the first repeat
+    cost_s: Any = 0.0
+    repeats: int = 0
+
+    def add(self, detection: Array, cost_s: Array) -> None:
+        """Add one more repeat."""
+        self.detection, self.cost_s = self.detection + detection, self.cost_s + cost_s
+        self.repeats += 1
 
 
-def _points(sums: dict[int, list[Array]], first: Array, second: Array, suite_s: float) -> Points:
-    np = numpy()
+def _points(sums: Mapping[int, _Sums], first: Array, second: Array, suite_s: float) -> Points:
+    import numpy as np
+
     return Points(
         first=np.tile(first, len(sums)),
         second=np.tile(second, len(sums)),
         samples=np.repeat(list(sums), len(first)),
-        detection=np.concatenate([total / times for total, _cost, times in sums.values()]),
-        cost_s=np.concatenate(
-            [total / times + samples * suite_s for samples, (_det, total, times) in sums.items()]
-        ),
+        detection=np.concatenate([one.detection / one.repeats for one in sums.values()]),
+        cost_s=np.concatenate([one.cost_s / one.repeats + samples * suite_s for samples, one in sums.items()]),
     )
 
 
 def _with_original(points: Points, original: Array, *, suite_s: float) -> Points:
     """The technique alone needs no features: one point of that kind, without their cost."""
-    np = numpy()
+    import numpy as np
+
     first = int(np.flatnonzero(original)[0])
     keep = ~original
     keep[first] = True
@@ -173,7 +192,8 @@ def _with_original(points: Points, original: Array, *, suite_s: float) -> Points
 
 def front(points: Points) -> Points:
     """The points that no other beats in both, cheapest first; points without a defined detection are none."""
-    np = numpy()
+    import numpy as np
+
     usable = np.flatnonzero(~np.isnan(points.detection))
     order = usable[np.lexsort((-points.detection[usable], points.cost_s[usable]))]
     best = np.maximum.accumulate(points.detection[order])
@@ -183,18 +203,22 @@ def front(points: Points) -> Points:
 
 def knee(points: Points) -> int:
     """The place nearest to detection 1 at no cost, where the dearest point costs 1."""
-    np = numpy()
+    import numpy as np
+
     dearest = points.cost_s.max() or 1.0
     return int(np.argmin(np.hypot(1 - points.detection, points.cost_s / dearest)))
 
 
 def pure_model(points: Points) -> int | None:
     """The best point where the model decides everything; None where there is none."""
-    np = numpy()
+    import numpy as np
+
     found = np.flatnonzero((points.first == points.second) & ~np.isnan(points.detection))
     return None if not len(found) else int(found[np.argmax(points.detection[found])])
 
 
 def original(points: Points) -> int:
     """The point where the technique does everything and no model is asked."""
-    return int(numpy().flatnonzero(points.samples == 0)[0])
+    import numpy as np
+
+    return int(np.flatnonzero(points.samples == 0)[0])

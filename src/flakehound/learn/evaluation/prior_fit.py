@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flakehound.core.statistics.index import BetaPrior
-from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.extras import Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,16 +26,19 @@ def fitted_rates(failed: Array, runs: Array) -> Fit:
     no maximum: the likelihood rises as a goes to 0, towards ever more tests that hardly ever fail. So the prior is
     that of the flaky tests which so many runs show, and "flaky" means that.
     """
-    np, special = numpy(), library("scipy.special")
+    import numpy as np
+    from scipy.optimize import minimize
+    from scipy.special import betaln
+
     failed, runs = np.asarray(failed, dtype=float), np.asarray(runs, dtype=float)
 
     def lost(logs: Array) -> float:
         a, b = np.exp(logs)
-        base = special.betaln(a, b)
-        found = special.betaln(a + failed, b + runs - failed) - base
+        base = betaln(a, b)
+        found = betaln(a + failed, b + runs - failed) - base
         return float(-found.mean())
 
-    best = library("scipy.optimize").minimize(lost, np.log([0.5, 5.0]), method="Nelder-Mead")
+    best = minimize(lost, np.log([0.5, 5.0]), method="Nelder-Mead")
     a, b = (float(value) for value in np.exp(best.x))
     return Fit(
         prior=BetaPrior(a=round(a, 4), b=round(b, 4)),

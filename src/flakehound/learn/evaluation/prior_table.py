@@ -12,7 +12,6 @@ from collections import Counter
 from importlib import resources
 
 from flakehound.learn.evaluation.simulation import Parts
-from flakehound.learn.extras import numpy
 
 FILE = "prior_parts.csv.gz"
 COLUMNS = ("project", "nod", "lint", "features", "calls")
@@ -20,7 +19,8 @@ COLUMNS = ("project", "nod", "lint", "features", "calls")
 
 def known_parts() -> Parts:
     """All tests of the table; the NOD tests of one project are together drawn as often as those of another."""
-    np = numpy()
+    import numpy as np
+
     packed = (resources.files("flakehound.learn") / "facts" / FILE).read_bytes()
     rows = list(csv.DictReader(gzip.decompress(packed).decode("utf-8").splitlines()))
     nod = Counter(row["project"] for row in rows if row["nod"] == "1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 
 CHECKED_SHARE = 0.2  # γ: share of further failures that Classification checks again
 
@@ -12,7 +12,8 @@ def expected_reruns(rate: Array, most: int) -> Array:
 
     Eq. 6, summed up: the chance that more than x runs are needed is q^x + (1-q)^x.
     """
-    np = numpy()
+    import numpy as np
+
     fails = np.asarray(rate, dtype=float)
     passes = 1.0 - fails
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -22,8 +23,10 @@ def expected_reruns(rate: Array, most: int) -> Array:
 
 def _powers(base: Array, rest: Array, count: int) -> Array:
     """base + base² + … + base^count, where base + rest = 1; exact also where the base is nearly 1."""
-    np = numpy()
-    return base * -np.expm1(count * np.log(base)) / rest
+    import numpy as np
+
+    summed: Array = base * -np.expm1(count * np.log(base)) / rest
+    return summed
 
 
 def unveiled(fails: Array, passes: Array, runs: int | Array) -> Array:
@@ -33,14 +36,16 @@ def unveiled(fails: Array, passes: Array, runs: int | Array) -> Array:
 
 def expected_runs_to_unveil(fails: Array, passes: Array, most: int) -> Array:
     """Runs until both outcomes were seen, `most` at most, with skips counted (CALLS §4.3.1)."""
-    np = numpy()
+    import numpy as np
+
     fails, passes = np.asarray(fails, dtype=float), np.asarray(passes, dtype=float)
     return most - sum((unveiled(fails, passes, runs) for runs in range(1, most)), np.zeros(np.shape(fails)))
 
 
 def runs_for_certainty(fails: Array, passes: Array, certainty: float = 0.95, most: int = 1 << 24) -> Array:
     """The least number of runs after which U(n) reaches the certainty; `most` where it never does."""
-    np = numpy()
+    import numpy as np
+
     low = np.ones(np.shape(fails), dtype=int)
     high = np.full(np.shape(fails), most)
     while (low < high).any():
@@ -53,16 +58,19 @@ def runs_for_certainty(fails: Array, passes: Array, certainty: float = 0.95, mos
 
 def rerun_costs(cost_s: Array, failed: Array, runs: Array, most: int) -> Array:
     """Seconds RERUN spends on each test; on a test without both outcomes the most it may (eq. 6)."""
-    np = numpy()
+    import numpy as np
+
     rate = np.divide(failed, runs, out=np.zeros(len(cost_s)), where=np.asarray(runs) > 0)
     return cost_s * expected_reruns(rate, most)
 
 
 def classification_costs(suite_s: Array, shuffled_failed: Array, share: float = CHECKED_SHARE) -> Array:
     """Seconds that telling each test's kind takes: one run of its suite per attempt (eq. 7)."""
-    return (1 + share * (shuffled_failed - 1)) * suite_s
+    cost_s: Array = (1 + share * (shuffled_failed - 1)) * suite_s
+    return cost_s
 
 
 def pairwise_cost(victims: Array, victims_s: Array, polluters: Array, polluters_s: Array) -> Array:
     """Seconds for every pair of candidates, from their numbers and summed costs (eq. 8)."""
-    return polluters * victims_s + victims * polluters_s
+    cost_s: Array = polluters * victims_s + victims * polluters_s
+    return cost_s

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.extras import Array
 
 BINS = 10  # of the calibration
 
@@ -27,8 +27,10 @@ class Confusion:
     @property
     def mcc(self) -> Any:
         """Matthews' correlation with its sign (eq. 5); nan where a sum is zero."""
+        import numpy as np
+
         product = (self.tp + self.fp) * (self.tp + self.fn) * (self.tn + self.fp) * (self.tn + self.fn)
-        return _over(self.tp * self.tn - self.fp * self.fn, numpy().sqrt(product))
+        return _over(self.tp * self.tn - self.fp * self.fn, np.sqrt(product))
 
     @property
     def precision(self) -> Any:
@@ -47,7 +49,8 @@ class Confusion:
 
 
 def _over(numerator: Any, denominator: Any) -> Any:
-    np = numpy()
+    import numpy as np
+
     top, bottom = np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
     found = np.divide(top, bottom, out=np.full(np.broadcast(top, bottom).shape, np.nan), where=bottom != 0)
     return found if found.shape else float(found)
@@ -66,17 +69,20 @@ def confusion(positive: Array, predicted: Array) -> Confusion:
 
 def area_under_curve(positive: Array, score: Array) -> float:
     """How likely a positive test scores above a negative one; nan with one class only."""
+    from scipy.stats import rankdata
+
     n_positive = int(positive.sum())
     n_negative = len(positive) - n_positive
     if not n_positive or not n_negative:
         return float("nan")
-    ranks = library("scipy.stats").rankdata(score)
+    ranks = rankdata(score)
     return float((ranks[positive == 1].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
 
 
 def calibration(positive: Array, probability: Array) -> dict[str, Any]:
     """Brier score, and how far predicted and observed shares lie apart, by tenths of the probability."""
-    np = numpy()
+    import numpy as np
+
     place = np.minimum((np.asarray(probability) * BINS).astype(int), BINS - 1)
     tests = np.bincount(place, minlength=BINS)
     said = _over(np.bincount(place, weights=probability, minlength=BINS), tests)

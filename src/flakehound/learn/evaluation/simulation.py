@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 from flakehound.core.statistics.index import BetaPrior
 from flakehound.core.statistics.prevalence import (
@@ -20,7 +21,7 @@ from flakehound.core.statistics.prevalence import (
     NOD_BY_TIME,
     likelier,
 )
-from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.extras import Array, RandomGenerator
 
 MOST_RUNS = 4096  # of one test; a test that needs more is not found
 TRACED = 1.361  # what a traced run costs (CALLS)
@@ -62,10 +63,10 @@ class Parts:
 
 
 # Which tests are flaky, and a generator -> what is known of each.
-Scorer = Callable[[Array, Array], Believed]
+Scorer = Callable[[Array, RandomGenerator], Believed]
 
 
-def suite_of(rate: Array, own_s: Array, scorer: Scorer, fork_s: float, rng: Array) -> Suite:
+def suite_of(rate: Array, own_s: Array, scorer: Scorer, fork_s: float, rng: RandomGenerator) -> Suite:
     """Tests with these rates and times of their own, in an order by chance; scores and calls are drawn."""
     place = rng.permutation(len(rate))
     rate, cost_s = rate[place], own_s[place]
@@ -82,63 +83,82 @@ def suite_of(rate: Array, own_s: Array, scorer: Scorer, fork_s: float, rng: Arra
 
 def score_of_auc(auc: float) -> Scorer:
     """A calibrated score: two normal distributions, and Bayes' rule with the true share."""
+    import numpy as np
+
     apart = 2**0.5 * NormalDist().inv_cdf(auc)
 
-    def scored(flaky: Array, rng: Array) -> Believed:
+    def scored(flaky: Array, rng: RandomGenerator) -> Believed:
         seen = rng.normal(size=len(flaky)) + apart * flaky
-        return Believed(prior=likelier(flaky.mean(), numpy().exp(apart * seen - apart**2 / 2)))
+        return Believed(prior=_likelier(flaky.mean(), np.exp(apart * seen - apart**2 / 2)))
 
     return scored
 
 
 def score_as_seen(of_flaky: Array, of_others: Array) -> Scorer:
     """Scores as they were given to flaky tests and to others, brought to the share of flaky tests here."""
-    np = numpy()
+    import numpy as np
+
     odds_there = len(of_flaky) / len(of_others)
 
-    def scored(flaky: Array, rng: Array) -> Believed:
-        drawn = np.where(flaky, rng.choice(of_flaky, len(flaky)), rng.choice(of_others, len(flaky)))
-        return Believed(prior=likelier(flaky.mean(), drawn / (1 - drawn) / odds_there))
+    def scored(flaky: Array, rng: RandomGenerator) -> Believed:
+        drawn: Array = np.where(flaky, rng.choice(of_flaky, len(flaky)), rng.choice(of_others, len(flaky)))
+        return Believed(prior=_likelier(flaky.mean(), drawn / (1 - drawn) / odds_there))
 
     return scored
 
 
 def parts_as_seen(parts: Parts) -> Scorer:
     """Scores, calls and features of real tests, each test's together, flaky ones for flaky ones."""
-    np = numpy()
+    import numpy as np
+
     places = {kind: np.flatnonzero(parts.flaky == kind) for kind in (0, 1)}
     shares = {kind: parts.weight[at] / parts.weight[at].sum() for kind, at in places.items()}
 
-    def scored(flaky: Array, rng: Array) -> Believed:
+    def scored(flaky: Array, rng: RandomGenerator) -> Believed:
         drawn = {kind: rng.choice(places[kind], len(flaky), p=shares[kind]) for kind in (0, 1)}
         at = np.where(flaky, drawn[1], drawn[0])
         return Believed(
-            prior=likelier(flaky.mean(), parts.score[at]), calls=parts.calls[at], features=parts.features[at]
+            prior=_likelier(flaky.mean(), parts.score[at]), calls=parts.calls[at], features=parts.features[at]
         )
 
     return scored
 
 
-def _calling(flaky: Array, cost_s: Array, rng: Array) -> Array:
+def _likelier(prior: Any, ratio: Any) -> Array:
+    """`likelier` for all tests of a suite: numbers or arrays in, an array out."""
+    import numpy as np
+
+    return np.asarray(likelier(prior, ratio))
+
+
+def _calling(flaky: Array, cost_s: Array, rng: RandomGenerator) -> Array:
     """Callers with the published shares; among steady tests dear ones call more often, as the source found."""
-    np = numpy()
+    import numpy as np
+
     steady = _ranks(cost_s) * 2 * CALLS_OF_ALL
-    return rng.random(len(flaky)) < np.where(flaky, CALLS_IF_NOD, steady)
+    calls: Array = rng.random(len(flaky)) < np.where(flaky, CALLS_IF_NOD, steady)
+    return calls
 
 
 def _ranks(cost_s: Array) -> Array:
-    return library("scipy.stats").rankdata(cost_s) / len(cost_s)
+    from scipy.stats import rankdata
+
+    ranks: Array = rankdata(cost_s)
+    return ranks / len(cost_s)
 
 
 def knowing_times(prior: Array, cost_s: Array, *, others: int) -> Array:
     """`core.prevalence.knowing_time` for all tests of a suite, beside so many other sources."""
-    ratio = numpy().exp(NOD_BY_TIME * FEATURES_BESIDE_ANOTHER**others * _ranks(cost_s))
-    return likelier(prior, ratio / ratio.mean())
+    import numpy as np
+
+    ratio = np.exp(NOD_BY_TIME * FEATURES_BESIDE_ANOTHER**others * _ranks(cost_s))
+    return _likelier(prior, ratio / ratio.mean())
 
 
-def runs_needed(rate: Array, rng: Array) -> Array:
+def runs_needed(rate: Array, rng: RandomGenerator) -> Array:
     """After how many runs both outcomes were seen; beyond MOST_RUNS where they never are."""
-    np = numpy()
+    import numpy as np
+
     needed = np.full(len(rate), MOST_RUNS + 1)
     flaky = np.flatnonzero(rate > 0)
     fails_first = rng.random(len(flaky)) < rate[flaky]
@@ -152,7 +172,8 @@ def swept(suite: Suite, needed: Array, chosen: Array, before_s: float = 0.0) -> 
 
     A sweep is one process; what starting it costs is left out.
     """
-    np = numpy()
+    import numpy as np
+
     found = np.full(len(needed), np.inf)
     cost_s, runs = suite.cost_s * chosen, needed
     for test in np.flatnonzero(chosen & (suite.rate > 0) & (needed <= MOST_RUNS)):
@@ -168,7 +189,8 @@ def by_index(suite: Suite, needed: Array, prior: Array, rates: BetaPrior, before
     The index of a test falls with each run that shows nothing new, so a run comes after exactly those whose index
     is larger. A test whose runs all failed is treated as one whose runs all passed. Some tests share a process.
     """
-    np = numpy()
+    import numpy as np
+
     cost_s = suite.cost_s + suite.fork_s / TOGETHER
     passes, missing = _tables(rates)
     steps = np.minimum(needed, MOST_RUNS)
@@ -184,7 +206,9 @@ def by_index(suite: Suite, needed: Array, prior: Array, rates: BetaPrior, before
 
 def _tables(rates: BetaPrior) -> tuple[Array, Array]:
     """By runs that showed nothing: how likely that is of a flaky test, and the rate expected of it then."""
-    np, special = numpy(), library("scipy.special")
+    import numpy as np
+    from scipy import special
+
     runs = np.arange(MOST_RUNS + 1)
     base = special.betaln(rates.a, rates.b)
     return np.exp(special.betaln(rates.a, rates.b + runs) - base), rates.a / (rates.a + rates.b + runs)
@@ -192,7 +216,8 @@ def _tables(rates: BetaPrior) -> tuple[Array, Array]:
 
 def _runs_above(value: float, cost_s: Array, prior: Array, passes: Array, missing: Array) -> Array:
     """For each test, how many of its runs have a larger index; by bisection, as the index falls."""
-    np = numpy()
+    import numpy as np
+
     low, high = np.zeros(len(prior), dtype=int), np.full(len(prior), MOST_RUNS)
     while (low < high).any():
         middle = (low + high) // 2
@@ -204,25 +229,32 @@ def _runs_above(value: float, cost_s: Array, prior: Array, passes: Array, missin
 
 def kept_by_threshold(prior: Array, flaky: Array, detection: float) -> Array:
     """CANNIER's lower threshold, set so that this share of the flaky tests stays above it."""
-    return prior >= numpy().quantile(prior[flaky], 1 - detection)
+    import numpy as np
+
+    is_kept: Array = prior >= np.quantile(prior[flaky], 1 - detection)
+    return is_kept
 
 
 def time_to_find(found_s: Array, share: float) -> float:
     """Seconds until this share of the flaky tests is found; inf: never."""
-    np = numpy()
+    import numpy as np
+
     return float(np.sort(found_s)[int(np.ceil(share * len(found_s))) - 1])
 
 
-def all_policies(suite: Suite, rates: BetaPrior, rng: Array, detection: float = 0.95) -> dict[str, Array]:
+def all_policies(
+    suite: Suite, rates: BetaPrior, rng: RandomGenerator, detection: float = 0.95
+) -> dict[str, Array]:
     """Every policy on the same suite and the same luck: seconds at which each flaky test is found."""
-    np = numpy()
+    import numpy as np
+
     needed = runs_needed(suite.rate, rng)
     flaky, every = suite.rate > 0, np.ones(len(needed), dtype=bool)
     suite_s = float(suite.cost_s.sum())
     small = suite.cost_s < SMALL_S
     by_calls = np.where(suite.calls, CALLS_RATIO[True], CALLS_RATIO[False])
     timed = knowing_times(suite.prior, suite.cost_s, others=1)
-    called = likelier(suite.prior, by_calls**CALLS_BESIDE_SCORE)
+    called = _likelier(suite.prior, by_calls**CALLS_BESIDE_SCORE)
     traced = knowing_times(called, suite.cost_s, others=2)
     found = {
         "rerun": swept(suite, needed, every),
@@ -235,7 +267,7 @@ def all_policies(suite: Suite, rates: BetaPrior, rng: Array, detection: float = 
         "index, traced": by_index(suite, needed, traced, rates, TRACED * suite_s),
     }
     if suite.features is not None:
-        measured = likelier(called, suite.features ** (FEATURES_BESIDE_ANOTHER**2))
+        measured = _likelier(called, suite.features ** (FEATURES_BESIDE_ANOTHER**2))
         before_s = (TRACED + MEASURED) * suite_s
         found["index, measured"] = by_index(suite, needed, measured, rates, before_s)
     return found

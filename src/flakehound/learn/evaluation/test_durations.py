@@ -15,7 +15,7 @@ from importlib import resources
 from math import log
 from statistics import NormalDist
 
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array, RandomGenerator
 
 MEAN_S = 6703 / 10511
 BELOW_A_SECOND = 0.9532
@@ -35,35 +35,42 @@ MIDDLE = -_Z * SPREAD
 CHEAP = _NORMAL.cdf(_NORMAL.inv_cdf(CHEAP_TIME) + SPREAD)
 
 
-def python_times(flaky: int, steady: int, rng: Array) -> tuple[Array, Array]:
+def python_times(flaky: int, steady: int, rng: RandomGenerator) -> tuple[Array, Array]:
     """Seconds of so many NOD tests and of so many others."""
-    every = numpy().sort(numpy().exp(rng.normal(MIDDLE, SPREAD, flaky + steady)))
+    import numpy as np
+
+    every = np.sort(np.exp(rng.normal(MIDDLE, SPREAD, flaky + steady)))
     shares = (0.0, 1 - NOD_IN_DEAREST, NOD_IN_CHEAP_TIME, 1.0)
     return _placed(every, flaky, shares, (0.0, 1 - DEAREST, CHEAP, 1.0), rng)
 
 
 def measured_seconds() -> Array:
     """What tests of real suites took, as we measured it."""
+    import numpy as np
+
     packed = (resources.files("flakehound.learn") / "facts" / MEASURED).read_bytes()
     rows = csv.DictReader(gzip.decompress(packed).decode("utf-8").splitlines())
-    return numpy().array([max(RESOLUTION_S / 2, float(row["seconds"])) for row in rows])
+    return np.array([max(RESOLUTION_S / 2, float(row["seconds"])) for row in rows])
 
 
-def measured_times(seconds: Array, flaky: int, steady: int, rng: Array) -> tuple[Array, Array]:
+def measured_times(seconds: Array, flaky: int, steady: int, rng: RandomGenerator) -> tuple[Array, Array]:
     """The same, drawn from measured seconds of tests.
 
     The dearest 40 % hold 85.8 % of the NOD tests here, too. What is said of 7.5 % of the time is true of another
     distribution only.
     """
-    every = numpy().sort(rng.choice(seconds, flaky + steady))
+    import numpy as np
+
+    every = np.sort(rng.choice(seconds, flaky + steady))
     return _placed(every, flaky, (0.0, 1 - NOD_IN_DEAREST, 1.0), (0.0, 1 - DEAREST, 1.0), rng)
 
 
 def _placed(
-    every: Array, flaky: int, shares: Sequence[float], ranks: Sequence[float], rng: Array
+    every: Array, flaky: int, shares: Sequence[float], ranks: Sequence[float], rng: RandomGenerator
 ) -> tuple[Array, Array]:
     """Which of the sorted times are of NOD tests, with these shares of them up to these ranks of all."""
-    np = numpy()
+    import numpy as np
+
     chosen = np.zeros(len(every), dtype=bool)
     while (missing := flaky - int(chosen.sum())) > 0:
         drawn = np.interp(rng.random(missing), shares, ranks)

@@ -16,8 +16,9 @@ from itertools import combinations
 from typing import Any
 
 from flakehound.learn.evaluation.model_choice import BY_AREA, Rule, best_rule
-from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.extras import Array
 from flakehound.learn.tables.dataset import Dataset, UnusableData
+from flakehound.learn.tables.ranks import ranks_within_projects
 
 METRICS, WORDS, BOTH = "metrics", "words", "both"
 _LEAST_PROJECTS = 4  # that a word must occur in, among the training projects
@@ -82,7 +83,8 @@ class Unseen:
     _uses: dict[str, Array] = field(default_factory=dict)  # by project
 
     def __post_init__(self) -> None:
-        np = numpy()
+        import numpy as np
+
         self._own = {
             str(name): np.flatnonzero(self.data.projects == name) for name in sorted(set(self.data.projects))
         }
@@ -93,7 +95,8 @@ class Unseen:
 
     def predicted(self) -> tuple[Array, Array, list[Choice]]:
         """Probabilities, predictions by each project's own threshold, and the choices."""
-        np = numpy()
+        import numpy as np
+
         self._fit_all()
         probability = np.zeros(len(self.positive))
         said = np.zeros(len(self.positive), dtype=int)
@@ -130,13 +133,13 @@ class Unseen:
         return best_rule(self.rules, told, [self.positive[self._own[name]] for name in others])
 
     def _fit(self, what: str, without: frozenset[str]) -> None:
-        np = numpy()
+        import numpy as np
+        from sklearn.linear_model import LogisticRegression
+
         test = np.isin(self.data.projects, list(without))
         values = self._metrics(~test) if what == METRICS else self._words(~test)
         for strength in _STRENGTHS[what]:
-            model = library("sklearn.linear_model").LogisticRegression(
-                C=strength, class_weight="balanced", max_iter=300, solver=_SOLVERS[what]
-            )
+            model = LogisticRegression(C=strength, class_weight="balanced", max_iter=300, solver=_SOLVERS[what])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(values[~test], self.positive[~test])
@@ -147,11 +150,13 @@ class Unseen:
     def _metrics(self, train: Array) -> Array:
         """Logarithms, and ranks within the own project, in units of the training part's spread."""
         values = self._plain
-        return (values - values[train].mean(axis=0)) / (values[train].std(axis=0) + 1e-9)
+        scaled: Array = (values - values[train].mean(axis=0)) / (values[train].std(axis=0) + 1e-9)
+        return scaled
 
     def _words(self, train: Array) -> Any:
         """Which of the words each test has that several training projects use."""
-        np = numpy()
+        import numpy as np
+
         inside = sorted(set(self.data.projects[train]))
         tests = np.vstack([self._uses[name] for name in inside])
         least = min(_LEAST_PROJECTS, max(1, len(inside) // 2))
@@ -160,12 +165,14 @@ class Unseen:
 
     def _read_words(self) -> None:
         """A column per word, and how many tests of each project have it."""
-        np = numpy()
+        import numpy as np
+        from sklearn.feature_extraction.text import CountVectorizer
+
         if self.reads == (METRICS,):
             return
         if self.data.words is None:
             raise UnusableData(f"{self.data.name!r} has no words of the tests' source")
-        counter = library("sklearn.feature_extraction.text").CountVectorizer(
+        counter = CountVectorizer(
             binary=True, min_df=_LEAST_TESTS, tokenizer=str.split, token_pattern=None, lowercase=False
         )
         self._sheet = counter.fit_transform(self.data.words).tocsc().astype(float)
@@ -187,31 +194,25 @@ class Unseen:
             yield Choice(project=left_out, rule=rule.name, candidate=candidate, threshold=threshold)
 
     def _score(self, candidate: Candidate, without: frozenset[str], project: str) -> Array:
+        import numpy as np
+
         kinds = (METRICS, WORDS) if candidate.reads == BOTH else (candidate.reads,)
         parts = [
             self._chances[what, c, without, project] for what, c in zip(kinds, candidate.strengths, strict=True)
         ]
-        return shared(sum(parts) / len(parts), self._homes[project], candidate.share)
+        return shared(np.mean(parts, axis=0), self._homes[project], candidate.share)
 
 
 def _logarithms(values: Array) -> Array:
-    np = numpy()
+    import numpy as np
+
     return np.sign(values) * np.log1p(np.abs(values))
-
-
-def ranks_within_projects(data: Dataset) -> Array:
-    """For each feature the place of a test among its project's, between 0 and 1."""
-    np = numpy()
-    ranks = np.empty_like(data.values)
-    for name in set(data.projects):
-        own = data.projects == name
-        ranks[own] = (library("scipy.stats").rankdata(data.values[own], axis=0) - 0.5) / own.sum()
-    return ranks
 
 
 def homes_of(data: Dataset) -> Array:
     """For each test the number of its class or file."""
-    np = numpy()
+    import numpy as np
+
     named = [f"{project} {home_of(test)}" for project, test in zip(data.projects, data.ids, strict=True)]
     return np.unique(named, return_inverse=True)[1]
 
@@ -223,6 +224,7 @@ def home_of(test: str) -> str:
 
 def shared(scores: Array, homes: Array, share: float) -> Array:
     """Scores in which a test takes a share of its neighbours' mean."""
-    np = numpy()
+    import numpy as np
+
     means = np.bincount(homes, weights=np.nan_to_num(scores)) / np.maximum(np.bincount(homes), 1)
     return (1 - share) * scores + share * means[homes]

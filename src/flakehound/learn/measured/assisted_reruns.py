@@ -11,7 +11,7 @@ from typing import Protocol
 
 from flakehound.learn.evaluation.pareto import Points, SingleTask, front, knee, original, single_points
 from flakehound.learn.evaluation.rerun_costs import classification_costs, rerun_costs
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 from flakehound.learn.models.pipelines import Fitted, Pipeline, fitted
 from flakehound.learn.models.validation import BY_CHANCE, cross_validated, learnable
 from flakehound.learn.seeds import seed_for
@@ -66,7 +66,8 @@ def single_task(data: Dataset, labels: Labels, most: int) -> SingleTask:
 
 def _suites_s(data: Dataset) -> Array:
     """For each test what one run of its project costs."""
-    np = numpy()
+    import numpy as np
+
     _names, place = np.unique(data.projects.astype(str), return_inverse=True)
     return np.bincount(place, weights=data.cost_s)[place]
 
@@ -81,7 +82,9 @@ class Sweep:
 
     def with_proof(self) -> Sweep:
         """The same without the points that take a test for positive and do not run it."""
-        return replace(self, points=self.points.at(numpy().flatnonzero(self.points.second > 1)))
+        import numpy as np
+
+        return replace(self, points=self.points.at(np.flatnonzero(self.points.second > 1)))
 
     def thresholds(self, aim: Aim) -> Thresholds:
         """Those that serve the aim."""
@@ -104,8 +107,10 @@ def swept(data: Dataset, problem: Problem, seed: int) -> Sweep:
 
 def predicted(data: Dataset, problem: Problem, seed: int) -> Array:
     """What a model that never saw the test says, for each test of the problem's domain."""
+    import numpy as np
+
     found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=seed)
-    return numpy().nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
+    return np.nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
 
 
 def sweep_of(data: Dataset, problem: Problem, probability: Array) -> Sweep:
@@ -117,7 +122,8 @@ def sweep_of(data: Dataset, problem: Problem, probability: Array) -> Sweep:
 
 def _aimed(best: Points, aim: Aim, whole_s: float) -> int:
     """The place on the front; where an aim cannot be reached, the nearest point."""
-    np = numpy()
+    import numpy as np
+
     if aim.detection is not None:
         enough = np.flatnonzero(best.detection >= aim.detection)
         return int(enough[0]) if len(enough) else len(best) - 1
@@ -134,8 +140,10 @@ def candidate_threshold(data: Dataset, problem: Problem, seed: int, kept: float 
 
 def least_of(data: Dataset, problem: Problem, probability: Array, kept: float = PAIRS_FOUND) -> float:
     """The largest probability that this share of the positive tests reaches."""
+    import numpy as np
+
     positive = probability[data.labels(problem).positive == 1]
-    return float(numpy().quantile(positive, 1 - kept, method="lower"))
+    return float(np.quantile(positive, 1 - kept, method="lower"))
 
 
 def learned(data: Dataset, problem: Problem, seed: int) -> Fitted:

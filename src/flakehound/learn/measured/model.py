@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flakehound.learn.evaluation.unseen_projects import ranks_within_projects
-from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.extras import Array
 from flakehound.learn.models.validation import learnable
 from flakehound.learn.tables.dataset import Dataset, UnusableData
 from flakehound.learn.tables.problems import Problem
+from flakehound.learn.tables.ranks import ranks_in_suite, ranks_within_projects
 
 SCHEMA = "flakehound/cannier-models/2"
 PROBLEMS = (Problem.NOD_VS_REST, Problem.NOD_VS_VICTIM, Problem.VICTIM_VS_REST, Problem.POLLUTER_VS_REST)
@@ -42,10 +42,15 @@ class MeasuredModel:
 
     def likelier(self, values: Array) -> Array:
         """How many times the odds of an average test each test of one suite has, as far as that can be trusted."""
-        return numpy().exp(self.trust * self._log_odds(values))
+        import numpy as np
+
+        return np.exp(self.trust * self._log_odds(values))
 
     def _log_odds(self, values: Array) -> Array:
-        return self.constant + ranks_in_suite(values) @ numpy().array(self.weights)
+        import numpy as np
+
+        odds: Array = self.constant + ranks_in_suite(values) @ np.array(self.weights)
+        return odds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +68,10 @@ def fitted_models(data: Dataset) -> MeasuredModels:
     return MeasuredModels(features=data.features, models=models)
 
 
-def ranks_in_suite(values: Array) -> Array:
-    """For each feature the place of a test among these, between 0 and 1."""
-    return (library("scipy.stats").rankdata(values, axis=0) - 0.5) / max(1, len(values))
-
-
 def fitted_model(data: Dataset, ranks: Array, problem: Problem) -> MeasuredModel:
     """Learn one problem; the ranks are those within projects."""
-    np = numpy()
+    import numpy as np
+
     labels = learnable(data, problem)
     own, positive, projects = ranks[labels.domain], labels.positive, data.projects[labels.domain]
     centre, spread = own.mean(axis=0), own.std(axis=0)
@@ -97,7 +98,8 @@ def trust_in(apart: Array, positive: Array, projects: Array) -> float:
 
     Before anything is seen the factor is near 0, so that few projects earn little trust.
     """
-    np = numpy()
+    import numpy as np
+
     odds = np.log(np.clip(apart, 1e-6, 1 - 1e-6)) - np.log1p(-np.clip(apart, 1e-6, 1 - 1e-6))
     known = np.flatnonzero(apart < 1)
     odds, shares, positive = odds[known], shares_of(positive, projects)[known], positive[known]
@@ -114,7 +116,8 @@ def trust_in(apart: Array, positive: Array, projects: Array) -> float:
 def shares_of(positive: Array, projects: Array) -> Array:
     """How much each test counts: the positive ones of a project together once, as they are alike, all others as
     much as all of these."""
-    np = numpy()
+    import numpy as np
+
     _names, place = np.unique(projects.astype(str), return_inverse=True)
     found = np.bincount(place, weights=positive)
     return np.where(positive == 1, 1 / np.maximum(found[place], 1), (found > 0).sum() / (1 - positive).sum())
@@ -122,7 +125,8 @@ def shares_of(positive: Array, projects: Array) -> Array:
 
 def _solved(table: Array, positive: Array, start: Array) -> Array:
     """Weights by Newton's method; both classes weigh the same."""
-    np = numpy()
+    import numpy as np
+
     shares = np.where(positive == 1, 0.5 / positive.sum(), 0.5 / (1 - positive).sum()) * len(positive)
     penalties = np.full(table.shape[1], PENALTY)
     penalties[0] = 0.0
@@ -139,8 +143,10 @@ def _solved(table: Array, positive: Array, start: Array) -> Array:
 
 
 def _sigmoid(odds: Array) -> Array:
-    np = numpy()
-    return 1.0 / (1.0 + np.exp(-np.clip(odds, -60.0, 60.0)))
+    import numpy as np
+
+    probability: Array = 1.0 / (1.0 + np.exp(-np.clip(odds, -60.0, 60.0)))
+    return probability
 
 
 def as_text(models: MeasuredModels) -> str:

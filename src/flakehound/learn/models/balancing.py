@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.extras import Array
 
 NONE = "none"
 # Of STATIC, in its order, then CANNIER's two combinations.
@@ -44,11 +45,13 @@ class Balanced:
 
 def balanced(name: str, values: Array, positive: Array, seed: int) -> Balanced:
     """The training part by the named technique, or by the first of its fallbacks that can run."""
+    import numpy as np
+
     if name == NONE:
         return Balanced(values=values, positive=positive, used=NONE)
     try:
         new_values, new_positive = _sampler(name, positive, seed).fit_resample(values, positive)
-        problem = "" if len(numpy().unique(new_positive)) == 2 else "it removed a whole class"
+        problem = "" if len(np.unique(new_positive)) == 2 else "it removed a whole class"
     except ValueError as refusal:  # how imbalanced-learn says that there are too few neighbours, or nothing to do
         problem = str(refusal).split(". ")[0].strip()
     if not problem:
@@ -65,22 +68,18 @@ def _sampler(name: str, positive: Array, seed: int) -> Any:
 
 
 def _samplers(neighbours: int, seed: int) -> Mapping[str, Callable[[], Any]]:
-    over, under = library("imblearn.over_sampling"), library("imblearn.under_sampling")
-    both = library("imblearn.combine")
+    from imblearn import combine, over_sampling, under_sampling
 
     def smote() -> Any:
-        return over.SMOTE(k_neighbors=neighbours, random_state=seed)
+        return over_sampling.SMOTE(k_neighbors=neighbours, random_state=seed)
 
     return {
-        **{
-            f"near-miss-{version}": lambda version=version: under.NearMiss(version=version)  # type: ignore[misc]
-            for version in (1, 2, 3)
-        },
-        "random-under": lambda: under.RandomUnderSampler(random_state=seed),
-        "random-over": lambda: over.RandomOverSampler(random_state=seed),
+        **{f"near-miss-{version}": partial(under_sampling.NearMiss, version=version) for version in (1, 2, 3)},
+        "random-under": lambda: under_sampling.RandomUnderSampler(random_state=seed),
+        "random-over": lambda: over_sampling.RandomOverSampler(random_state=seed),
         "smote": smote,
-        "adasyn": lambda: over.ADASYN(n_neighbors=neighbours, random_state=seed),
-        "borderline-smote": lambda: over.BorderlineSMOTE(k_neighbors=neighbours, random_state=seed),
-        "smote-enn": lambda: both.SMOTEENN(smote=smote(), random_state=seed),
-        "smote-tomek": lambda: both.SMOTETomek(smote=smote(), random_state=seed),
+        "adasyn": lambda: over_sampling.ADASYN(n_neighbors=neighbours, random_state=seed),
+        "borderline-smote": lambda: over_sampling.BorderlineSMOTE(k_neighbors=neighbours, random_state=seed),
+        "smote-enn": lambda: combine.SMOTEENN(smote=smote(), random_state=seed),
+        "smote-tomek": lambda: combine.SMOTETomek(smote=smote(), random_state=seed),
     }

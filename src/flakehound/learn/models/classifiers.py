@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.extras import Array
 
 FOREST, EXTRA, BOOSTED = "random-forest", "extra-trees", "boosted-trees"
 OF_STATIC = ("decision-tree", "naive-bayes", "perceptron", "svm", "ada-boost", FOREST)
@@ -50,31 +51,28 @@ def setting_of_trees(name: str) -> str:
 
 def classifier(name: str, seed: int, settings: Mapping[str, Any]) -> Any:
     """An unfitted classifier of scikit-learn, on one core."""
-    forests = library("sklearn.ensemble")
-    if name == FOREST:
-        return forests.RandomForestClassifier(random_state=seed, n_jobs=1, **settings)
-    if name == EXTRA:
-        return forests.ExtraTreesClassifier(random_state=seed, n_jobs=1, **settings)
-    if name == BOOSTED:
-        return forests.HistGradientBoostingClassifier(random_state=seed, **settings)
-    if name == "ada-boost":
-        return forests.AdaBoostClassifier(random_state=seed, **settings)
-    if name == "decision-tree":
-        return library("sklearn.tree").DecisionTreeClassifier(random_state=seed, **settings)
-    if name == "naive-bayes":
-        return library("sklearn.naive_bayes").GaussianNB(**settings)
-    if name == "perceptron":
-        return library("sklearn.neural_network").MLPClassifier(random_state=seed, max_iter=200, **settings)
-    if name == "svm":
-        return library("sklearn.svm").SVC(random_state=seed, cache_size=400, **settings)
-    raise KeyError(name)
+    from sklearn import ensemble, naive_bayes, neural_network, svm, tree
+
+    classes: Mapping[str, Callable[..., Any]] = {
+        FOREST: partial(ensemble.RandomForestClassifier, random_state=seed, n_jobs=1),
+        EXTRA: partial(ensemble.ExtraTreesClassifier, random_state=seed, n_jobs=1),
+        BOOSTED: partial(ensemble.HistGradientBoostingClassifier, random_state=seed),
+        "ada-boost": partial(ensemble.AdaBoostClassifier, random_state=seed),
+        "decision-tree": partial(tree.DecisionTreeClassifier, random_state=seed),
+        "naive-bayes": naive_bayes.GaussianNB,
+        "perceptron": partial(neural_network.MLPClassifier, random_state=seed, max_iter=200),
+        "svm": partial(svm.SVC, random_state=seed, cache_size=400),
+    }
+    return classes[name](**settings)
 
 
 def probability(model: Any, values: Array) -> Array:
     """How likely each test is positive; a support vector machine's distance is squeezed between 0 and 1."""
+    import numpy as np
+
     if hasattr(model, "predict_proba"):
-        return model.predict_proba(values)[:, list(model.classes_).index(1)]
-    return 1 / (1 + numpy().exp(-model.decision_function(values)))
+        return np.asarray(model.predict_proba(values)[:, list(model.classes_).index(1)])
+    return np.asarray(1 / (1 + np.exp(-model.decision_function(values))))
 
 
 def drawn_settings(name: str, draws: int, seed: int) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.extras import Array
 from flakehound.learn.models.pipelines import Pipeline, fitted
 from flakehound.learn.models.validation import BY_CHANCE, cross_validated, figures_of, learnable
 from flakehound.learn.tables.dataset import Dataset
@@ -15,11 +15,13 @@ def shap_values(
     data: Dataset, problem: Problem, pipeline: Pipeline, seed: int, places: Array
 ) -> tuple[Array, float]:
     """Contributions to the probability of the tests at these places of the domain, and the mean they add to."""
-    np = numpy()
+    import numpy as np
+    from shap import TreeExplainer
+
     labels = learnable(data, problem)
     values = data.values[labels.domain]
     model = fitted(pipeline, values, labels.positive, seed)
-    explainer = library("shap").TreeExplainer(model.model)
+    explainer = TreeExplainer(model.model)
     found = np.asarray(explainer.shap_values(values[places], check_additivity=False))
     expected = float(np.ravel(explainer.expected_value)[-1])
     return (found[..., 1] if found.ndim == 3 else found), expected
@@ -27,7 +29,9 @@ def shap_values(
 
 def ranking(features: Sequence[str], contributions: Array) -> list[tuple[str, float]]:
     """Features by their mean absolute contribution, the largest first."""
-    means = numpy().abs(contributions).mean(axis=0)
+    import numpy as np
+
+    means = np.abs(contributions).mean(axis=0)
     return sorted(zip(features, map(float, means), strict=True), key=lambda one: -one[1])
 
 

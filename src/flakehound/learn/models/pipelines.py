@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flakehound.learn.evaluation.scores import confusion
-from flakehound.learn.extras import Array, library, numpy
+from flakehound.learn.extras import Array
 from flakehound.learn.models import balancing, classifiers
 from flakehound.learn.models.splits import stratified_folds
 from flakehound.learn.seeds import seed_for
@@ -85,7 +85,9 @@ def fitted(pipeline: Pipeline, values: Array, positive: Array, seed: int) -> Fit
 def _fitted_once(
     pipeline: Pipeline, values: Array, positive: Array, seed: int, settings: Mapping[str, Any]
 ) -> Fitted:
-    scaler = library("sklearn.preprocessing").MinMaxScaler().fit(values) if pipeline.scaled else None
+    from sklearn.preprocessing import MinMaxScaler
+
+    scaler = MinMaxScaler().fit(values) if pipeline.scaled else None
     scaled = values if scaler is None else scaler.transform(values)
     part = balancing.balanced(pipeline.balancing, scaled, positive, seed)
     model = classifiers.classifier(pipeline.classifier, seed, settings)
@@ -98,7 +100,8 @@ def _fitted_once(
 
 def _best_settings(pipeline: Pipeline, values: Array, positive: Array, seed: int) -> dict[str, Any]:
     """The drawn settings with the best F1 in folds of the training part; the library's own win a tie."""
-    np = numpy()
+    import numpy as np
+
     folds = stratified_folds(positive, _INNER_FOLDS, seed_for(seed, "inner"))
     best: tuple[float, dict[str, Any]] = (-1.0, {})
     for settings in classifiers.drawn_settings(pipeline.classifier, pipeline.draws, seed_for(seed, "search")):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 
 
 def stratified_folds(positive: Array, folds: int, seed: int) -> list[Array]:
     """Places of each fold's tests; as many folds as the rarer class has tests, at most the number asked for."""
-    np = numpy()
+    import numpy as np
+
     rng = np.random.default_rng(seed)
     rare = int(min(positive.sum(), len(positive) - positive.sum()))
     count = max(2, min(folds, rare))
@@ -21,5 +22,6 @@ def stratified_folds(positive: Array, folds: int, seed: int) -> list[Array]:
 
 def project_folds(projects: Array) -> list[Array]:
     """One fold per project, by name."""
-    np = numpy()
+    import numpy as np
+
     return [np.flatnonzero(projects == name) for name in sorted(set(projects))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flakehound.learn.evaluation.scores import Confusion, area_under_curve, calibration, confusion
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 from flakehound.learn.models.pipelines import THRESHOLD, Pipeline
 from flakehound.learn.models.splits import project_folds, stratified_folds
 from flakehound.learn.models.voting import Vote, learned
@@ -35,7 +35,8 @@ def cross_validated(
     data: Dataset, problem: Problem, pipeline: Pipeline | Vote, *, split: str, seed: int, repeat: int = 0
 ) -> Predicted:
     """Predictions for every test of the problem's domain."""
-    np = numpy()
+    import numpy as np
+
     labels = learnable(data, problem)
     values, positive, projects = data.values[labels.domain], labels.positive, data.projects[labels.domain]
     folds = folds_of(positive, projects, split, seed_for(seed, problem.value, split, repeat))
@@ -84,7 +85,8 @@ def figures_of(predicted: Predicted) -> dict[str, Any]:
 
     `found` are the places, in the problem's domain, of the positive tests that are predicted as such.
     """
-    np = numpy()
+    import numpy as np
+
     known = ~np.isnan(predicted.probability)
     positive, probability = predicted.labels.positive[known], predicted.probability[known]
     said = (probability >= THRESHOLD).astype(int) if predicted.said is None else predicted.said[known]

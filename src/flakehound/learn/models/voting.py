@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 from flakehound.learn.models.balancing import NONE
 from flakehound.learn.models.classifiers import BOOSTED, EXTRA, FOREST
 from flakehound.learn.models.pipelines import THRESHOLD, Fitted, Pipeline, fitted
@@ -62,7 +62,9 @@ class Voted:
 
     def probability(self, values: Array) -> Array:
         """The mean of what the members say of each test."""
-        return numpy().mean([one.probability(values) for one in self.models], axis=0)
+        import numpy as np
+
+        return np.asarray(np.mean([one.probability(values) for one in self.models], axis=0))
 
 
 def learned(how: Pipeline | Vote, values: Array, positive: Array, seed: int) -> Fitted | Voted:
@@ -84,7 +86,8 @@ def _members(vote: Vote, values: Array, positive: Array, seed: int) -> tuple[Fit
 
 def _inner_probability(vote: Vote, values: Array, positive: Array, seed: int) -> Array:
     """For each test of a training part what members say that learned from its other folds."""
-    np = numpy()
+    import numpy as np
+
     found = np.zeros(len(positive))
     for number, test in enumerate(stratified_folds(positive, _INNER_FOLDS, seed)):
         train = np.setdiff1d(np.arange(len(positive)), test)
@@ -95,7 +98,8 @@ def _inner_probability(vote: Vote, values: Array, positive: Array, seed: int) ->
 
 def best_threshold(positive: Array, probability: Array) -> float:
     """The threshold with the best F1, halfway to the next lower probability; of equally good ones the highest."""
-    np = numpy()
+    import numpy as np
+
     order = np.argsort(-probability, kind="stable")
     ranked = probability[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))  # tests of one probability are told alike

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 from flakehound.core.errors import FailedStep, attempted
-from flakehound.learn.extras import numpy
 from flakehound.learn.tables.dataset import Dataset, Labels
 from flakehound.learn.tables.problems import Problem
 
@@ -26,9 +25,11 @@ def facts_of(data: Dataset) -> dict[str, Any]:
 
 def _constant(data: Dataset) -> list[str]:
     """Features with one value only: no model can use them."""
+    import numpy as np
+
     if not data.features:
         return []
-    spread = numpy().ptp(data.values, axis=0)
+    spread = np.ptp(data.values, axis=0)
     return [name for name, width in zip(data.features, spread, strict=True) if width == 0]
 
 

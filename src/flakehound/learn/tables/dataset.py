@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
+from typing import TypeVar
 
 from flakehound.core.errors import FlakehoundError
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 from flakehound.learn.tables.problems import Counts, Problem
 
+Found = TypeVar("Found")
 UNKNOWN = -1  # nobody looked whether the test is a polluter
 
 
@@ -55,7 +57,8 @@ class Dataset:
 
     def labels(self, problem: Problem) -> Labels:
         """Domain and labels of a problem; an error where the table cannot tell them."""
-        np = numpy()
+        import numpy as np
+
         everything = np.arange(len(self))
         if problem is Problem.LABELLED:
             return Labels(problem=problem, domain=everything, positive=self._needed(problem, "label", self.label))
@@ -63,13 +66,13 @@ class Dataset:
             found = self._needed(problem, "polluter", self.polluter)
             told = np.flatnonzero(found != UNKNOWN)
             return Labels(problem=problem, domain=told, positive=found[told])
-        counts: Counts = self._needed(problem, "outcome counts", self.counts)
+        counts = self._needed(problem, "outcome counts", self.counts)
         if problem is Problem.VICTIM_VS_REST:
             return Labels(problem=problem, domain=everything, positive=counts.is_victim.astype(int))
         domain = np.flatnonzero(counts.can_be_classified) if problem is Problem.NOD_VS_VICTIM else everything
         return Labels(problem=problem, domain=domain, positive=counts.is_nod.astype(int)[domain])
 
-    def _needed(self, problem: Problem, what: str, found: Array | None) -> Array:
+    def _needed(self, problem: Problem, what: str, found: Found | None) -> Found:
         if found is None:
             raise UnusableData(f"{self.name!r} has no {what}, which {problem.value} needs")
         return found
@@ -93,7 +96,9 @@ class Dataset:
 
     def of_known_polluters(self) -> Dataset:
         """The tests of which somebody looked whether they are polluters."""
-        return self if self.polluter is None else self.rows(numpy().flatnonzero(self.polluter != UNKNOWN))
+        import numpy as np
+
+        return self if self.polluter is None else self.rows(np.flatnonzero(self.polluter != UNKNOWN))
 
     def with_features(self, names: Sequence[str]) -> Dataset:
         """The same tests with these features only."""

@@ -21,6 +21,8 @@ def check_same_tests(tables: Sequence[Dataset]) -> None:
 
 def mean_features(tables: Sequence[Dataset], samples: int, seed: int) -> Dataset:
     """The first table with the mean features of some of the tables, drawn without repetition."""
+    import numpy as np
+
     drawn = sorted(random.Random(seed).sample(range(len(tables)), min(samples, len(tables))))
-    values = sum(tables[place].values for place in drawn) / len(drawn)
+    values = np.mean([tables[place].values for place in drawn], axis=0)
     return replace(tables[0], values=values)

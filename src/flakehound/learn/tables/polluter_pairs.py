@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flakehound.learn.evaluation.pareto import PairTask
-from flakehound.learn.extras import numpy
+from flakehound.learn.extras import Array
 from flakehound.learn.models.validation import learnable
 from flakehound.learn.tables.dataset import Dataset, UnusableData
 from flakehound.learn.tables.problems import Problem
@@ -36,27 +36,29 @@ class PairedTests:
 
 def paired_tests(data: Dataset, pairs: Sequence[Pair] | None) -> PairedTests:
     """What PAIRWISE would find and spend; an error that names everything the table lacks for it."""
-    _check(data)
+    import numpy as np
+
+    cost_s = _checked_costs(data)
     found = _all_pairs(data) if pairs is None else _told_pairs(data, pairs)
     if not found:
         raise UnusableData(f"there is no pair to be found in {data.name!r}", detail=_EXPECTED)
-    np = numpy()
     _names, suites = np.unique(data.projects.astype(str), return_inverse=True)
     victims, polluters = np.array(found).T
     return PairedTests(
-        task=PairTask(cost_s=data.cost_s, victims=victims, polluters=polluters, suites=suites),
+        task=PairTask(cost_s=cost_s, victims=victims, polluters=polluters, suites=suites),
         known=pairs is not None,
         left_out=0 if pairs is None else len(set(pairs)) - len(found),
     )
 
 
-def _check(data: Dataset) -> None:
+def _checked_costs(data: Dataset) -> Array:
     missing = list(_missing(data))
-    if missing:
+    if missing or data.cost_s is None:
         words = ", no ".join(missing)
         raise UnusableData(f"{data.name!r} cannot tell what pairs find and cost: it has no {words}")
     for problem in _PROBLEMS:
         learnable(data, problem)
+    return data.cost_s
 
 
 def _missing(data: Dataset) -> Iterator[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-
-from flakehound.learn.extras import Array
+from typing import Any
 
 
 class Problem(Enum):
@@ -20,20 +19,20 @@ class Problem(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Failures and runs of every test, in the original order and in shuffled ones; arrays of one length."""
+    """Failures and runs in the original order and in shuffled ones: of many tests as arrays, or of one test."""
 
-    original_runs: Array
-    original_failed: Array
-    shuffled_runs: Array
-    shuffled_failed: Array
+    original_runs: Any
+    original_failed: Any
+    shuffled_runs: Any
+    shuffled_failed: Any
 
     @property
-    def is_nod(self) -> Array:
+    def is_nod(self) -> Any:
         """Passed and failed in the original order."""
         return (self.original_failed > 0) & (self.original_failed < self.original_runs)
 
     @property
-    def is_victim(self) -> Array:
+    def is_victim(self) -> Any:
         """Consistent in the original order, and not the same in shuffled ones.
 
         The source says B ≠ S, where both orders ran equally often; here they need not.
@@ -43,6 +42,6 @@ class Counts:
         return (self.original_runs > 0) & (passed | failed)
 
     @property
-    def can_be_classified(self) -> Array:
+    def can_be_classified(self) -> Any:
         """Domain of NOD-vs-Victim: does not always fail at first, fails at least once shuffled."""
         return (self.original_failed < self.original_runs) & (self.shuffled_failed > 0)

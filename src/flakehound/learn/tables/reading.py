@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flakehound.learn.extras import Array, numpy
+from flakehound.learn.extras import Array
 from flakehound.learn.tables.column_mapping import Columns
 from flakehound.learn.tables.dataset import UNKNOWN, Dataset, Exclusion, UnusableData
 from flakehound.learn.tables.problems import Counts
@@ -150,7 +150,8 @@ def _label(row: Row, column: str, where: str) -> float:
 
 
 def _dataset(name: str, kept: _Rows, features: tuple[str, ...], columns: Columns) -> Dataset:
-    np = numpy()
+    import numpy as np
+
     number = {key: np.array(found) for key, found in kept.numbers.items()}
     return Dataset(
         name=name,

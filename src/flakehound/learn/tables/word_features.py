@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from flakehound.learn.extras import numpy
 from flakehound.learn.tables.dataset import Dataset, UnusableData
 
 LEAST_TESTS = 50  # that have a word; rarer ones are left out, whatever their labels
@@ -13,9 +12,10 @@ LEAST_TESTS = 50  # that have a word; rarer ones are left out, whatever their la
 
 def with_words(data: Dataset, least: int = LEAST_TESTS) -> Dataset:
     """The data set with a feature `word X` for each word that enough tests have."""
+    import numpy as np
+
     if data.words is None:
         raise UnusableData(f"{data.name!r} has no words of the tests' source")
-    np = numpy()
     texts = [set(text.split()) for text in data.words]
     tests = Counter(word for text in texts for word in text)
     kept = sorted(word for word, times in tests.items() if times >= least)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,9 @@ def explained_lines(told: Mapping[str, Any]) -> Iterator[str]:
 
 def plot_swarm(told: Mapping[str, Any], path: Path) -> None:
     """One row per feature, one dot per test, coloured by the feature's value among the others."""
-    drawing: Any = importlib.import_module("matplotlib.figure")
-    figure = drawing.Figure(figsize=(7.0, 1.0 + 0.3 * len(told["features"])), layout="constrained")
+    from matplotlib.figure import Figure  # without pyplot: touches no display
+
+    figure = Figure(figsize=(7.0, 1.0 + 0.3 * len(told["features"])), layout="constrained")
     axes = figure.add_subplot()
     names = [one["feature"] for one in reversed(told["ranking"])]
     for row, name in enumerate(names):

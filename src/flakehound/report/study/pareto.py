@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -58,8 +57,9 @@ def _row(words: str, point: Mapping[str, float], whole_s: float) -> list[str]:
 
 def plot_front(told: Mapping[str, Any], path: Path) -> None:
     """The front as fig. 8 of CANNIER draws it, with its points of interest."""
-    drawing: Any = importlib.import_module("matplotlib.figure")
-    figure = drawing.Figure(figsize=(6.0, 4.0), layout="constrained")
+    from matplotlib.figure import Figure  # without pyplot: touches no display
+
+    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
     axes = figure.add_subplot()
     axes.plot([one["cost_s"] for one in told["front"]], [one["detection"] for one in told["front"]])
     for name, words in _PLACES.items():

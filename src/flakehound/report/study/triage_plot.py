@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 EXTRA = "python -m pip install 'flakehound[study]'"  # what can_plot wants
 _INCHES_PER_BOX = 1.1
@@ -19,9 +18,9 @@ def can_plot() -> bool:
 
 def plot_shares(shares: Mapping[str, Sequence[float]], path: Path) -> None:
     """Boxes as in the thesis: quartiles and median, whiskers at the 10th and 90th percentile, outliers as dots."""
-    # By name: whoever checks our types need not have the extra. `Figure` without pyplot touches no display.
-    drawing: Any = importlib.import_module("matplotlib.figure")
-    figure = drawing.Figure(figsize=(2.4 + _INCHES_PER_BOX * len(shares), 4.0), layout="constrained")
+    from matplotlib.figure import Figure  # without pyplot: touches no display
+
+    figure = Figure(figsize=(2.4 + _INCHES_PER_BOX * len(shares), 4.0), layout="constrained")
     axes = figure.add_subplot()
     axes.boxplot(list(shares.values()), whis=(10, 90), medianprops={"color": "red"}, flierprops={"marker": "."})
     axes.set_xticks(range(1, len(shares) + 1), [f"{name}\n{len(values)} tests" for name, values in shares.items()])

@@ -1,0 +1,25 @@
+"""Ranks of feature values: they mean the same on slow and fast machines, in small and large projects."""
+
+from __future__ import annotations
+
+from flakehound.learn.extras import Array
+from flakehound.learn.tables.dataset import Dataset
+
+
+def ranks_in_suite(values: Array) -> Array:
+    """For each feature the rank of every test among these tests, scaled to lie between 0 and 1."""
+    from scipy.stats import rankdata
+
+    ranks: Array = rankdata(values, axis=0)
+    return (ranks - 0.5) / max(1, len(values))
+
+
+def ranks_within_projects(data: Dataset) -> Array:
+    """For each feature the rank of every test among the tests of its project, between 0 and 1."""
+    import numpy as np
+
+    ranks = np.empty_like(data.values)
+    for name in set(data.projects):
+        own = data.projects == name
+        ranks[own] = ranks_in_suite(data.values[own])
+    return ranks
