@@ -30,7 +30,7 @@ def hunted(project):
             session = store.begin(info, suite)
             store.append(session.id, [run(Setting.ORIGINAL, "PPPFP"), run(Setting.SHUFFLED, "PFPFP")])
             told = {"tests": [{"id": TESTS[1], "polluters": [TESTS[0]], "state_setters": []}]}
-            store.keep_verdicts(session.id, json.dumps(told))
+            store.save_report(session.id, json.dumps(told))
     return project
 
 

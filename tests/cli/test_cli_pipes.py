@@ -122,9 +122,9 @@ def test_a_name_the_terminal_cannot_show_costs_no_output(shop):
 def test_a_store_that_fails_at_the_last_moment_costs_no_report(project):
     full = """
 from flakehound.store import Store, StoreFull
-def keep_verdicts(self, session_id, payload_json):
+def save_report(self, session_id, payload_json):
     raise StoreFull(self.path)
-Store.keep_verdicts = keep_verdicts
+Store.save_report = save_report
 """
 
     said = flakehound_with(full, project, "hunt", *QUICK, "-q")

@@ -8,7 +8,14 @@ import subprocess
 import pytest
 from cli_projects import flakehound_in, pytest_in
 
-from flakehound.app.sessions.plain_runs import PlainRun, drained, failed_lately, kept, remembered, whole_run
+from flakehound.app.sessions.plain_runs import (
+    PlainRun,
+    failed_lately,
+    import_pending_runs,
+    remembered,
+    save_run,
+    whole_run,
+)
 from flakehound.core.failure_signatures import signature_of
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
@@ -48,8 +55,8 @@ def of(store, tmp_path, test, **changes):
 
 
 def test_a_kept_run_is_no_hunt_and_comes_back_newest_first(store, tmp_path):
-    kept(store, a_plain_run(tmp_path, "PP", at=1.0))
-    kept(store, a_plain_run(tmp_path, "PF", at=2.0))
+    save_run(store, a_plain_run(tmp_path, "PP", at=1.0))
+    save_run(store, a_plain_run(tmp_path, "PF", at=2.0))
 
     runs = store.plain_runs(str(tmp_path), 10)
 
@@ -61,7 +68,7 @@ def test_a_kept_run_is_no_hunt_and_comes_back_newest_first(store, tmp_path):
 
 
 def test_passes_at_the_base_are_told_apart_by_whether_the_test_came_first(store, tmp_path):
-    kept(store, a_plain_run(tmp_path, "PP"))
+    save_run(store, a_plain_run(tmp_path, "PP"))
 
     assert of(store, tmp_path, A).alone_at_base == Tally(n=1)
     assert of(store, tmp_path, B).at_base == Tally(n=1)
@@ -70,7 +77,7 @@ def test_passes_at_the_base_are_told_apart_by_whether_the_test_came_first(store,
 
 @pytest.mark.parametrize("commit", ["c9", "c0-dirty", None])
 def test_runs_with_the_change_in_unclean_checkouts_or_without_git_prove_nothing(store, tmp_path, commit):
-    kept(store, a_plain_run(tmp_path, "PF", commit=commit))
+    save_run(store, a_plain_run(tmp_path, "PF", commit=commit))
 
     known = of(store, tmp_path, B)
 
@@ -78,9 +85,9 @@ def test_runs_with_the_change_in_unclean_checkouts_or_without_git_prove_nothing(
 
 
 def test_the_past_counts_failures_runs_branches_and_failures_alike(store, tmp_path):
-    kept(store, a_plain_run(tmp_path, "PF", branch="one", at=1.0))
-    kept(store, a_plain_run(tmp_path, "PF", branch="two", at=2.0))
-    kept(store, a_plain_run(tmp_path, "PP", branch="two", at=3.0))
+    save_run(store, a_plain_run(tmp_path, "PF", branch="one", at=1.0))
+    save_run(store, a_plain_run(tmp_path, "PF", branch="two", at=2.0))
+    save_run(store, a_plain_run(tmp_path, "PP", branch="two", at=3.0))
 
     past = of(store, tmp_path, B).past
 
@@ -89,8 +96,8 @@ def test_the_past_counts_failures_runs_branches_and_failures_alike(store, tmp_pa
 
 
 def test_tests_that_failed_lately_come_most_frequent_first(store, tmp_path):
-    kept(store, a_plain_run(tmp_path, "FP"))
-    kept(store, a_plain_run(tmp_path, "FF"))
+    save_run(store, a_plain_run(tmp_path, "FP"))
+    save_run(store, a_plain_run(tmp_path, "FF"))
 
     assert list(failed_lately(store, str(tmp_path))) == [A, B]
 
@@ -111,8 +118,8 @@ def test_runs_left_beside_the_store_are_taken_in_once_and_broken_ones_dropped(st
     (folder / "1.json").write_text(json.dumps(run))
     (folder / "2.json").write_text(json.dumps(run)[:40])
 
-    assert drained(store) == 1
-    assert drained(store) == 0
+    assert import_pending_runs(store) == 1
+    assert import_pending_runs(store) == 0
     assert not list(folder.glob("*.json"))
     assert of(store, tmp_path, B).at_base == Tally(n=1)
 

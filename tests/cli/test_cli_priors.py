@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from flakehound.app.hunt.measured_priors import Ratios
-from flakehound.app.hunt.priors import Earlier, priors_of, time_ranks
+from flakehound.app.hunt.priors import StoredKnowledge, priors_of, time_ranks
 from flakehound.app.hunt.static_priors import Scores, rebased, static_scores
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Suite
@@ -17,7 +17,7 @@ from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLA
 
 A, B, C = (NodeId(f"t.py::{name}") for name in "abc")
 SUITE = Suite(tests=tuple(CollectedTest(id=test, module="t.py", parent="t.py") for test in (A, B, C)))
-NOTHING = Earlier(told={}, calls={})
+NOTHING = StoredKnowledge(told={}, calls={})
 
 
 def told(kind, passed=0):
@@ -41,7 +41,7 @@ def test_a_score_stands_in_place_of_the_literature_and_is_never_believed_entirel
 
 
 def test_calls_move_a_score_and_the_literature_alike():
-    priors = priors_of(SUITE, Earlier(told={}, calls={A: True, B: False}), Scores(nod={A: 0.2, B: 0.2}))
+    priors = priors_of(SUITE, StoredKnowledge(told={}, calls={A: True, B: False}), Scores(nod={A: 0.2, B: 0.2}))
 
     assert priors.nod[B] < 0.2 < priors.nod[A]
     assert priors.nod[C] == NOD
@@ -51,14 +51,14 @@ def test_calls_move_a_score_and_the_literature_alike():
     ("kind", "where"), [("nod", "nod"), ("victim", "order_dependent"), ("brittle", "order_dependent")]
 )
 def test_what_was_flaky_in_the_last_hunt_is_looked_at_first(kind, where):
-    priors = priors_of(SUITE, Earlier(told={A: told(kind)}, calls={}), Scores())
+    priors = priors_of(SUITE, StoredKnowledge(told={A: told(kind)}, calls={}), Scores())
 
     assert getattr(priors, where)[A] == SEEN_FLAKY
     assert priors.flaky(A) > 50 * priors.flaky(B)
 
 
 def test_what_passed_often_in_the_last_hunt_can_wait():
-    priors = priors_of(SUITE, Earlier(told={A: told("steady", passed=100)}, calls={}), Scores())
+    priors = priors_of(SUITE, StoredKnowledge(told={A: told("steady", passed=100)}, calls={}), Scores())
 
     assert priors.nod[A] < 0.5 * NOD
     assert priors.order_dependent[A] < 0.5 * ORDER_DEPENDENT
@@ -110,7 +110,7 @@ def test_a_hunt_that_has_no_time_to_fit_the_model_waits_for_none(tmp_path, monke
 
 def test_measured_features_move_a_score_and_the_literature_alike():
     ratios = Ratios(nod={A: 2.0, B: 0.5}, order_dependent={A: 3.0})
-    priors = priors_of(SUITE, Earlier(told={}, calls={}, ratios=ratios), Scores(nod={B: 0.2}))
+    priors = priors_of(SUITE, StoredKnowledge(told={}, calls={}, ratios=ratios), Scores(nod={B: 0.2}))
 
     assert priors.nod[A] == pytest.approx(2 * NOD, rel=0.01)
     assert 0.1 < priors.nod[B] < 0.2
@@ -122,8 +122,8 @@ def test_measured_features_move_a_score_and_the_literature_alike():
 def test_features_say_less_of_a_test_that_a_score_and_calls_have_spoken_of():
     ratios = Ratios(nod=dict.fromkeys((A, B, C), 16.0))
     calls = {B: True, C: True}
-    with_ratios = priors_of(SUITE, Earlier(told={}, calls=calls, ratios=ratios), Scores(nod={C: NOD}))
-    without = priors_of(SUITE, Earlier(told={}, calls=calls), Scores(nod={C: NOD}))
+    with_ratios = priors_of(SUITE, StoredKnowledge(told={}, calls=calls, ratios=ratios), Scores(nod={C: NOD}))
+    without = priors_of(SUITE, StoredKnowledge(told={}, calls=calls), Scores(nod={C: NOD}))
 
     alone, beside_calls, beside_both = (with_ratios.nod[test] / without.nod[test] for test in (A, B, C))
     assert alone == pytest.approx(16, rel=0.02)
@@ -131,7 +131,7 @@ def test_features_say_less_of_a_test_that_a_score_and_calls_have_spoken_of():
 
 
 def test_calls_say_less_of_a_test_that_has_a_score():
-    calls = Earlier(told={}, calls=dict.fromkeys((A, B), False))
+    calls = StoredKnowledge(told={}, calls=dict.fromkeys((A, B), False))
     priors = priors_of(SUITE, calls, Scores(nod={B: NOD}))
 
     assert priors.nod[A] < 0.5 * priors.nod[B] < 0.5 * NOD
@@ -141,7 +141,7 @@ def test_a_test_that_takes_long_is_likelier_and_all_of_a_suite_are_together_as_l
     tests = tuple(NodeId(f"t.py::{number}") for number in range(100))
     suite = Suite(tests=tuple(CollectedTest(id=test, module="t.py", parent="t.py") for test in tests))
     seconds = {test: 1.0 + number for number, test in enumerate(tests)}
-    priors = priors_of(suite, Earlier(told={}, calls={}, time_ranks=time_ranks(seconds)), Scores())
+    priors = priors_of(suite, StoredKnowledge(told={}, calls={}, time_ranks=time_ranks(seconds)), Scores())
 
     assert [priors.nod[test] for test in tests] == sorted(priors.nod.values())
     assert priors.nod[tests[-1]] > 10 * priors.nod[tests[0]]
@@ -153,7 +153,7 @@ def test_a_test_that_takes_long_is_likelier_and_all_of_a_suite_are_together_as_l
 def test_time_says_nothing_of_few_tests_or_where_features_were_measured_and_less_beside_others():
     ranks = {A: 1.0, B: 1.0, C: 1.0}
     measured = Ratios(nod={B: 1.0}, order_dependent={B: 1.0})
-    known = Earlier(told={}, calls={}, ratios=measured, time_ranks=ranks)
+    known = StoredKnowledge(told={}, calls={}, ratios=measured, time_ranks=ranks)
     priors = priors_of(SUITE, known, Scores(nod={C: NOD}, order_dependent={C: ORDER_DEPENDENT}))
 
     assert time_ranks({A: 1.0, B: 2.0}) == {}
@@ -169,7 +169,7 @@ def test_tests_that_take_equally_long_share_their_rank():
 
 
 def test_calls_and_times_say_nothing_of_tests_that_a_hash_seed_decides():
-    known = Earlier(told={}, calls={A: False, B: True}, time_ranks={A: 0.0, B: 1.0})
+    known = StoredKnowledge(told={}, calls={A: False, B: True}, time_ranks={A: 0.0, B: 1.0})
     priors = priors_of(SUITE, known, Scores())
 
     assert priors.of(A)[Way.HASH_SEED] == priors.of(B)[Way.HASH_SEED] == priors.of(C)[Way.HASH_SEED]

@@ -76,7 +76,7 @@ def kept(path) -> int:
         session_id = store.begin(info, suite).id
         assert session_id is not None
         store.append(session_id, [*RUNS, run_with({})])
-        store.keep_source_features(session_id, SOURCE)
+        store.save_source_features(session_id, SOURCE)
     return session_id
 
 

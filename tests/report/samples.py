@@ -11,7 +11,7 @@ from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import Failure
 from flakehound.core.statistics.rates import failure_rate
 from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay, Verdict
-from flakehound.report.hunt.summary import Hunted, SpentFacts, SuiteFacts
+from flakehound.report.hunt.summary import HuntResult, SpentFacts, SuiteFacts
 
 BAN = NodeId("tests/test_admin.py::test_ban")
 MUTE = NodeId("tests/test_admin.py::TestMute::test_mute[for an hour]")
@@ -223,7 +223,7 @@ def failing() -> Verdict:
     )
 
 
-def a_hunt(**changes: Any) -> Hunted:
+def a_hunt(**changes: Any) -> HuntResult:
     """Every kind at once; the flaky ones deliberately not in the order they are told in."""
     verdicts = (
         *(a_steady(test) for test in (BAN, MUTE, RESET, *OTHERS)),
@@ -241,7 +241,7 @@ def a_hunt(**changes: Any) -> Hunted:
         victim_of_two(),
         a_steady(SKIPPED, original=0),
     )
-    usual = Hunted(
+    usual = HuntResult(
         verdicts=verdicts,
         suite=SuiteFacts(
             tests=len(verdicts),
@@ -266,7 +266,7 @@ def a_hunt(**changes: Any) -> Hunted:
     return replace(usual, **changes)
 
 
-def a_quiet_hunt(**changes: Any) -> Hunted:
+def a_quiet_hunt(**changes: Any) -> HuntResult:
     """Nothing but steady tests."""
     steady = tuple(a_steady(test) for test in (BAN, RESET))
     usual = a_hunt(verdicts=steady, notes=(), pairs="")

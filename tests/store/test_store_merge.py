@@ -44,7 +44,7 @@ def test_a_merge_copies_sessions_with_all_they_know(store, other, other_path):
     session = other.begin(a_session(commit="abc", started_s=5000.0), SUITE)
     other.append(session.id, some_runs("there"))
     other.finish(session.id, "the budget is spent")
-    other.keep_verdicts(session.id, '{"tests": []}')
+    other.save_report(session.id, '{"tests": []}')
 
     count = store.merge(other_path)
 
@@ -120,9 +120,9 @@ def test_a_merged_session_can_be_appended_to(store, other, other_path):
 
 def test_an_older_report_does_not_replace_a_newer_one(store, other, other_path):
     session = other.begin(a_session(), SUITE)
-    other.keep_verdicts(session.id, '"old"')
+    other.save_report(session.id, '"old"')
     store.merge(other_path)
-    store.keep_verdicts(store.latest().id, '"new"')
+    store.save_report(store.latest().id, '"new"')
 
     store.merge(other_path)
 

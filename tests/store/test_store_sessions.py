@@ -65,7 +65,7 @@ def test_the_newest_verdicts_are_read(store):
     assert store.verdicts(session_id) is None
 
     for number in range(5):
-        store.keep_verdicts(session_id, f'{{"number": {number}}}')
+        store.save_report(session_id, f'{{"number": {number}}}')
 
     assert store.verdicts(session_id) == '{"number": 4}'
 
@@ -77,7 +77,7 @@ def test_the_newest_verdicts_are_read(store):
         lambda store: store.records(99),
         lambda store: store.append(99, [a_run(())]),
         lambda store: store.finish(99, "done"),
-        lambda store: store.keep_verdicts(99, "{}"),
+        lambda store: store.save_report(99, "{}"),
     ],
 )
 def test_a_session_that_is_not_there_is_an_error_with_a_remedy(store, act):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from flakehound.app.hunt.start import MEASURED_RUNS, HuntStart
+from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.lint.files import scan
 from flakehound.app.sessions.target import commit_of
 from flakehound.cli.progress import Progress
@@ -36,6 +36,7 @@ from flakehound.report.features_table import Column, Measured
 from flakehound.store import SessionInfo, Store
 
 WHY = "features in the original order"
+RUNS_IN_HUNT = 3  # measured runs of every test before the search of a hunt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +154,7 @@ def _measured(wishes: MeasureWishes, opened: OpenSuite, store: Store, churn: Chu
     assert session.id is not None
     static = attempted(lambda: of_source(opened))
     if not isinstance(static, FailedStep):
-        store.keep_source_features(session.id, static)
+        store.save_source_features(session.id, static)
     records, interrupted = _runs(wishes, opened, store, session.id)
     vectors = mean_vectors(opened.suite.order, records, {} if isinstance(static, FailedStep) else static)
     store.finish(session.id, "interrupted" if interrupted else "done")
@@ -215,35 +216,35 @@ def _runs(
     return kept, False
 
 
-def measured_at(start: HuntStart, runs: int, tell: Callable[[Spent], None]) -> list[FeatureVector]:
+def measured_at(hunt: PreparedHunt, runs: int, tell: Callable[[Spent], None]) -> list[FeatureVector]:
     """Measure within a hunt, before its other runs and as long as its time lasts."""
-    told = attempted(lambda: of_source(start.opened))
+    told = attempted(lambda: of_source(hunt.opened))
     static = {} if isinstance(told, FailedStep) else told
-    start.keep_source(static)
-    history, kept = History(start.opened.suite), list[RunRecord]()
+    hunt.save_source_features(static)
+    history, kept = History(hunt.opened.suite), list[RunRecord]()
 
     def keep(records: Sequence[RunRecord]) -> None:
         kept.extend(records)
-        start.keep(records)
+        hunt.save_runs(records)
 
     loop = Loop(
-        start.opened,
+        hunt.opened,
         history,
-        start.budget,
+        hunt.budget,
         keep=keep,
-        seed=start.seed,
-        test_limit_s=start.test_limit_s,
+        seed=hunt.seed,
+        test_limit_s=hunt.options.test_limit_s,
         tell=tell,
     )
-    loop.run(rounds_of(start.opened, runs, history))
-    return mean_vectors(start.opened.suite.order, kept, static)
+    loop.run(rounds_of(hunt.opened, runs, history))
+    return mean_vectors(hunt.opened.suite.order, kept, static)
 
 
-def measured_first(start: HuntStart) -> list[FeatureVector]:
+def measured_first(hunt: PreparedHunt) -> list[FeatureVector]:
     """The same with a line that says so, for whoever plans a hunt by features; empty places where time ran out."""
-    with Progress(start.budget, lambda: "", lambda: "measuring", quiet=start.quiet) as progress:
-        progress.say(f"measuring the features of {len(start.opened.suite.order)} tests ...")
-        return measured_at(start, MEASURED_RUNS, progress.tell)
+    with Progress(hunt.budget, lambda: "", lambda: "measuring", quiet=hunt.options.quiet) as progress:
+        progress.say(f"measuring the features of {len(hunt.opened.suite.order)} tests ...")
+        return measured_at(hunt, RUNS_IN_HUNT, progress.tell)
 
 
 def rounds_of(opened: OpenSuite, runs: int, history: History) -> Rounds:

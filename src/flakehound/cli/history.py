@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 @store_option
 def command(store_path: Path) -> int:
     """List the hunts, and the pytest runs with --flakehound, in the store, oldest first."""
-    from flakehound.app.sessions.plain_runs import drained
+    from flakehound.app.sessions.plain_runs import import_pending_runs
     from flakehound.app.sessions.store_file import store_with_runs
     from flakehound.app.sessions.stored import no_hunt_in
 
     with store_with_runs(store_path) as store:
-        drained(store)
+        import_pending_runs(store)
         lines = [_line(store, session) for session in store.sessions()]
     if not lines:
         raise no_hunt_in(store_path)

@@ -19,13 +19,14 @@ from flakehound.app.sessions.target import (
     test_limit_from,
 )
 from flakehound.cli.options import store_option, suite_options
-from flakehound.cli.policy_options import PolicyWishes, policy_options, selector_for
+from flakehound.cli.policy_options import policy_options
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode, same_command
 from flakehound.hunt.options import TECHNIQUES
 
 if TYPE_CHECKING:
-    from flakehound.report.hunt.summary import Hunted
+    from flakehound.app.hunt.options import PolicyOptions
+    from flakehound.report.hunt.summary import HuntResult
 
 
 @click.command("hunt", cls=CommandWithRemedies)
@@ -83,7 +84,7 @@ def command(
     budget: str | None,
     runs: int | None,
     shuffles: int | None,
-    policy: PolicyWishes,
+    policy: PolicyOptions,
     techniques: tuple[str, ...],
     pairs: str,
     states: bool,
@@ -105,7 +106,8 @@ def command(
 
     Whatever fails is followed up with runs of its own, until it is known why or the time is up.
     """
-    from flakehound.app.hunt.run import Wishes, hunt
+    from flakehound.app.hunt.options import HuntOptions
+    from flakehound.app.hunt.run import run_hunt
     from flakehound.app.sessions.store_file import check_store, session_to_resume
     from flakehound.engine.suite.budget import seconds
 
@@ -113,15 +115,14 @@ def command(
     check_writable(suite.json_file)
     check_store(store_path)
     earlier = session_to_resume(store_path) if resume else None
-    wishes = Wishes(
+    options = HuntOptions(
         target=target_from(suite, target_of(earlier) if earlier else None),
         budget_s=budget_s,
         runs=runs,
         shuffles=shuffles,
         jobs=suite.jobs,
         seed=seed_from(suite),
-        policy=policy.policy,
-        select=selector_for(policy, seed_from(suite)),
+        policy=policy,
         techniques=techniques or TECHNIQUES,
         pairs=pairs,
         states=states,
@@ -130,16 +131,16 @@ def command(
         test_limit_s=test_limit_from(suite),
         store_path=store_path,
         shown_store=str(store_path) if store_arguments(store_path) else None,
-        earlier=earlier,
+        resumed=earlier,
         quiet=quiet,
     )
-    hunted = hunt(wishes, lambda hunted: _tell(hunted, suite.json_file))
+    hunted = run_hunt(options, lambda result: _tell(result, suite.json_file))
     if hunted.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FLAKY_FOUND if hunted.flaky else ExitCode.NOTHING_FLAKY
 
 
-def _tell(hunted: Hunted, json_file: Path | None) -> None:
+def _tell(hunted: HuntResult, json_file: Path | None) -> None:
     from flakehound.report.hunt.as_json import report_json
     from flakehound.report.hunt.text import report_text
 

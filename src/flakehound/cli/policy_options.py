@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from flakehound.cli.options import Command
-from flakehound.core.errors import UsageError, same_command
-from flakehound.hunt.options import CALLS, CANNIER, POLICIES
-
-if TYPE_CHECKING:
-    from flakehound.app.hunt.run import Select
+from flakehound.hunt.options import POLICIES
 
 _TABLE = click.Path(path_type=Path, dir_okay=False)
 _OPTIONS = (
@@ -53,52 +49,17 @@ _OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyWishes:
-    """The policy and what it is given, as the user said it."""
-
-    policy: str
-    training: Path | None
-    features: Path | None
-    detection: float | None
-    cost: float | None
-
-
 def policy_options(command: Command) -> Command:
     """The command gets them as one `policy`."""
 
     @functools.wraps(command)
     def with_policy(**given: Any) -> Any:
-        wishes = PolicyWishes(**{field.name: given.pop(field.name) for field in fields(PolicyWishes)})
-        return command(policy=wishes, **given)
+        from flakehound.app.hunt.options import PolicyOptions
+
+        options = PolicyOptions(**{field.name: given.pop(field.name) for field in fields(PolicyOptions)})
+        return command(policy=options, **given)
 
     wrapped: Command = with_policy
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     return wrapped
-
-
-def selector_for(wishes: PolicyWishes, seed: int) -> Select | None:
-    """What chooses the tests for the policies that leave some out; None for the others."""
-    if wishes.policy == CANNIER:
-        return _trained(wishes, seed)
-    given = [field.name for field in fields(wishes)[1:] if getattr(wishes, field.name) is not None]
-    if given:
-        raise UsageError(f"--{given[0]} is for --policy cannier", remedy=same_command(**dict.fromkeys(given)))
-    if wishes.policy != CALLS:
-        return None
-    from flakehound.app.hunt.selection import select_by_calls
-
-    return select_by_calls
-
-
-def _trained(wishes: PolicyWishes, seed: int) -> Select:
-    if wishes.detection is not None and wishes.cost is not None:
-        raise UsageError("either --detection or --cost, not both", remedy=same_command(cost=None))
-    from flakehound.app.hunt.model_selection import ModelSelector
-    from flakehound.learn.measured.assisted_reruns import Aim
-
-    aim = Aim(detection=wishes.detection, cost=wishes.cost)
-    if wishes.training is None:
-        return ModelSelector.by_default(wishes.features, aim)
-    return ModelSelector.of_own_table(wishes.training, wishes.features, aim, seed)

@@ -10,6 +10,7 @@ from flakehound.store.errors import (
     StoreMissing,
     StoreUnwritable,
 )
+from flakehound.store.features import SourceFeatures
 from flakehound.store.merge import MergeCount
 from flakehound.store.sessions import SessionInfo
 from flakehound.store.store import Store
@@ -18,6 +19,7 @@ __all__ = [
     "MergeCount",
     "NoSuchSession",
     "SessionInfo",
+    "SourceFeatures",
     "Store",
     "StoreBroken",
     "StoreBusy",

@@ -23,7 +23,7 @@ CREATE TABLE of_source (            -- features that the source alone tells
 );
 """
 
-OfSource = Mapping[str, Mapping[str, float | None]]
+SourceFeatures = Mapping[str, Mapping[str, float | None]]
 """Test without parameters -> feature -> value."""
 
 
@@ -55,15 +55,15 @@ def _measures(columns: Mapping[str, list[float | None]]) -> dict[int, Measures]:
     return found
 
 
-def keep_source_features(connection: sqlite3.Connection, session_id: int, features: OfSource) -> None:
+def save_source_features(connection: sqlite3.Connection, session_id: int, features: SourceFeatures) -> None:
     """Keep what the source of a session's tests says; it may be read again, so the newest stands."""
     connection.execute("INSERT OR REPLACE INTO of_source VALUES (?, ?)", (session_id, packed(features)))
 
 
-def source_features(connection: sqlite3.Connection, session_id: int) -> OfSource:
+def source_features(connection: sqlite3.Connection, session_id: int) -> SourceFeatures:
     """What the source says; empty where nobody looked."""
     row = connection.execute("SELECT features FROM of_source WHERE session = ?", (session_id,)).fetchone()
-    found: OfSource = unpacked(row["features"]) if row else {}
+    found: SourceFeatures = unpacked(row["features"]) if row else {}
     return found
 
 

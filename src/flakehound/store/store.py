@@ -114,6 +114,12 @@ class Store:
             runs = (info for info in sessions.newest_first(self._connection, rootdir) if info.is_plain)
             return list(itertools.islice(runs, most))
 
+    def number_of_runs(self, session_id: int) -> int:
+        """How many runs of a session are stored, of every purpose."""
+        with errors_told(self.path):
+            row = self._connection.execute("SELECT COUNT(*) AS runs FROM run WHERE session = ?", (session_id,))
+            return int(row.fetchone()["runs"])
+
     def suite(self, session_id: int) -> Suite:
         """The tests a session hunts in."""
         with errors_told(self.path):
@@ -133,7 +139,7 @@ class Store:
         with errors_told(self.path):
             return sessions.has_ending(self._connection, session_id)
 
-    def keep_verdicts(self, session_id: int, payload_json: str) -> None:
+    def save_report(self, session_id: int, payload_json: str) -> None:
         """Keep the newest report of a session, in place of an older one."""
         with errors_told(self.path), transaction(self._connection):
             self._check_session(session_id)
@@ -144,13 +150,13 @@ class Store:
         with errors_told(self.path):
             return sessions.newest_verdicts(self._connection, session_id)
 
-    def keep_source_features(self, session_id: int, told: features.OfSource) -> None:
+    def save_source_features(self, session_id: int, told: features.SourceFeatures) -> None:
         """Keep the features that the source of a session's tests tells."""
         with errors_told(self.path), transaction(self._connection):
             self._check_session(session_id)
-            features.keep_source_features(self._connection, session_id, told)
+            features.save_source_features(self._connection, session_id, told)
 
-    def source_features(self, session_id: int) -> features.OfSource:
+    def source_features(self, session_id: int) -> features.SourceFeatures:
         """The features that the source of a session's tests tells; empty where nobody looked."""
         with errors_told(self.path):
             return features.source_features(self._connection, session_id)

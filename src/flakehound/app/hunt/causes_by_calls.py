@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from flakehound.app.hunt.extra_runs import Probes
+from flakehound.app.hunt.extra_runs import ExtraRuns
 from flakehound.app.trace.settings import wish_for
 from flakehound.calls.causes import likely_causes, parting
 from flakehound.calls.characteristic_functions import Characteristic
@@ -43,7 +43,7 @@ class SeenTrace:
 class CauseFinder:
     """Traces single tests."""
 
-    probes: Probes
+    extra_runs: ExtraRuns
     known: Characteristic
 
     def with_causes(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -58,14 +58,14 @@ class CauseFinder:
         return [told.get(verdict.id, verdict) for verdict in verdicts]
 
     def _fits(self, verdict: Verdict) -> bool:
-        return self._cost_s(verdict) <= self.probes.left_s()
+        return self._cost_s(verdict) <= self.extra_runs.left_s()
 
     def _cost_s(self, verdict: Verdict) -> float:
         """What its two runs are expected to take."""
-        collection_s = self.probes.opened.handshake.collection_s
+        collection_s = self.extra_runs.opened.handshake.collection_s
         start = {Isolation.SPAWN: _INTERPRETER_S + collection_s, Isolation.FORK: _FORK_S}
         return sum(
-            start[plan.isolation] + _SLOWER * sum(map(self.probes.history.mean_s, plan.order))
+            start[plan.isolation] + _SLOWER * sum(map(self.extra_runs.history.mean_s, plan.order))
             for plan in self._plans(verdict)
         )
 
@@ -75,7 +75,7 @@ class CauseFinder:
         for attempt in range(_ATTEMPTS):
             if any(not one.failed for one in traces) or (attempt and not self._fits(verdict)):
                 break
-            traces += self._traced(replace(passing, seed=(self.probes.seed + attempt) % 2**32), verdict)
+            traces += self._traced(replace(passing, seed=(self.extra_runs.seed + attempt) % 2**32), verdict)
         return explained(verdict, traces, self.known)
 
     def _plans(self, verdict: Verdict) -> Iterator[RunPlan]:
@@ -87,7 +87,7 @@ class CauseFinder:
         passing = (
             verdict.minimal_order if verdict.kind is Kind.BRITTLE and verdict.state_setters else (verdict.id,)
         )
-        yield self._plan(passing, self.probes.opened.isolation, self.probes.seed, verdict)
+        yield self._plan(passing, self.extra_runs.opened.isolation, self.extra_runs.seed, verdict)
 
     def _plan(self, order: Order, isolation: Isolation, seed: int | None, verdict: Verdict) -> RunPlan:
         return RunPlan(
@@ -95,16 +95,16 @@ class CauseFinder:
             why=f"what does {verdict.id} call?",
             setting=Setting.PROBE,
             isolation=isolation,
-            seed=self.probes.seed if seed is None else seed,
-            hash_seed=self.probes.opened.hash_seed if isolation is Isolation.SPAWN else None,
+            seed=self.extra_runs.seed if seed is None else seed,
+            hash_seed=self.extra_runs.opened.hash_seed if isolation is Isolation.SPAWN else None,
             trace=wish_for(self.known, TraceMode.ALL),
         )
 
     def _traced(self, plan: RunPlan, verdict: Verdict) -> Iterator[SeenTrace]:
         """What the run's last test called."""
-        records = self.probes.run(plan)
+        records = self.extra_runs.run(plan)
         # One that was cut wrote no trace: it would look like an ordinary run, and count.
-        self.probes.keep([record for record in records if record.calls])
+        self.extra_runs.save([record for record in records if record.calls])
         yield from last_traces(records, verdict.id)
 
 

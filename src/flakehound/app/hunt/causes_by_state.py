@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from flakehound.app.hunt.extra_runs import Probes
+from flakehound.app.hunt.extra_runs import ExtraRuns
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import RunRecord
@@ -24,18 +24,20 @@ _FORK_S = 0.08
 class StateFinder:
     """Compares the process of single tests before and after them."""
 
-    probes: Probes
+    extra_runs: ExtraRuns
 
     def with_shared_state(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         """The verdicts, those of order-dependent tests with the state that they share with who makes them so."""
-        if self.probes.opened.isolation is not Isolation.FORK:  # what a new interpreter holds cannot be compared
+        if (
+            self.extra_runs.opened.isolation is not Isolation.FORK
+        ):  # what a new interpreter holds cannot be compared
             return list(verdicts)
-        sharing = Sharing(self.probes.history)
+        sharing = Sharing(self.extra_runs.history)
         cases = [verdict for verdict in verdicts if culprits_of(verdict)]
         told = {}
         for verdict in sorted(cases, key=self._cost_s):
             unknown = [test for test in self._tests(verdict, sharing) if test not in sharing.traces]
-            if unknown and self._cost_s(verdict) <= self.probes.left_s():
+            if unknown and self._cost_s(verdict) <= self.extra_runs.left_s():
                 sharing.learn(traces_in(self._looked_at(unknown)))
             told[verdict.id] = with_state(verdict, sharing)
         return [told.get(verdict.id, verdict) for verdict in verdicts]
@@ -47,7 +49,7 @@ class StateFinder:
         fails = verdict.kind is not Kind.BRITTLE
         harmless = (
             test
-            for test in self.probes.history.suite.order
+            for test in self.extra_runs.history.suite.order
             if test not in culprits and sharing.had_no_effect(test, verdict.id, fails=fails)
         )
         yield from islice(harmless, MOST_HARMLESS)
@@ -55,7 +57,7 @@ class StateFinder:
     def _cost_s(self, verdict: Verdict) -> float:
         """What looking is expected to take at most."""
         tests = (verdict.id, *culprits_of(verdict)[:MOST_CULPRITS])
-        return sum(_FORK_S + _SLOWER * self.probes.history.mean_s(test) for test in tests)
+        return sum(_FORK_S + _SLOWER * self.extra_runs.history.mean_s(test) for test in tests)
 
     def _looked_at(self, tests: Sequence[NodeId]) -> Sequence[RunRecord]:
         plan = RunPlan(
@@ -64,9 +66,9 @@ class StateFinder:
             why="what does it leave?",
             setting=Setting.PROBE,
             isolation=Isolation.FORK,
-            seed=self.probes.seed,
+            seed=self.extra_runs.seed,
             states=True,
         )
-        looked_at = [record for record in self.probes.run(plan) if record.traces]
-        self.probes.keep(looked_at)
+        looked_at = [record for record in self.extra_runs.run(plan) if record.traces]
+        self.extra_runs.save(looked_at)
         return looked_at

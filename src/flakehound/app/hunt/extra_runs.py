@@ -14,13 +14,13 @@ from flakehound.engine.suite.open_suite import OpenSuite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probes:
+class ExtraRuns:
     """Runs single tests within the time that is left; no verdict depends on them."""
 
     opened: OpenSuite
-    history: History  # of the hunt; probes are no part of it
+    history: History  # of the hunt, without these runs
     left_s: Callable[[], float]
-    keep: Callable[[Sequence[RunRecord]], object]
+    save: Callable[[Sequence[RunRecord]], object]
     seed: int
 
     def run(self, plan: RunPlan) -> Sequence[RunRecord]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from flakehound.app.data.export import features_in, looked_up
 from flakehound.app.data.tables import read_table
+from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.hunt.selection import Selection
-from flakehound.app.hunt.start import HuntStart
 from flakehound.core.errors import FailedStep, UsageError, attempted, same_command
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order
@@ -101,10 +101,10 @@ class ModelSelector:
         _check_features(taught.names, told, "the default models read", features)
         return cls(taught=taught, told=told, taught_without=lambda absent: default_taught(aim, absent=absent))
 
-    def __call__(self, start: HuntStart) -> Selection:
-        features = _measured(start) if self.told is None else self.told
+    def __call__(self, hunt: PreparedHunt) -> Selection:
+        features = _measured(hunt) if self.told is None else self.told
         taught = self._taught_for(features)
-        candidates, notes = _Choice(taught, features, start.opened.suite.order).made()
+        candidates, notes = _Choice(taught, features, hunt.opened.suite.order).made()
         return Selection(candidates=candidates, notes=notes, measured=self.told is None)
 
     def _taught_for(self, features: Features) -> Taught:
@@ -132,12 +132,12 @@ def _check_features(names: Sequence[str], told: Features | None, who: str, path:
         )
 
 
-def _measured(start: HuntStart) -> Features:
+def _measured(hunt: PreparedHunt) -> Features:
     from flakehound.app.measure import measured_first
 
     return {
         vector.id: {name: value for name, value in vector.values.items() if value is not None}
-        for vector in measured_first(start)
+        for vector in measured_first(hunt)
         if vector.runs
     }
 

@@ -35,7 +35,7 @@ _CLEAN = ("original", "shuffled", "alone")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Earlier:
+class StoredKnowledge:
     """What the store knows of a suite from before this hunt."""
 
     told: Mapping[NodeId, Mapping[str, Any]]  # the last report's words on each test
@@ -45,16 +45,20 @@ class Earlier:
     time_ranks: Mapping[NodeId, float] = field(default_factory=dict)
 
 
-def earlier_in(store: Store, before: SessionInfo, known: Characteristic, time_s: float | None = None) -> Earlier:
+def stored_knowledge(
+    store: Store, session: SessionInfo, characteristic: Characteristic, time_s: float | None = None
+) -> StoredKnowledge:
     """The last finished hunt, traces and measured features of the same folder; the latter where there is time."""
     until_now = [
-        info for info in store.sessions() if info.rootdir == before.rootdir and (info.id or 0) <= (before.id or 0)
+        info
+        for info in store.sessions()
+        if info.rootdir == session.rootdir and (info.id or 0) <= (session.id or 0)
     ]
-    others = [info for info in until_now if info.id != before.id]
-    return Earlier(
-        told=_last_report(store, others),
+    earlier = [info for info in until_now if info.id != session.id]
+    return StoredKnowledge(
+        told=_last_report(store, earlier),
         # Of this hunt, too: one that is resumed was traced, and measured first if at all.
-        calls=dict(_calling(store, until_now, known)),
+        calls=dict(_calling(store, until_now, characteristic)),
         ratios=measured_ratios(store, until_now, time_s),
     )
 
@@ -74,7 +78,7 @@ def _calling(store: Store, sessions: list[SessionInfo], known: Characteristic) -
                 yield record.order[place], bool(likely_causes([trace], known))
 
 
-def priors_of(suite: Suite, earlier: Earlier, scores: Scores) -> Priors:
+def priors_of(suite: Suite, earlier: StoredKnowledge, scores: Scores) -> Priors:
     """The probabilities of every test; the scores of a model stand in place of the literature's rates."""
     uncalled = replace(earlier, calls={}, time_ranks={})
     return Priors(
@@ -84,7 +88,7 @@ def priors_of(suite: Suite, earlier: Earlier, scores: Scores) -> Priors:
     )
 
 
-def _nod(test: NodeId, earlier: Earlier, scores: Scores) -> float:
+def _nod(test: NodeId, earlier: StoredKnowledge, scores: Scores) -> float:
     told = earlier.told.get(test)
     if told is not None and told["kind"] == "nod":
         return SEEN_FLAKY
@@ -99,7 +103,7 @@ def _nod(test: NodeId, earlier: Earlier, scores: Scores) -> float:
     return prior if told is None else knowing_passes(prior, _passes(told, _CLEAN), Way.ANYWHERE)
 
 
-def _order_dependent(test: NodeId, earlier: Earlier, scores: Scores) -> float:
+def _order_dependent(test: NodeId, earlier: StoredKnowledge, scores: Scores) -> float:
     told = earlier.told.get(test)
     if told is not None and told["kind"] in _ORDER_DEPENDENT_KINDS:
         return SEEN_FLAKY

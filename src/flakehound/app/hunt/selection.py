@@ -1,10 +1,11 @@
-"""Which tests a hunt reruns and pairs; here by the functions they call."""
+"""The tests that a hunt reruns and pairs, here selected by the functions they call."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from flakehound.app.hunt.start import HuntStart
+from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.hunt.suite_trace import calls_in_suite
 from flakehound.core.statistics.rerun_model import SMALL_TEST_S
 from flakehound.hunt.options import Candidates
@@ -12,17 +13,20 @@ from flakehound.hunt.options import Candidates
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What was chosen, and what the report says of it."""
+    """The selected tests, and what the report says about the choice."""
 
     candidates: Candidates
     notes: tuple[str, ...]
     measured: bool = False  # whether the choice took measured runs, which need not be made again
 
 
-def select_by_calls(start: HuntStart) -> Selection:
-    """Tests that call a characteristic function, and small ones, which cost less than they could save."""
-    opened = start.opened
-    calls = calls_in_suite(start)
+Selector = Callable[[PreparedHunt], Selection]
+
+
+def select_by_calls(hunt: PreparedHunt) -> Selection:
+    """Select tests that call a characteristic function, and small ones, which cost less than they could save."""
+    opened = hunt.opened
+    calls = calls_in_suite(hunt)
     # Times of the reference run: a traced one is slower.
     small = {
         test

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from flakehound.app.hunt.start import HuntStart
+from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.trace.run import WHY, run_traced
 from flakehound.app.trace.settings import wish_for
 from flakehound.calls.causes import likely_causes
@@ -19,12 +19,12 @@ SHARE = 0.05  # of a hunt's time that may be spent on it, where nobody asked for
 DEAR, CHEAP = 4.0, 1.4
 
 
-def calls_in_suite(start: HuntStart, most_s: float = math.inf) -> dict[NodeId, bool]:
+def calls_in_suite(hunt: PreparedHunt, most_s: float = math.inf) -> dict[NodeId, bool]:
     """Trace every test once; whether it calls one.
 
     A test that took its process with it is missing, and so is what had no turn in that time.
     """
-    opened, known = start.opened, start.known
+    opened, known = hunt.opened, hunt.characteristic
     plan = RunPlan(
         order=opened.suite.order,
         why=WHY,
@@ -34,11 +34,11 @@ def calls_in_suite(start: HuntStart, most_s: float = math.inf) -> dict[NodeId, b
         hash_seed=opened.hash_seed,
         trace=wish_for(known, _mode(opened.handshake.python)),
     )
-    limits = Limits(test_limit_s=start.test_limit_s or FIRST_TEST_LIMIT_S)
-    with Progress(start.budget, lambda: "", lambda: "tracing", quiet=start.quiet) as progress:
+    limits = Limits(test_limit_s=hunt.options.test_limit_s or FIRST_TEST_LIMIT_S)
+    with Progress(hunt.budget, lambda: "", lambda: "tracing", quiet=hunt.options.quiet) as progress:
         progress.say(f"tracing what {len(plan.order)} tests call ...")
         records = run_traced(opened, plan, limits, progress.say, most_s)
-    start.keep([record for record in records if record.calls])
+    hunt.save_runs([record for record in records if record.calls])
     return {
         record.order[place]: bool(likely_causes([trace], known))
         for record in records
@@ -46,19 +46,19 @@ def calls_in_suite(start: HuntStart, most_s: float = math.inf) -> dict[NodeId, b
     }
 
 
-def calls_if_cheap(start: HuntStart) -> dict[NodeId, bool]:
+def calls_if_cheap(hunt: PreparedHunt) -> dict[NodeId, bool]:
     """The same, if it should take so small a part of the time that the order of all other runs may hang on it.
 
     Where it takes twice that part, it ends.
     """
-    most_s = SHARE * (start.budget.limit_s or 0.0)
-    return calls_in_suite(start, 2 * most_s) if 0 < expected_s(start) <= most_s else {}
+    most_s = SHARE * (hunt.budget.limit_s or 0.0)
+    return calls_in_suite(hunt, 2 * most_s) if 0 < expected_s(hunt) <= most_s else {}
 
 
-def expected_s(start: HuntStart) -> float:
+def expected_s(hunt: PreparedHunt) -> float:
     """What a traced run should take; 0 where the suite's times are not known."""
-    tests_s = sum(sum(record.durations_s) for record in start.opened.reference)
-    return tests_s * (CHEAP if _hears_all_cheaply(start.opened.handshake.python) else DEAR)
+    tests_s = sum(sum(record.durations_s) for record in hunt.opened.reference)
+    return tests_s * (CHEAP if _hears_all_cheaply(hunt.opened.handshake.python) else DEAR)
 
 
 def _mode(python: str) -> TraceMode:

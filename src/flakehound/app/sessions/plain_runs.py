@@ -36,7 +36,7 @@ class PlainRun:
     records: tuple[RunRecord, ...]  # its processes, then the reruns
 
 
-def kept(store: Store, run: PlainRun) -> None:
+def save_run(store: Store, run: PlainRun) -> None:
     """Write a run down."""
     info = SessionInfo(
         rootdir=str(run.rootdir),
@@ -154,7 +154,7 @@ def _past(sightings: Sequence[tuple[Outcome, str, str]], signature: str) -> Past
     )
 
 
-def drained(store: Store) -> int:
+def import_pending_runs(store: Store) -> int:
     """Move the runs that the plugin left beside the store into it; how many there were."""
     found = 0
     for path in sorted((store.path.parent / SPOOL).glob("*.json")):
@@ -163,7 +163,7 @@ def drained(store: Store) -> int:
         except (ValueError, KeyError, TypeError):
             run = None  # cut short by a killed process: it tells nothing
         if run is not None:
-            kept(store, run)
+            save_run(store, run)
             found += 1
         path.unlink(missing_ok=True)
     return found

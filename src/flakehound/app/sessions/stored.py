@@ -25,7 +25,7 @@ from flakehound.engine.processes.launch import Target
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.options import SearchOptions
-from flakehound.report.hunt.summary import Hunted, SpentFacts, SuiteFacts
+from flakehound.report.hunt.summary import HuntResult, SpentFacts, SuiteFacts
 from flakehound.store import SessionInfo, Store
 
 
@@ -36,7 +36,7 @@ class StoredHunt:
     store_path: Path
     session: SessionInfo
     history: History
-    hunted: Hunted
+    hunted: HuntResult
 
     @property
     def target(self) -> Target:
@@ -84,10 +84,10 @@ def read_last_hunt(store_path: Path) -> StoredHunt:
         session = store.latest(str(current_folder())) or store.latest()
         if session is None or session.id is None:
             raise no_hunt_in(store_path)
-        evidence, looks = runs_of(store, session.id)
+        evidence, observations = runs_of(store, session.id)
         history = History(store.suite(session.id), evidence)
         traced = list(store.traced_records(session.id))
-    hunted = _with_causes(_hunted(session, history, looks, store_path), traced)
+    hunted = _with_causes(_result_of(session, history, observations, store_path), traced)
     return StoredHunt(store_path=store_path, session=session, history=history, hunted=hunted)
 
 
@@ -110,10 +110,10 @@ def _only_looks(record: RunRecord) -> bool:
     return bool(record.traces) and record.setting is Setting.PROBE
 
 
-def _with_causes(hunted: Hunted, traced: Sequence[RunRecord]) -> Hunted:
-    known = characteristic_in(Path(hunted.suite.rootdir)) if traced else default()
-    verdicts = (explained(one, list(last_traces(traced, one.id)), known) for one in hunted.verdicts)
-    return replace(hunted, verdicts=tuple(verdicts))
+def _with_causes(result: HuntResult, traced: Sequence[RunRecord]) -> HuntResult:
+    known = characteristic_in(Path(result.suite.rootdir)) if traced else default()
+    verdicts = (explained(one, list(last_traces(traced, one.id)), known) for one in result.verdicts)
+    return replace(result, verdicts=tuple(verdicts))
 
 
 def no_hunt_in(store_path: Path) -> UsageError:
@@ -121,11 +121,13 @@ def no_hunt_in(store_path: Path) -> UsageError:
     return UsageError(f"there is no hunt in {str(store_path)!r}", remedy=hunt_command(store_path))
 
 
-def _hunted(session: SessionInfo, history: History, looked_at: Sequence[RunRecord], store_path: Path) -> Hunted:
+def _result_of(
+    session: SessionInfo, history: History, observations: Sequence[RunRecord], store_path: Path
+) -> HuntResult:
     options = SearchOptions(seed=session.base_seed, isolation=session.isolation)
     agenda = Agenda(history, options, lambda: 0.0)
-    return Hunted(
-        verdicts=tuple(judge(history, agenda.conclude(), looked_at)),
+    return HuntResult(
+        verdicts=tuple(judge(history, agenda.conclude(), observations)),
         suite=SuiteFacts(
             tests=len(history.suite.tests),
             original_order_s=0.0,

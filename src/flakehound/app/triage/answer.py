@@ -11,7 +11,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from flakehound.app.sessions.plain_runs import PlainRun, Remembered, drained, kept, remembered, whole_run
+from flakehound.app.sessions.plain_runs import (
+    PlainRun,
+    Remembered,
+    import_pending_runs,
+    remembered,
+    save_run,
+    whole_run,
+)
 from flakehound.app.triage.change import Change, change_of
 from flakehound.app.triage.failing_run import FailingRun
 from flakehound.app.triage.judge_failures import judge_failures
@@ -89,7 +96,7 @@ def _needs_forks(run: FailingRun) -> bool:
 def _open_store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
     """The store, with the pending runs imported; None, and a note, where it cannot be opened."""
     store = attempted(lambda: Store.open(run.options.store))
-    imported = attempted(lambda: drained(store)) if isinstance(store, Store) else store
+    imported = attempted(lambda: import_pending_runs(store)) if isinstance(store, Store) else store
     if isinstance(imported, FailedStep):
         notes.append(f"nothing is remembered: {imported.what}")
     if isinstance(store, FailedStep):
@@ -124,7 +131,7 @@ def _save(store: Store | None, run: FailingRun, change: Change, processes: NewPr
         started_s=run.started_s,
         records=(*_records_of(run), *processes.records),
     )
-    saved = attempted(lambda: kept(store, plain_run))
+    saved = attempted(lambda: save_run(store, plain_run))
     if isinstance(saved, FailedStep):
         notes.append(f"the run is not remembered: {saved.what}")
 

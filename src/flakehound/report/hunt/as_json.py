@@ -12,12 +12,12 @@ from flakehound.core.plans import Setting
 from flakehound.core.statistics.rates import Rate
 from flakehound.core.verdicts import Replay, Verdict
 from flakehound.report.commands import plain_pytest_command, replay_command
-from flakehound.report.hunt.summary import Hunted
+from flakehound.report.hunt.summary import HuntResult
 
 SCHEMA = "flakehound/report/1"
 
 
-def report_json(hunted: Hunted) -> str:
+def report_json(hunted: HuntResult) -> str:
     """The whole hunt, every test of the suite on a line of its own; ends with a newline."""
     # One line per test keeps 10,000 tests greppable, and json's indenting encoder is the slow one.
     head = json.dumps(_head(hunted), indent=1, allow_nan=False).removesuffix("\n}")
@@ -32,7 +32,7 @@ def report_schema() -> dict[str, Any]:
     return schema
 
 
-def _head(hunted: Hunted) -> dict[str, Any]:
+def _head(hunted: HuntResult) -> dict[str, Any]:
     suite, spent = hunted.suite, hunted.spent
     return {
         "schema": SCHEMA,
@@ -59,7 +59,7 @@ def _head(hunted: Hunted) -> dict[str, Any]:
     }
 
 
-def _told(hunted: Hunted, verdict: Verdict) -> dict[str, Any]:
+def _told(hunted: HuntResult, verdict: Verdict) -> dict[str, Any]:
     return {
         "id": verdict.id,
         "kind": verdict.kind.value,

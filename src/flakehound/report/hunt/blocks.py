@@ -9,7 +9,7 @@ from flakehound.core.plans import Setting
 from flakehound.core.statistics.rates import failure_rate
 from flakehound.core.verdicts import Cause, Kind, Verdict
 from flakehound.report.commands import replay_command
-from flakehound.report.hunt.summary import Hunted
+from flakehound.report.hunt.summary import HuntResult
 from flakehound.report.phrases import CLEAN, counted, few, interval, tally_of
 from flakehound.report.wrapping import Paper
 
@@ -34,7 +34,7 @@ def headline(verdict: Verdict, *, colour: bool = False) -> str:
     return f"{label}{gap}{verdict.id}"
 
 
-def block(hunted: Hunted, verdict: Verdict, paper: Paper, *, colour: bool = False) -> list[str]:
+def block(hunted: HuntResult, verdict: Verdict, paper: Paper, *, colour: bool = False) -> list[str]:
     """All lines about one flaky or unresolved test."""
     lines = [headline(verdict, colour=colour)]
     for sentence in sentences(verdict):

@@ -8,13 +8,13 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.verdicts import Kind
 from flakehound.report.commands import explain_command, resume_command
 from flakehound.report.durations import spoken
-from flakehound.report.hunt.summary import Hunted
+from flakehound.report.hunt.summary import HuntResult
 from flakehound.report.phrases import COUNTED, FLAKY_KINDS, counted, few, one_failure_in, tally_of
 
 _MOST_ALIKE = 10  # names listed per shared failure
 
 
-def shared_failures(hunted: Hunted) -> Iterator[str]:
+def shared_failures(hunted: HuntResult) -> Iterator[str]:
     """One line per failure signature that several flaky tests have, the most shared first."""
     found: dict[str, list[NodeId]] = {}
     for verdict in hunted.flaky:
@@ -25,12 +25,12 @@ def shared_failures(hunted: Hunted) -> Iterator[str]:
             yield f"same failure {signature}: {few(tests, _MOST_ALIKE)}"
 
 
-def summary_line(hunted: Hunted) -> str:
+def summary_line(hunted: HuntResult) -> str:
     """What was run and what was found, in one line."""
     return f"{', '.join(_effort(hunted))}: {', '.join(_yield(hunted))}"
 
 
-def _effort(hunted: Hunted) -> Iterator[str]:
+def _effort(hunted: HuntResult) -> Iterator[str]:
     yield counted(hunted.suite.tests, "test")
     if hunted.runs.get("original"):
         yield counted(hunted.runs["original"], "original run")
@@ -41,7 +41,7 @@ def _effort(hunted: Hunted) -> Iterator[str]:
     yield spoken(hunted.spent.wall_s)
 
 
-def _yield(hunted: Hunted) -> Iterator[str]:
+def _yield(hunted: HuntResult) -> Iterator[str]:
     by_kind = [(len(hunted.of_kind(kind)), kind.value) for kind in FLAKY_KINDS]
     kinds = ", ".join(f"{number} {kind}" for number, kind in by_kind if number)
     yield f"{len(hunted.flaky)} flaky ({kinds})" if kinds else "0 flaky"
@@ -51,7 +51,7 @@ def _yield(hunted: Hunted) -> Iterator[str]:
     yield f"{len(hunted.of_kind(Kind.STEADY))} steady so far"
 
 
-def bound_lines(hunted: Hunted) -> Iterator[str]:
+def bound_lines(hunted: HuntResult) -> Iterator[str]:
     """How often a test not caught may still fail."""
     runs = [tally_of(verdict, *COUNTED).n for verdict in hunted.of_kind(Kind.STEADY)]
     idle = runs.count(0)
@@ -70,7 +70,7 @@ def _bound(runs: int) -> str:
     return f"No steady test fails more often than 1 in {one_failure_in(runs)} runs ({certainty})"
 
 
-def next_step(hunted: Hunted) -> str | None:
+def next_step(hunted: HuntResult) -> str | None:
     """The last line: a command worth running now."""
     if hunted.interrupted:
         return f"Interrupted before all was settled. Go on: {resume_command(hunted)}"

@@ -10,7 +10,7 @@ from flakehound.core.verdicts import Kind, Verdict
 from flakehound.report.commands import plain_pytest_command, replay_command
 from flakehound.report.hunt.blocks import headline
 from flakehound.report.hunt.failures import failure_lines
-from flakehound.report.hunt.summary import Hunted
+from flakehound.report.hunt.summary import HuntResult
 from flakehound.report.phrases import COUNTED, MEANINGS, counted, interval, one_failure_in, tally_of
 
 _LONG_ORDER = 20  # beyond it an order is shortened, and a plain pytest command is nothing to read or paste
@@ -23,7 +23,7 @@ _SETTINGS = {
 }
 
 
-def explain_text(hunted: Hunted, verdict: Verdict, failures: Sequence[tuple[str, Failure, str]]) -> str:
+def explain_text(hunted: HuntResult, verdict: Verdict, failures: Sequence[tuple[str, Failure, str]]) -> str:
     """The kind and its meaning, all evidence, an example of each failure, the commands.
 
     `failures` are examples: the signature, the failure, and in which run it was seen. No newline at the end.
@@ -120,7 +120,7 @@ def _causes(verdict: Verdict) -> Iterator[str]:
         yield likely.cause.value if told else f"{likely.cause.value} — {likely.evidence}"
 
 
-def _commands(hunted: Hunted, verdict: Verdict) -> Iterator[str]:
+def _commands(hunted: HuntResult, verdict: Verdict) -> Iterator[str]:
     replay, command = verdict.replay, replay_command(hunted, verdict)
     if replay is None or command is None:
         yield "no failing run is known, so there is none to repeat"

@@ -1,4 +1,4 @@
-"""What a report is made from."""
+"""The result of a hunt, from which reports are made."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flakehound.core.verdicts import Kind, Verdict
+
+LEAST_NAMED = 0.01  # expected tests; fewer are only said to be fewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +33,8 @@ class SpentFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hunted:
-    """One finished (or interrupted) hunt, ready to be told."""
+class HuntResult:
+    """The result of one finished or interrupted hunt."""
 
     verdicts: tuple[Verdict, ...]  # every test, original order
     suite: SuiteFacts
@@ -57,3 +59,8 @@ class Hunted:
     def flaky(self) -> list[Verdict]:
         """The tests proven flaky."""
         return [verdict for verdict in self.verdicts if verdict.kind.is_flaky]
+
+
+def expected_flaky_tests(number: float) -> str:
+    """An expected number of flaky tests in words."""
+    return f"{number:.2g} flaky tests" if number >= LEAST_NAMED else f"less than {LEAST_NAMED} flaky tests"

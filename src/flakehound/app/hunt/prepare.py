@@ -1,0 +1,129 @@
+"""Prepare a hunt: open the suite, settle the time, open the store and begin or resume a session."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flakehound.app.hunt.causes_by_calls import reserve_s
+from flakehound.app.hunt.options import HuntOptions
+from flakehound.app.hunt.prepared import PreparedHunt
+from flakehound.app.sessions.plain_runs import import_pending_runs
+from flakehound.app.sessions.stored import runs_of
+from flakehound.app.sessions.target import commit_of
+from flakehound.app.trace.settings import characteristic_in
+from flakehound.core.errors import UsageError, same_command
+from flakehound.core.history import History
+from flakehound.engine.processes.launch import Target
+from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
+from flakehound.engine.suite.budget import Budget
+from flakehound.engine.suite.open_suite import OpenSuite, open_suite
+from flakehound.store import SessionInfo, Store
+
+
+@contextmanager
+def prepare(options: HuntOptions) -> Iterator[PreparedHunt]:
+    """Open everything that a hunt needs, and close it at the end."""
+    if not options.measure:
+        with _prepared(options, options.target) as hunt:
+            yield hunt
+        return
+    from flakehound.app.measure import beside_churn
+
+    with (
+        beside_churn(options.target) as (target, write_churn, _churn),
+        _prepared(options, target, while_collecting=write_churn) as hunt,
+    ):
+        yield hunt
+
+
+@contextmanager
+def _prepared(
+    options: HuntOptions, target: Target, while_collecting: Callable[[], None] = lambda: None
+) -> Iterator[PreparedHunt]:
+    budget = Budget(limit_s=options.budget_s)
+    opened = open_suite(
+        target,
+        jobs=options.jobs,
+        isolation=options.isolation,
+        hash_seed=options.base_seed % 4294967295,
+        limits=Limits(test_limit_s=options.test_limit_s or FIRST_TEST_LIMIT_S),
+        meanwhile=while_collecting,
+    )
+    try:
+        budget.settle(opened.suite_s)
+        budget.reserved_s = reserve_s(budget.limit_s)
+        # Not before the suite is open: a folder without tests should not be left with a store.
+        with Store.open(options.store_path) as store:
+            import_pending_runs(store)
+            yield _begun(options, opened, store, budget)
+    finally:
+        opened.close()
+
+
+def _begun(options: HuntOptions, opened: OpenSuite, store: Store, budget: Budget) -> PreparedHunt:
+    """The hunt with its session, and with the reference run as the first of its runs."""
+    # First: settings that cannot be read are an error before the store gets a session.
+    characteristic = characteristic_in(Path(opened.handshake.rootdir))
+    session = options.resumed or store.begin(_session_info(options, opened), opened.suite)
+    hunt = PreparedHunt(
+        options=options,
+        opened=opened,
+        store=store,
+        session=session,
+        history=_history_so_far(options, store, opened),
+        budget=budget,
+        characteristic=characteristic,
+        seed=_seed_of_this_start(options, store),
+    )
+    reference = [record for record in opened.reference if record.executed]
+    hunt.save_runs(reference)
+    for record in reference:
+        hunt.history.add(record)
+    return hunt
+
+
+def _history_so_far(options: HuntOptions, store: Store, opened: OpenSuite) -> History:
+    """Empty for a new hunt; for a resumed one, the stored runs that count as evidence."""
+    if options.resumed is None or options.resumed.id is None:
+        return History(opened.suite)
+    if store.suite(options.resumed.id).order != opened.suite.order:
+        raise UsageError(
+            "the suite's tests are not the ones of the hunt that was to be resumed",
+            remedy=same_command(resume=None),
+        )
+    evidence, _observations = runs_of(store, options.resumed.id)
+    return History(opened.suite, evidence)
+
+
+def _seed_of_this_start(options: HuntOptions, store: Store) -> int:
+    """The base seed; for a resumed hunt, one that the number of stored runs changes, so that no run repeats."""
+    if options.resumed is None or options.resumed.id is None:
+        return options.base_seed
+    return (options.base_seed * 31 + store.number_of_runs(options.resumed.id)) % 2**31
+
+
+def _session_info(options: HuntOptions, opened: OpenSuite) -> SessionInfo:
+    target, handshake = options.target, opened.handshake
+    return SessionInfo(
+        rootdir=str(target.cwd),
+        python=handshake.python,
+        pytest=handshake.pytest,
+        commit=commit_of(target.cwd),
+        base_seed=options.base_seed,
+        started_s=time.time(),
+        isolation=opened.isolation,
+        options={
+            "python": target.python,
+            "pytest_args": json.dumps(target.pytest_args),
+            "keep_plugins": json.dumps(target.keep_plugins),
+            "memory_bytes": json.dumps(target.memory_bytes),
+            "rootdir": handshake.rootdir,
+            "switched_off": json.dumps(sorted(handshake.switched_off)),
+            "hash_seed": str(opened.hash_seed),
+            "self_seeded": json.dumps(list(opened.pool.self_seeded)),
+        },
+    )

@@ -1,0 +1,152 @@
+"""Search for flaky tests: run what the agenda plans until the time is up or nothing is left."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flakehound.app.hunt.estimate import Estimate
+from flakehound.app.hunt.prepared import PreparedHunt
+from flakehound.cli.progress import Progress
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.records import RunRecord
+from flakehound.engine.suite.budget import Budget
+from flakehound.engine.suite.loop import Loop, Spent
+from flakehound.hunt.agenda import Agenda
+from flakehound.hunt.counted_agenda import CountedAgenda
+from flakehound.hunt.options import Candidates, SearchOptions
+from flakehound.report.durations import spoken
+from flakehound.report.hunt.summary import expected_flaky_tests
+
+MOST_SUSPECTS = 50  # tests that failed in the user's own runs and are therefore examined first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """The state of the agenda after the search, and what the runs cost."""
+
+    agenda: Agenda
+    spent: Spent
+    interrupted: bool  # by the user, here or before
+
+
+def search(hunt: PreparedHunt, estimate: Estimate) -> SearchResult:
+    """Run the search; the history and the store grow with every run."""
+    agenda = _agenda(hunt, _search_options(hunt, estimate))
+    loop_budget = _loop_budget(hunt)
+    interrupted = estimate.interrupted
+    with Progress(
+        loop_budget, lambda: _found(agenda), lambda: _stage(agenda), quiet=hunt.options.quiet
+    ) as progress:
+        _announce(hunt, agenda, progress)
+        loop = Loop(
+            hunt.opened,
+            hunt.history,
+            loop_budget,
+            keep=lambda records: _save(hunt, records),
+            seed=hunt.seed,
+            test_limit_s=hunt.options.test_limit_s,
+            tell=progress.tell,
+            at_once=agenda.runs_at_once,
+        )
+        if not interrupted:
+            interrupted = _run(hunt, loop, agenda)
+    return SearchResult(agenda=agenda, spent=loop.spent, interrupted=interrupted)
+
+
+def _run(hunt: PreparedHunt, loop: Loop, agenda: Agenda) -> bool:
+    """Run the loop; whether the user interrupted it."""
+    try:
+        loop.run(agenda)
+        # Proof comes before causes: open cases may use the time that was reserved for these.
+        hunt.budget.reserved_s = 0.0
+        loop.run(_FollowUpsOnly(agenda))
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+class _FollowUpsOnly:
+    """A planner that follows up failures already seen and looks for no new ones."""
+
+    def __init__(self, agenda: Agenda) -> None:
+        self.urgent = agenda.urgent
+
+    def next_sweep(self) -> RunPlan | None:
+        """None: no new search."""
+        return None
+
+
+def _search_options(hunt: PreparedHunt, estimate: Estimate) -> SearchOptions:
+    options = hunt.options
+    return SearchOptions(
+        seed=hunt.session.base_seed,
+        jobs=hunt.jobs,
+        isolation=hunt.opened.isolation,
+        snapshots=not hunt.runs_serially,
+        techniques=options.techniques,
+        runs=options.runs,
+        shuffles=options.shuffles,
+        hash_seeds="PYTHONHASHSEED" not in os.environ,
+        endless=options.budget_s is not None and not options.is_counted,
+        pairs=options.pairs,
+        states=options.states,
+        suspects=tuple(estimate.recent_failures)[:MOST_SUSPECTS],
+        policy=options.policy.policy,
+        candidates=Candidates() if estimate.selection is None else estimate.selection.candidates,
+        priors=estimate.priors,
+    )
+
+
+def _agenda(hunt: PreparedHunt, options: SearchOptions) -> Agenda:
+    pool, budget = hunt.opened.pool, hunt.budget
+    if not hunt.options.ends_by_count_only:
+        return Agenda(hunt.history, options, lambda: budget.left_s)
+    return CountedAgenda(hunt.history, options, lambda: budget.left_s, is_busy=lambda: bool(pool.running))
+
+
+def _loop_budget(hunt: PreparedHunt) -> Budget:
+    """The loop's limit; none for counted runs, where the agenda itself observes the hunt's budget."""
+    if not hunt.options.ends_by_count_only:
+        return hunt.budget
+    return Budget(limit_s=math.inf, started=hunt.budget.started)
+
+
+def _save(hunt: PreparedHunt, records: Sequence[RunRecord]) -> None:
+    """Store runs. A plain run of the whole suite may show that the default time was taken too long."""
+    hunt.save_runs(records)
+    for record in records:
+        is_whole = len(record.order) == len(hunt.opened.suite.tests) and not record.ended
+        if is_whole and record.setting is Setting.ORIGINAL and record.isolation is Isolation.FORK:
+            hunt.budget.shorten(hunt.opened.start_s + record.usage.wall_s)
+
+
+def _announce(hunt: PreparedHunt, agenda: Agenda, progress: Progress) -> None:
+    tests = len(hunt.opened.suite.tests)
+    progress.say(f"{tests} tests, hunting {_duration_text(hunt)} (seed {hunt.session.base_seed}) ...")
+    expected = agenda.outlook(hunt.budget.left_s)
+    if expected is not None:
+        words = expected_flaky_tests(expected)
+        progress.say(f"the time is expected to show {words}, as far as other suites tell")
+
+
+def _duration_text(hunt: PreparedHunt) -> str:
+    time_s = spoken(hunt.budget.limit_s or 0.0)
+    if not hunt.options.ends_by_count_only:
+        return f"for at most {time_s}"
+    counts = ((hunt.options.runs, "runs"), (hunt.options.shuffles, "shuffles"))
+    named = " and ".join(f"{number} {what}" for number, what in counts if number)
+    return f"for at most {time_s}, longer only if {named} take longer"
+
+
+def _stage(agenda: Agenda) -> str:
+    expected = agenda.expected
+    return agenda.stage + ("" if expected is None else f" ({expected_flaky_tests(expected)} to expect)")
+
+
+def _found(agenda: Agenda) -> str:
+    kinds = Counter(finding.kind.value for finding in agenda.findings())
+    return ", ".join(f"{times} {kind}" for kind, times in sorted(kinds.items()))
