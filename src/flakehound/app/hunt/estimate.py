@@ -14,7 +14,7 @@ from flakehound.app.sessions.plain_runs import failed_lately
 from flakehound.core.outcomes import NodeId
 from flakehound.core.statistics.prevalence import Priors
 from flakehound.hunt.options import INDEX
-from flakehound.triage.case import Past
+from flakehound.triage.evidence import PastRuns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Estimate:
 
     priors: Priors
     selection: Selection | None  # None: every test may be rerun and paired
-    recent_failures: Mapping[NodeId, Past]  # of the user's own pytest runs
+    recent_failures: Mapping[NodeId, PastRuns]  # of the user's own pytest runs
     interrupted: bool  # by the user; then the search is left out
 
 
