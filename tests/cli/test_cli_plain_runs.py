@@ -92,7 +92,7 @@ def test_the_past_counts_failures_runs_branches_and_failures_alike(store, tmp_pa
     past = of(store, tmp_path, B).past
 
     assert str(past) == "failed 2 of the last 3 runs on 2 branches"
-    assert past.alike == 2
+    assert past.same_failure == 2
 
 
 def test_tests_that_failed_lately_come_most_frequent_first(store, tmp_path):
