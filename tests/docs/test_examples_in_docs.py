@@ -112,7 +112,7 @@ def parameters_of(command: click.Command) -> list[click.Parameter]:
 
 
 def test_the_command_page_names_every_command_and_option():
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     context = click.Context(main)
     sections = {name: page.split(f"## flakehound {name}\n", 1)[-1].split("\n## ", 1)[0] for name in COMMANDS}
 
@@ -130,7 +130,7 @@ def test_the_command_page_names_every_command_and_option():
 
 
 def test_the_command_page_has_no_option_that_is_not_there():
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     context = click.Context(main)
 
     for name in COMMANDS:

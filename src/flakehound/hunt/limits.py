@@ -40,7 +40,7 @@ RUNS_OF_EARLIER_FAILURES = 8
 
 # A single run about one test (a follow-up of a suspect, a second execution in one process) that takes longer than
 # this share of the budget waits until the first look is over, so that one slow test cannot starve the others. A
-# judgement (docs/techniques.md): a hundred such runs would take the whole budget.
+# judgement (docs/internals/techniques.md): a hundred such runs would take the whole budget.
 MAX_EARLY_RUN_SHARE = 0.01
 
 # With less than this share of the budget left, expensive follow-up runs wait no longer, even if the first look is
@@ -96,7 +96,7 @@ MAX_BATCH_SIZE = 64
 # --- Search: PAIRWISE --------------------------------------------------------------------------------------------
 
 # Share of the time left, on all jobs, that the exact form of PAIRWISE may take; else the grouped form is taken if
-# that fits, else none (docs/techniques.md). A judgement: the estimate may be wrong by a factor of two.
+# that fits, else none (docs/internals/techniques.md). A judgement: the estimate may be wrong by a factor of two.
 MAX_PAIRS_SHARE = 0.5
 
 # Possible polluters that run before each victim in the grouped form over the whole suite. More save runs and hide
@@ -158,5 +158,5 @@ FORECAST_BEST_SHARES = (0.25, 0.05)
 # prior, and nothing found counts as nothing known. A judgement.
 SUITE_FACTOR_CAUTION = 0.5  # flaky tests
 
-# Largest such factor (docs/policies.md). Keeps a suite full of failures from counting every other test as flaky.
+# Largest such factor (docs/research/policies.md). Keeps a suite full of failures from counting every other test as flaky.
 MAX_SUITE_FACTOR = 20.0

@@ -1,4 +1,4 @@
-"""docs/metrics.md explains every metric, and its examples have the values it says."""
+"""docs/reference/metrics.md explains every metric, and its examples have the values it says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metric_samples import metrics_of_class, metrics_of_test
 from flakehound.lint.metrics.production import Production
 from flakehound.lint.metrics.table import METRIC_NAMES
 
-PAGE = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^### (\w+)\n.*?^```python\n(.*?)^```\n`(\w+) = (\S+)`$", PAGE, re.DOTALL | re.MULTILINE)
 LINKED = re.compile(r"# linked methods: (.*)")
 

@@ -1,4 +1,4 @@
-"""docs/rules.md says what the rules say: `FLAKEHOUND_WRITE_DOCS=1 pytest tests/lint/rules` writes it anew."""
+"""docs/reference/rules.md says what the rules say: `FLAKEHOUND_WRITE_DOCS=1 pytest tests/lint/rules` writes it anew."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from flakehound.lint.findings import Rule
 from flakehound.lint.rules.registry import all_rules
 
-PAGE = Path(__file__).parents[3] / "docs" / "rules.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "rules.md"
 INTRODUCTION = """# The rules of `flakehound lint`
 
 Each rule names one cause of flakiness that can be read off the source. A finding is a reason to look, not a proof:

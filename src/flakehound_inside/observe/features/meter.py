@@ -1,7 +1,7 @@
 """Measure each test while it runs: the eleven features that only a run can show.
 
 Measured within the hooks of each phase, so that what pytest itself reads, writes and waits for between the phases
-is not attributed to the test. See docs/features.md for what each figure means.
+is not attributed to the test. See docs/guide/features.md for what each figure means.
 """
 
 from __future__ import annotations
