@@ -1,4 +1,4 @@
-"""docs/reference/rules.md says what the rules say: `FLAKEHOUND_WRITE_DOCS=1 pytest tests/lint/rules` writes it anew."""
+"""docs/reference/rules.md is generated: `FLAKEHOUND_WRITE_DOCS=1 pytest tests/lint/rules` writes it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The 25 metrics of a test and the code it tests, and the seven static features; see docs/reference/metrics.md."""
+"""The 25 metrics of a test and the code it tests, and seven static features; see docs/reference/metrics.md."""
