@@ -158,5 +158,6 @@ FORECAST_BEST_SHARES = (0.25, 0.05)
 # prior, and nothing found counts as nothing known. A judgement.
 SUITE_FACTOR_CAUTION = 0.5  # flaky tests
 
-# Largest such factor (docs/research/policies.md). Keeps a suite full of failures from counting every other test as flaky.
+# Largest such factor (docs/research/policies.md). Keeps a suite full of failures from counting every other test
+# as flaky.
 MAX_SUITE_FACTOR = 20.0
