@@ -1,0 +1,73 @@
+"""How a use case reports how far it is; its caller decides whether and how that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from flakehound.engine.suite.budget import Budget
+from flakehound.engine.suite.loop import Spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """How far a series of test runs is."""
+
+    stage: str  # what the runs are for, such as "shuffles"
+    processes: int  # ended so far
+    test_runs: int  # tests executed so far, each as often as it ran
+    found: str  # the findings so far, empty while there are none
+    spent_s: float
+    left_s: float  # infinite where no time limit is set
+
+
+class Progress(Protocol):
+    """Receives what a long use case has to report while it works."""
+
+    def message(self, text: str) -> None:
+        """Report one line that should stay visible."""
+
+    def show_runs(self, state: Callable[[], RunState]) -> None:
+        """Report after every run; `state` is called only when it is going to be shown."""
+
+    def show_steps(self, stage: str, done: int, total: int) -> None:
+        """Report how many of a known number of steps are done."""
+
+
+class SilentProgress:
+    """Ignores every report."""
+
+    def message(self, text: str) -> None:
+        """Do nothing."""
+
+    def show_runs(self, state: Callable[[], RunState]) -> None:
+        """Do nothing."""
+
+    def show_steps(self, stage: str, done: int, total: int) -> None:
+        """Do nothing."""
+
+
+SILENT: Progress = SilentProgress()
+
+
+def run_observer(
+    progress: Progress, budget: Budget, *, stage: Callable[[], str], found: Callable[[], str] = lambda: ""
+) -> Callable[[Spent], None]:
+    """A function for the engine's loop to call after every run; it reports to `progress`."""
+
+    def report(spent: Spent) -> None:
+        progress.show_runs(lambda: _state(spent, budget, stage(), found()))
+
+    return report
+
+
+def _state(spent: Spent, budget: Budget, stage: str, found: str) -> RunState:
+    return RunState(
+        stage=stage,
+        processes=spent.processes,
+        test_runs=spent.test_runs,
+        found=found,
+        spent_s=budget.spent_s,
+        left_s=budget.left_s,
+    )
