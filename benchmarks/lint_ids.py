@@ -19,7 +19,8 @@ from prepared import SUBJECTS, Subject, prepared_subject, subject_keys
 from running import temporary_folder
 from side_by_side import Row, arguments, told
 
-from flakehound.app.lint.files import case_ids, scan
+from flakehound.app.lint.files import scan
+from flakehound.lint.analyse import case_ids
 
 LEAST = 0.99
 WITH_VALUE = ("-p", "-o", "-c", "-k", "-m", "--rootdir", "--timeout")  # pytest options that take the next word
@@ -74,7 +75,7 @@ def compared(subject: Subject) -> Agreement:
         shutil.copytree(subject.tree, tree, symlinks=True)
         theirs, faults = collected(subject, tree)
         began = time.perf_counter()
-        found = scan(targets_in(subject.pytest_args), work=case_ids, about="ids", cwd=tree, cached=False)
+        found = scan(targets_in(subject.pytest_args), case_ids, cwd=tree)
         took_s = time.perf_counter() - began
     ours = [one for ids in found.answers.values() for one in ids]
     bad = [f"{one.path}:{one.line}: {one.reason}" for one in found.unparsable]

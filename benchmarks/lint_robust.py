@@ -22,7 +22,7 @@ from pathlib import Path
 from side_by_side import Row, arguments, told
 
 from flakehound.core.collection_patterns import Patterns
-from flakehound.lint.analyse import remarks_on
+from flakehound.lint.analyse import analyse_file
 from flakehound.lint.source.project import Project
 
 LIMIT_S = 60
@@ -71,7 +71,7 @@ def trip(job: Job) -> Trip:
         signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
         try:
             module = project.module(name)
-            tests += len(remarks_on(project, module)) if module is not None else 0
+            tests += len(analyse_file(project, module)) if module is not None else 0
         except TooLong:
             hangs.append(f"{job.root.name}/{name}")
         except Exception:

@@ -19,10 +19,7 @@ from running import temporary_folder
 from side_by_side import Row, Series, arguments, at_most, in_turns, on_cores, ratio, told, wall_s
 
 from flakehound.app.lint.files import scan
-from flakehound.lint.analyse import remarks_on
-from flakehound.lint.collect.cases import cases_of
-from flakehound.lint.metrics.table import rows
-from flakehound.lint.source.modules import Module
+from flakehound.lint.analyse import analyse_file, measure_file
 from flakehound.lint.source.project import Project
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -35,11 +32,6 @@ SKIPPED = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".f
 def sources_in(folder: Path) -> dict[str, bytes]:
     paths = (path.relative_to(folder) for path in sorted(folder.rglob("*.py")))
     return {path.as_posix(): (folder / path).read_bytes() for path in paths if not SKIPPED & set(path.parts)}
-
-
-def metrics(project: Project, module: Module) -> list[dict[str, Any]]:
-    """A row of metrics for every test of a file, links included."""
-    return list(rows(cases_of(module, project.patterns, project), project))
 
 
 def read_project(sources: dict[str, bytes], work: Any) -> tuple[int, dict[str, str]]:
@@ -64,10 +56,10 @@ def radon_alone(texts: dict[str, str]) -> None:
 
 def against_radon(folder: Path, repeats: int) -> list[Row]:
     sources = sources_in(folder)
-    tests, texts = read_project(sources, remarks_on)
+    tests, texts = read_project(sources, analyse_file)
     sides = {
-        "metrics": partial(wall_s, partial(read_project, sources, metrics)),
-        "all": partial(wall_s, partial(read_project, sources, remarks_on)),
+        "metrics": partial(wall_s, partial(read_project, sources, measure_file)),
+        "all": partial(wall_s, partial(read_project, sources, analyse_file)),
         "radon": partial(wall_s, partial(radon_alone, texts)),
     }
     with on_cores(1):
@@ -91,7 +83,7 @@ def many_tests(repeats: int) -> tuple[Row, str]:
 
         def once() -> None:
             before = _cpu_s()
-            found = scan(["tests"], work=remarks_on, about="", cwd=folder, processes=2, cached=False)
+            found = scan(["tests"], analyse_file, cwd=folder, processes=2)
             counts.append(sum(map(len, found.answers.values())))
             cpu_s.append(_cpu_s() - before)
 

@@ -37,7 +37,7 @@ from flakehound.learn.tables.column_mapping import KNOWN
 from flakehound.learn.tables.problems import Problem
 from flakehound.learn.tables.ranks import ranks_within_projects
 from flakehound.learn.tables.reading import dataset_from
-from flakehound.lint.analyse import remarks_on
+from flakehound.lint.analyse import analyse_file
 
 OUT = Path(flakehound.learn.__file__).parent / "facts" / FILE
 KINDS = {NOD: Problem.NOD_VS_REST, ORDER_DEPENDENT: Problem.VICTIM_VS_REST}
@@ -74,7 +74,7 @@ def lint_odds(data: Path, cache: Path, projects: set[str], kind: str) -> dict[tu
         project = project_of(job) if job[0] in projects & by_project.keys() else None
         if project is None:
             continue
-        tests = [test["row"]["id"] for module in project.test_modules() for test in remarks_on(project, module)]
+        tests = [test.row.test_id for module in project.test_modules() for test in analyse_file(project, module)]
         if len(tests) != len(by_project[job[0]]):
             print(f"{job[0]}: {len(tests)} tests in the sources, {len(by_project[job[0]])} in the table; left out")
             continue

@@ -22,9 +22,9 @@ from typing import Any
 from lint_recall import CACHE, DATA, Job, Key, jobs_for, project_of
 
 import flakehound.learn
-from flakehound.app.lint.scoring import findings_in, values_of
+from flakehound.app.lint.scoring import model_inputs
 from flakehound.learn.static.table import VERSION
-from flakehound.lint.analyse import remarks_on
+from flakehound.lint.analyse import CaseAnalysis, analyse_file
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
@@ -43,17 +43,17 @@ def rows_of(job: Job) -> list[dict[str, Any]]:
     found = [
         _row(name, number, test, known)
         for number, module in enumerate(project.test_modules())
-        for test in remarks_on(project, module)
+        for test in analyse_file(project, module)
     ]
     return found if any(row[label] for row in found for label in _LABELS.values()) else []
 
 
-def _row(name: str, file: int, test: Mapping[str, Any], known: Mapping[Key, str]) -> dict[str, Any]:
-    path, *classes, last = test["row"]["id"].split("::")
+def _row(name: str, file: int, test: CaseAnalysis, known: Mapping[Key, str]) -> dict[str, Any]:
+    path, *classes, last = test.row.test_id.split("::")
     label = known.get((path, classes[-1] if classes else "", last), "")
     facts = {"version": VERSION, "project": name, "file": file}
     labels = {column: int(label == short) for short, column in _LABELS.items()}
-    return {**facts, **labels, **values_of(test, findings_in(test))}
+    return {**facts, **labels, **model_inputs(test, test.findings)}
 
 
 def words_of(job: Job) -> frozenset[str]:

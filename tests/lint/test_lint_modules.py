@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.lint.analyse import remarks_on
+from flakehound.lint.analyse import analyse_file
 from flakehound.lint.collect.cases import cases_of
+from flakehound.lint.encoding import encode_analyses
 from flakehound.lint.links.reached_code import reached
 from flakehound.lint.source.modules import DEEPEST_TREE, Module, Unparsable, parsed
 from flakehound.lint.source.names import names_of
@@ -175,7 +176,7 @@ def read_all(path, content):
         return False
     for case in cases_of(module, project.patterns, project):
         reached(case, project)
-    json.dumps(remarks_on(project, module))
+    json.dumps(encode_analyses(analyse_file(project, module)))
     for node in ast.walk(module.tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names_of(node, module, project).calls()

@@ -9,25 +9,35 @@ import pytest
 from lint_samples import COLLECTED, collected, source, written
 
 from flakehound.app.lint import files
-from flakehound.app.lint.files import case_ids, scan
+from flakehound.app.lint.cache import AnswerCodec
+from flakehound.app.lint.files import scan
 from flakehound.app.lint.layout import layout_of
 from flakehound.core.errors import UsageError
+from flakehound.lint.analyse import case_ids
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.collect.pytest_settings import Malformed, options_in, settings_from
 from flakehound.lint.links.reached_code import reached
 
 CHECKS = "def check_c(): pass\ndef test_c(): pass\nclass MySuite:\n    def check_d(self): pass\n"
 TEST = "def test_it(): pass\n"
+USES_LIB = "import a\ndef test_it(): a.f()\ndef check_it(): pass\n"
+
+
+def codec(name):
+    return AnswerCodec(name=name, encode=list, decode=tuple)
+
+
+IDS, LINES = codec("ids"), codec("lines")
 
 
 def ids(folder, *targets, cwd=None, **options):
-    found = scan(targets, work=case_ids, about="ids", cwd=cwd or folder, **{"cached": False} | options)
+    found = scan(targets, case_ids, cwd=cwd or folder, **options)
     return [one for answer in found.answers.values() for one in answer]
 
 
 def reached_lines(project, module):
     cases = cases_of(module, project.patterns, project)
-    return [one.function.lineno for case in cases for one in reached(case, project)]
+    return tuple(one.function.lineno for case in cases for one in reached(case, project))
 
 
 def refused(project, module):
@@ -35,7 +45,7 @@ def refused(project, module):
 
 
 def asked_twice(project, module, *, word):
-    return [word, module.path]
+    return (word, module.path)
 
 
 def test_the_whole_sample_suite_is_collected_as_pytest_does(tmp_path):
@@ -125,7 +135,7 @@ def test_a_target_inside_a_file_is_told_as_the_start_of_ids(tmp_path):
 def test_files_that_do_not_parse_are_told_and_the_others_read(tmp_path):
     folder = written(tmp_path, {"pytest.ini": "", "test_a.py": "def (\n", "test_b.py": TEST, "test_c.py": b"\0"})
 
-    found = scan([], work=case_ids, about="ids", cwd=folder, cached=False)
+    found = scan([], case_ids, cwd=folder)
 
     assert list(found.answers) == ["test_b.py"]
     assert [one.path for one in found.unparsable] == ["test_a.py", "test_c.py"]
@@ -133,9 +143,9 @@ def test_files_that_do_not_parse_are_told_and_the_others_read(tmp_path):
 
 def test_unchanged_files_are_not_asked_about_again(tmp_path):
     folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": "def (\n"})
-    first = scan([], work=case_ids, about="ids", cwd=folder)
+    first = scan([], case_ids, codec=IDS, cwd=folder)
 
-    again = scan([], work=refused, about="ids", cwd=folder)
+    again = scan([], refused, codec=IDS, cwd=folder)
 
     assert again.reused == 2
     assert again.answers == first.answers
@@ -155,32 +165,44 @@ def test_a_change_asks_again_where_it_matters(path, asked, tmp_path):
         "test_b.py": TEST,
     }
     folder = written(tmp_path, files)
-    scan([], work=reached_lines, about="lines", cwd=folder)
+    scan([], reached_lines, codec=LINES, cwd=folder)
     written(folder, {path: "# new\n" + files[path]})
 
-    again = scan([], work=reached_lines, about="lines", cwd=folder)
+    again = scan([], reached_lines, codec=LINES, cwd=folder)
 
     assert again.reused == 2 - asked
-    assert again.answers == scan([], work=reached_lines, about="lines", cwd=folder, cached=False).answers
+    assert again.answers == scan([], reached_lines, cwd=folder).answers
+
+
+@pytest.mark.parametrize("option", ["python_functions = check", "pythonpath = lib"])
+def test_other_settings_of_pytest_ask_again(option, tmp_path):
+    folder = written(tmp_path, {"pytest.ini": "[pytest]\n", "lib/a.py": "def f(): pass\n", "test_a.py": USES_LIB})
+    scan([], reached_lines, codec=LINES, cwd=folder)
+    written(folder, {"pytest.ini": f"[pytest]\n{option}\n"})
+
+    again = scan([], reached_lines, codec=LINES, cwd=folder)
+
+    assert again.reused == 0
+    assert again.answers == scan([], reached_lines, cwd=folder).answers
 
 
 def test_a_new_file_asks_again_because_imports_may_mean_it(tmp_path):
     folder = written(tmp_path, {"pytest.ini": "", "test_a.py": "import new\ndef test_it(): new.f()\n"})
-    scan([], work=reached_lines, about="lines", cwd=folder)
+    scan([], reached_lines, codec=LINES, cwd=folder)
     written(folder, {"new.py": "def f(): pass\n"})
 
-    assert scan([], work=reached_lines, about="lines", cwd=folder).answers == {"test_a.py": [1]}
+    assert scan([], reached_lines, codec=LINES, cwd=folder).answers == {"test_a.py": (1,)}
 
 
 def test_another_question_gets_its_own_answer(tmp_path):
     folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST})
 
     answers = [
-        scan([], work=partial(asked_twice, word=word), about=word, cwd=folder).answers["test_a.py"]
+        scan([], partial(asked_twice, word=word), codec=codec(word), cwd=folder).answers["test_a.py"]
         for word in ("one", "two")
     ]
 
-    assert answers == [["one", "test_a.py"], ["two", "test_a.py"]]
+    assert answers == [("one", "test_a.py"), ("two", "test_a.py")]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"key": 1}', "\x00"])
@@ -189,19 +211,19 @@ def test_a_broken_cache_is_an_empty_one(content, tmp_path):
         tmp_path, {"pytest.ini": "", "test_a.py": TEST, ".flakehound/lint/cache.json": content.encode()}
     )
 
-    assert ids(folder, cached=True) == ["test_a.py::test_it"]
+    assert ids(folder, codec=IDS) == ["test_a.py::test_it"]
     assert json.loads((folder / ".flakehound/lint/cache.json").read_text())["files"]
 
 
 def test_several_processes_answer_as_one_does(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_WORTH_A_PROCESS", 10)
+    monkeypatch.setattr(files, "_BYTES_PER_PROCESS", 10)
     folder = written(tmp_path, {"pytest.ini": "", **{f"test_{n}.py": TEST for n in range(6)}})
 
     assert ids(folder, processes=2) == ids(folder, processes=1) == [f"test_{n}.py::test_it" for n in range(6)]
 
 
 def test_where_no_process_can_start_one_does_it_all(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_WORTH_A_PROCESS", 10)
+    monkeypatch.setattr(files, "_BYTES_PER_PROCESS", 10)
     monkeypatch.setattr(files, "ProcessPoolExecutor", _no_process)
     folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": TEST})
 

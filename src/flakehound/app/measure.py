@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.lint.files import scan
@@ -31,7 +30,7 @@ from flakehound.engine.suite.loop import Loop, Spent
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.features.table import FEATURES, NAMES, STATIC
 from flakehound.features.vectors import FeatureVector, mean_vectors
-from flakehound.lint.analyse import FORMAT, metrics_on
+from flakehound.lint.analyse import measure_file
 from flakehound.report.features_table import Column, Measured
 from flakehound.store import SessionInfo, Store
 
@@ -266,9 +265,9 @@ def of_source(opened: OpenSuite) -> dict[str, dict[str, float | None]]:
     files = [file for file in dict.fromkeys(files) if os.path.isfile(file)]
     if not files:
         return {}
-    found = scan(files, work=metrics_on, about=f"metrics {FORMAT}", cwd=opened.target.cwd, cached=False)
-    rows: Iterator[dict[str, Any]] = (row for answer in found.answers.values() for row in answer)
-    return {row["id"]: {name: row[name] for name in STATIC} for row in rows}
+    found = scan(files, measure_file, cwd=opened.target.cwd)
+    cells = {row.test_id: row.metric_cells() for rows in found.answers.values() for row in rows}
+    return {test_id: {name: metrics[name] for name in STATIC} for test_id, metrics in cells.items()}
 
 
 def _notes(vectors: Sequence[FeatureVector], churn: Churn, static: object) -> Iterator[str]:

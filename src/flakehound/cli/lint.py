@@ -67,17 +67,18 @@ def command(
         flakehound lint tests/test_cart.py --changed-since main
         flakehound lint --format sarif > lint.sarif
     """
-    from flakehound.app.lint.run import Question, explained, linted
+    from flakehound.app.lint.explain import explain_rules
+    from flakehound.app.lint.run import LintOptions, lint_project
     from flakehound.report.lint.formats import metrics_written, told
 
     if explain is not None:
-        click.echo(explained(explain))
+        click.echo(explain_rules(explain))
         return ExitCode.NOTHING_FLAKY
-    question = Question(
+    options = LintOptions(
         paths=paths,
         select=select,
         ignore=ignore,
-        since=changed_since,
+        changed_since=changed_since,
         baseline=baseline,
         write_baseline=write_baseline,
         processes=jobs,
@@ -85,8 +86,8 @@ def command(
         metrics=metrics,
         score=score,
     )
-    found = linted(question)
+    found = lint_project(options)
     click.echo(told(found, form))
     if metrics is not None:
         click.echo(metrics_written(found, metrics), err=True)
-    return ExitCode.FLAKY_FOUND if found.remarks else ExitCode.NOTHING_FLAKY
+    return ExitCode.FLAKY_FOUND if found.findings else ExitCode.NOTHING_FLAKY

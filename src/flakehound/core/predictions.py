@@ -1,57 +1,73 @@
-"""What lint says, in words that every report shares."""
+"""The result of linting a project: findings, scores of tests, and files that could not be parsed."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flakehound.core.outcomes import NodeId
+from flakehound.core.verdicts import Cause
+
+_LINE_NUMBER = re.compile(r":\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
-    """One reason why a test may flake, at one place."""
+class LintFinding:
+    """One reason why one test may be flaky, at one place in the source."""
 
     rule: str  # "FH101"
-    cause: str  # a word of `core.verdicts.Cause`
+    cause: Cause
     path: str
     line: int
-    column: int  # from 1
+    column: int  # from 1, as editors count
     message: str
-    fingerprint: str = ""  # the same when lines move
+    test_id: str
+    via: tuple[str, ...] = ()  # functions called between the test and the place; () is the test itself
+    scope: str = ""  # the definition around the line, "TestCart.test_total"; "" if it was not looked up
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the finding's place that does not change when lines move; equal ones in a function share it.
+
+        The test is not part of it: a finding in a fixture is the same, whichever tests use the fixture.
+        """
+        parts = (self.rule, self.path, self.scope, _LINE_NUMBER.sub("", self.message))
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """One test, read and not run."""
+    """How likely one test is to be flaky, predicted from its source alone."""
 
     id: NodeId
     path: str
     line: int
     score: float  # probability that it is flaky
-    nod: float | None = None  # probability of that kind; None where no model says it
+    nod: float | None = None  # probability of that kind; None without a model
     order_dependent: float | None = None
-    why: str = ""  # what the score owes most to, in one line; "" where no model says it
+    why: str = ""  # the signals that raise the score most, in one line; "" without a model
     linked_to: str | None = None  # the code it tests, "shop/cart.py:Cart.total"; None where nothing was found
     linked_by: str | None = None  # "naming", "imports" or "module"
-    remarks: tuple[Remark, ...] = ()
+    findings: tuple[LintFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleText:
-    """A rule as a reader meets it."""
+    """A rule as reports show it."""
 
     id: str
     name: str
     title: str
     why: str
     fix: str
-    cause: str  # a word of `core.verdicts.Cause`
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
+class UnreadFile:
     """A file that could not be parsed."""
 
     path: str
@@ -60,21 +76,21 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linted:
-    """Everything one run of lint says."""
+class LintResult:
+    """Everything that one run of lint found."""
 
-    predictions: Sequence[Prediction]
+    predictions: tuple[Prediction, ...]
     rules: Mapping[str, RuleText]  # by id
-    unread: Sequence[Unread] = ()
-    baselined: int = 0  # remarks that the baseline knows
-    suppressed: int = 0
+    unread: tuple[UnreadFile, ...] = ()
+    baselined: int = 0  # findings left out because the baseline lists them
+    suppressed: int = 0  # findings left out because of a comment in the source
     score_from: str = "rules"  # or "model"
-    model: str = ""  # "default", or the file it is in; "" where there is none
+    model: str = ""  # "default", or the file of the model; "" if scored by rules
 
     @property
-    def found(self) -> list[Prediction]:
-        """The tests with a remark, the likeliest to flake first."""
-        return sorted((one for one in self.predictions if one.remarks), key=lambda one: -one.score)
+    def flagged(self) -> list[Prediction]:
+        """The tests with a finding, the likeliest to be flaky first."""
+        return sorted((one for one in self.predictions if one.findings), key=lambda one: -one.score)
 
     @property
     def linked_by(self) -> Mapping[str, int]:
@@ -83,11 +99,11 @@ class Linted:
 
     @property
     def linked_share(self) -> float:
-        """The share of the tests that are linked to the code they test; 0 where there is no test."""
+        """The share of the tests that are linked to the code they test; 0 without tests."""
         return sum(self.linked_by.values()) / len(self.predictions) if self.predictions else 0.0
 
     @property
-    def remarks(self) -> list[Remark]:
-        """Each remark once, in the order of files and lines; many tests can share a fixture's."""
-        once = {(r.path, r.line, r.rule, r.message): r for one in self.predictions for r in one.remarks}
-        return [once[key] for key in sorted(once)]
+    def findings(self) -> tuple[LintFinding, ...]:
+        """Each finding once, ordered by file and line, although many tests can share a fixture's."""
+        unique = {(f.path, f.line, f.rule, f.message): f for one in self.predictions for f in one.findings}
+        return tuple(unique[key] for key in sorted(unique))

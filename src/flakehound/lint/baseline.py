@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from flakehound.core.errors import UsageError
-from flakehound.lint.findings import Finding
+from flakehound.core.predictions import LintFinding
 
 SCHEMA = "flakehound/lint-baseline/2"
-_PLACE = re.compile(r":\d+")
 
 
 class BadBaseline(UsageError):
@@ -22,19 +19,9 @@ class BadBaseline(UsageError):
         super().__init__(f"{name!r} is no baseline of flakehound", detail=reason)
 
 
-def fingerprint(finding: Finding) -> str:
-    """A name for a finding's place that does not change when lines move; two alike in one function share it.
-
-    The test is no part of it: whichever tests use a fixture, what is said about the fixture is the same.
-    """
-    said = _PLACE.sub("", finding.message)
-    parts = (finding.rule, finding.path, finding.scope, said)
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
-def written(findings: Iterable[Finding]) -> str:
+def written(findings: Iterable[LintFinding]) -> str:
     """The text of a baseline file: at how many places each finding is there now."""
-    places = {(fingerprint(finding), finding.path, finding.line) for finding in findings}
+    places = {(finding.fingerprint, finding.path, finding.line) for finding in findings}
     counts = Counter(name for name, _path, _line in places)
     return json.dumps({"schema": SCHEMA, "known": dict(sorted(counts.items()))}, indent=1) + "\n"
 
@@ -51,12 +38,12 @@ def read(text: str, name: str) -> Mapping[str, int]:
     return known
 
 
-def new(findings: Iterable[Finding], known: Mapping[str, int]) -> Iterator[Finding]:
+def new(findings: Iterable[LintFinding], known: Mapping[str, int]) -> Iterator[LintFinding]:
     """The findings that the baseline does not hold; a second place of the same kind in a function is new."""
     left = Counter(known)
     allowed: set[tuple[str, str, int]] = set()
     for finding in findings:
-        place = (fingerprint(finding), finding.path, finding.line)
+        place = (finding.fingerprint, finding.path, finding.line)
         if place not in allowed and left[place[0]] > 0:
             left[place[0]] -= 1
             allowed.add(place)

@@ -7,25 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from flakehound.core.predictions import LintFinding
 from flakehound.core.verdicts import Cause
 
 if TYPE_CHECKING:
     from flakehound.lint.rules._context import Context, Part
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One reason why one test may flake, at one place."""
-
-    rule: str  # "FH101"
-    cause: Cause
-    path: str
-    line: int
-    column: int  # from 1, as editors count
-    message: str
-    case_id: str
-    via: tuple[str, ...] = ()  # functions between the test and the one that does it; () is the test itself
-    scope: str = ""  # the definition around the line, "TestCart.test_total"; "" where nobody has asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +39,7 @@ class Rule:
     good: str  # the same, put right
     check: Check
 
-    def findings(self, context: Context) -> Iterator[Finding]:
+    def findings(self, context: Context) -> Iterator[LintFinding]:
         """What the rule says about one test, each place once."""
         seen: set[tuple[str, int]] = set()
         for part, sign in self.check(context):
@@ -62,15 +48,15 @@ class Rule:
                 seen.add((finding.path, finding.line))
                 yield finding
 
-    def _finding(self, context: Context, part: Part, sign: Sign) -> Finding:
+    def _finding(self, context: Context, part: Part, sign: Sign) -> LintFinding:
         line, column = part.place_of(sign.node)
-        return Finding(
+        return LintFinding(
             rule=self.id,
             cause=self.cause,
             path=part.shown_path,
             line=line,
             column=column,
             message=sign.message + part.how_reached(sign.node),
-            case_id=context.case_id,
+            test_id=context.case_id,
             via=part.via,
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from flakehound.core.errors import UsageError
-from flakehound.lint.findings import Finding
+from flakehound.core.predictions import LintFinding
 
 NO_REASON = "FH001"
 _MARK = "flakehound: ignore"
@@ -62,8 +62,8 @@ _BLANK = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, toke
 
 
 def heard(
-    findings: Iterable[Finding], comments: Mapping[str, Sequence[Suppression]], case_path: str, case_line: int
-) -> Iterator[Finding]:
+    findings: Iterable[LintFinding], comments: Mapping[str, Sequence[Suppression]], case_path: str, case_line: int
+) -> Iterator[LintFinding]:
     """A test's findings without those that a comment at their line, or at the test's own line, takes out.
 
     A comment without a reason turns the finding into one about itself.
@@ -78,7 +78,7 @@ def heard(
 
 
 def _speaking(
-    finding: Finding, comments: Mapping[str, Sequence[Suppression]], case_path: str, case_line: int
+    finding: LintFinding, comments: Mapping[str, Sequence[Suppression]], case_path: str, case_line: int
 ) -> Suppression | None:
     places = {(finding.path, finding.line), (case_path, case_line)}
     for path in {finding.path, case_path}:

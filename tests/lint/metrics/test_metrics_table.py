@@ -16,7 +16,7 @@ from flakehound.lint.metrics.case import CaseSurroundings, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
 from flakehound.lint.metrics.production import Surroundings, production_of
-from flakehound.lint.metrics.table import COLUMNS, METRIC_NAMES, metrics_of, rows
+from flakehound.lint.metrics.table import COLUMNS, METRIC_NAMES, metrics_of, row_of
 
 SEVEN = (
     "ast_depth",
@@ -66,7 +66,7 @@ def shop():
 
 def rows_of(project):
     cases = [case for module in project.test_modules() for case in cases_of(module, project.patterns, project)]
-    return {row["id"]: row for row in rows(cases, project)}
+    return {case.id: row_of(case, project).cells() for case in cases}
 
 
 def test_a_row_has_the_columns_in_their_order(shop):

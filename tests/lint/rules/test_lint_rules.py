@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from flakehound.core.predictions import LintFinding
 from flakehound.lint.collect.cases import cases_of
-from flakehound.lint.findings import Finding
 from flakehound.lint.rules._context import Memory
 from flakehound.lint.rules._joining import context_of
 from flakehound.lint.rules.registry import all_rules, findings_of
@@ -14,7 +14,7 @@ from flakehound.lint.source.project import Project
 RULES = {rule.name: rule for rule in all_rules()}
 
 
-def linted(*, rule: str = "", **files: str) -> list[Finding]:
+def linted(*, rule: str = "", **files: str) -> list[LintFinding]:
     """Findings on the tests of a project of a few files, of one rule or of all."""
     project = Project({f"{name}.py": text.encode() for name, text in files.items()})
     memory = Memory()
@@ -37,7 +37,7 @@ def test_a_rule_leaves_its_own_good_example_alone(name):
     assert linted(rule=name, test_it=RULES[name].good) == []
 
 
-def found(rule: str, body: str, **others: str) -> list[Finding]:
+def found(rule: str, body: str, **others: str) -> list[LintFinding]:
     """Findings of one rule on `def test_it(...)` and whatever stands before it."""
     return linted(rule=rule, test_it=body, **others)
 

@@ -4,24 +4,24 @@ from dataclasses import replace
 
 import pytest
 
+from flakehound.core.predictions import LintFinding
 from flakehound.core.verdicts import Cause
-from flakehound.lint.baseline import BadBaseline, fingerprint, new, read, written
-from flakehound.lint.findings import Finding
+from flakehound.lint.baseline import BadBaseline, new, read, written
 from flakehound.lint.scoring.rule_weights import WEIGHTS, score, signals
 from flakehound.lint.suppression import BadSelection, Selection, heard, selection_from, suppressions_in
 
-FOUND = Finding(
+FOUND = LintFinding(
     rule="FH101",
     cause=Cause.RANDOMNESS,
     path="test_dice.py",
     line=4,
     column=12,
     message="random.random() draws, at shop.py:17",
-    case_id="test_dice.py::test_roll",
+    test_id="test_dice.py::test_roll",
 )
 
 
-def left_by(text: str, finding: Finding = FOUND) -> list[Finding]:
+def left_by(text: str, finding: LintFinding = FOUND) -> list[LintFinding]:
     return list(heard([finding], {"test_dice.py": suppressions_in(text)}, "test_dice.py", 3))
 
 
@@ -102,16 +102,16 @@ def test_a_setting_that_means_nothing_is_an_error_that_shows_it(settings):
 def test_a_finding_keeps_its_fingerprint_when_lines_move():
     moved = replace(FOUND, line=40, column=1, message="random.random() draws, at shop.py:99")
 
-    assert fingerprint(moved) == fingerprint(FOUND)
+    assert moved.fingerprint == FOUND.fingerprint
 
 
 def test_what_many_tests_share_has_one_fingerprint():
-    assert fingerprint(replace(FOUND, case_id="test_dice.py::test_other")) == fingerprint(FOUND)
+    assert replace(FOUND, test_id="test_dice.py::test_other").fingerprint == FOUND.fingerprint
 
 
 @pytest.mark.parametrize("change", [{"rule": "FH102"}, {"path": "test_b.py"}, {"scope": "test_other"}])
 def test_another_finding_has_another_fingerprint(change):
-    assert fingerprint(replace(FOUND, **change)) != fingerprint(FOUND)
+    assert replace(FOUND, **change).fingerprint != FOUND.fingerprint
 
 
 def test_only_what_the_baseline_does_not_hold_is_new():
@@ -120,7 +120,7 @@ def test_only_what_the_baseline_does_not_hold_is_new():
 
     assert list(new([FOUND, other], known)) == [other]
     assert list(new([FOUND, again], known)) == [again]
-    assert list(new([FOUND, replace(FOUND, case_id="test_dice.py::test_other")], known)) == []
+    assert list(new([FOUND, replace(FOUND, test_id="test_dice.py::test_other")], known)) == []
 
 
 @pytest.mark.parametrize(

@@ -37,19 +37,19 @@ def static_scores(rootdir: Path, tests: Sequence[NodeId], time_s: float | None) 
 
 
 def _asked(rootdir: Path, tests: Sequence[NodeId]) -> Scores:
-    from flakehound.app.lint.run import all_remarks
-    from flakehound.app.lint.scoring import ByModel, findings_in
+    from flakehound.app.lint.run import all_cases, analyse_project
+    from flakehound.app.lint.scoring import ModelScorer
 
     files = dict.fromkeys(str(rootdir / test.partition("::")[0]) for test in tests)
-    seen = [test for answer in all_remarks(list(files), cwd=rootdir).answers.values() for test in answer]
+    cases = all_cases(analyse_project(list(files), cwd=rootdir))
     named = model_for(rootdir)
-    opinions = ByModel(named).opinions(seen, [findings_in(test) for test in seen])
+    scores = ModelScorer(named).scores(cases, [case.findings for case in cases])
     trained = named.model.trained_on
     nod, order_dependent = {}, {}
-    for test, opinion in zip(seen, opinions, strict=True):
-        nod[test["row"]["id"]] = rebased(opinion.nod or 0.0, trained.nod / trained.tests, NOD)
+    for case, score in zip(cases, scores, strict=True):
+        nod[case.row.test_id] = rebased(score.nod or 0.0, trained.nod / trained.tests, NOD)
         base = trained.order_dependent / trained.tests
-        order_dependent[test["row"]["id"]] = rebased(opinion.order_dependent or 0.0, base, ORDER_DEPENDENT)
+        order_dependent[case.row.test_id] = rebased(score.order_dependent or 0.0, base, ORDER_DEPENDENT)
     return Scores(nod=_by_test(nod, tests), order_dependent=_by_test(order_dependent, tests))
 
 

@@ -1,24 +1,46 @@
-"""Answers about test files, kept by the content of everything they were told from."""
+"""Cached answers about test files, valid while the content of every file they depend on is the same."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import flakehound
-from flakehound import lint
+from flakehound import core, lint
+from flakehound.app import lint as app_lint
+from flakehound.lint.source.modules import Unparsable
 
-_FORMAT = 1
+Answer = TypeVar("Answer")
+_FORMAT = 2  # of the cache file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerCodec(Generic[Answer]):
+    """How answers about test files are written to the cache as JSON, and read back."""
+
+    name: str  # of the question with all its options; answers to another one are not reused
+    encode: Callable[[Answer], Any]
+    decode: Callable[[Any], Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAnswer(Generic[Answer]):
+    """The answer about one test file, with what it depends on."""
+
+    inputs: Mapping[str, str]  # path -> digest of each file that the answer depends on
+    answer: Answer | None  # None: the file cannot be parsed
+    unparsable: tuple[Unparsable, ...] = ()  # files among the inputs
 
 
 def digest(*contents: bytes) -> str:
-    """A short name for some content."""
+    """A short hash of some content."""
     maker = blake2b(digest_size=16)
     for content in contents:
         maker.update(len(content).to_bytes(8, "little"))
@@ -26,57 +48,69 @@ def digest(*contents: bytes) -> str:
     return maker.hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """One file's answer, and the digests of the files it depends on."""
+class AnswerCache(Generic[Answer]):
+    """A file of answers; one that cannot be read or was written by other code counts as empty."""
 
-    inputs: Mapping[str, str]
-    answer: Any
-
-
-class Cache:
-    """A file of answers; one that cannot be read or is of another version is taken for empty."""
-
-    def __init__(self, file: Path | None, about: str) -> None:
+    def __init__(self, file: Path, codec: AnswerCodec[Answer]) -> None:
         self._file = file
-        self._key = digest(about.encode(), _version().encode())
-        self._kept = self._read()
+        self._codec = codec
+        self._key = digest(codec.name.encode(), _code_version().encode())
+        self._encoded = self._read()
 
-    def answer(self, path: str, digest_of: Mapping[str, str | None]) -> Kept | None:
-        """What is kept for a test file, if nothing that it depends on has changed."""
-        kept = self._kept.get(path)
-        if kept is None or any(digest_of.get(one) != known for one, known in kept.inputs.items()):
+    def answer(self, path: str, digests: Mapping[str, str | None]) -> FileAnswer[Answer] | None:
+        """The cached answer about a test file; None if there is none, or an input has changed."""
+        try:
+            encoded = self._encoded[path]
+            if any(digests.get(one) != known for one, known in encoded["inputs"].items()):
+                return None
+            return self._decoded(encoded)
+        except (ValueError, KeyError, TypeError, AttributeError):
             return None
-        return kept
 
-    def write(self, answers: Mapping[str, Kept]) -> None:
-        """Keep these answers, and forget those of files that are gone."""
-        if self._file is None:
-            return
-        files = {path: {"inputs": dict(one.inputs), "answer": one.answer} for path, one in answers.items()}
+    def write(self, answers: Mapping[str, FileAnswer[Answer]]) -> None:
+        """Replace the cache's content by these answers."""
+        files = {path: self._encode(one) for path, one in answers.items()}
         text = json.dumps({"key": self._key, "files": files}, separators=(",", ":"))
-        # The cache is a convenience: a folder we may not write to costs time and nothing else.
+        # A folder that we may not write to costs the time of the next run, and nothing else.
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            new = self._file.with_suffix(f".{id(self)}.new")
+            new = self._file.with_suffix(f".{os.getpid()}.new")
             new.write_text(text, encoding="utf-8")
             new.replace(self._file)
 
-    def _read(self) -> dict[str, Kept]:
+    def _read(self) -> Mapping[str, Any]:
         try:
-            found = json.loads(self._file.read_text(encoding="utf-8")) if self._file else {}
-            if found.get("key") != self._key:
-                return {}
-            return {path: Kept(inputs=one["inputs"], answer=one["answer"]) for path, one in found["files"].items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            found = json.loads(self._file.read_text(encoding="utf-8"))
+            return dict(found["files"]) if found["key"] == self._key else {}
+        except (OSError, ValueError, KeyError, TypeError):
             return {}
 
+    def _encode(self, one: FileAnswer[Answer]) -> dict[str, Any]:
+        return {
+            "inputs": dict(one.inputs),
+            "answer": None if one.answer is None else self._codec.encode(one.answer),
+            "unparsable": [{"path": bad.path, "line": bad.line, "reason": bad.reason} for bad in one.unparsable],
+        }
 
-def _version() -> str:
-    """Of our code and of the grammar; an answer of an older one may be wrong.
+    def _decoded(self, encoded: Mapping[str, Any]) -> FileAnswer[Answer]:
+        answer = encoded["answer"]
+        return FileAnswer(
+            inputs=encoded["inputs"],
+            answer=None if answer is None else self._codec.decode(answer),
+            unparsable=tuple(Unparsable(**bad) for bad in encoded["unparsable"]),
+        )
+
+
+def _code_version() -> str:
+    """A hash of the code that answers are computed with, and of the grammar.
 
     The version number alone would keep old answers while somebody works on the rules.
     """
-    folder = Path(lint.__file__).parent
-    ours = [file.read_bytes() for file in sorted(folder.rglob("*.py"))]
-    return f"{_FORMAT} {flakehound.__version__} {sys.version_info[:2]} {digest(*ours)}"
+    contents = (content for file in code_of_answers() for content in (file.name.encode(), file.read_bytes()))
+    return f"{_FORMAT} {flakehound.__version__} {sys.version_info[:2]} {digest(*contents)}"
+
+
+def code_of_answers() -> list[Path]:
+    """Every file whose code an answer can depend on: the lint package, what it may import, and what calls it."""
+    folders = (Path(package.__file__).parent for package in (lint, core, app_lint) if package.__file__)
+    return [file for folder in folders for file in sorted(folder.rglob("*.py"))]

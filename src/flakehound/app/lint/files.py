@@ -1,9 +1,8 @@
-"""Read a project's files and ask something about each test file: on all cores, and only what changed."""
+"""Read a project's files and analyse each test file: on all cores, and only what changed."""
 
 from __future__ import annotations
 
 import gc
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -13,58 +12,55 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
-from flakehound.app.lint.cache import Cache, Kept, digest
+from flakehound.app.lint.cache import AnswerCache, AnswerCodec, FileAnswer, digest
 from flakehound.app.lint.layout import Layout, layout_of
-from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.source.modules import Module, Unparsable
 from flakehound.lint.source.project import Project
 
-Work = Callable[[Project, Module], Any]
-"""Something to find out about a test file; the answer is plain JSON. Has to be a function at a module's top level
-(or a `partial` of one), so that another process can be told of it."""
+Answer = TypeVar("Answer")
+# Finds something out about a test file. It has to be a function at a module's top level (or a `partial` of one),
+# because other processes import it by name.
+Analysis = Callable[[Project, Module], Answer]
 
-_WORTH_A_PROCESS = 400_000  # bytes of test code; starting a process takes as long as reading about so much
+_BYTES_PER_PROCESS = 400_000  # of test code; starting a process takes as long as reading about so much
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
+class Scan(Generic[Answer]):
     """The answers about a project's test files."""
 
     layout: Layout
-    answers: Mapping[str, Any]  # by path, in pytest's order
+    answers: Mapping[str, Answer]  # by path, in pytest's order
     unparsable: tuple[Unparsable, ...]  # test files, and files that answers needed
     reused: int  # answers that came from the cache
 
 
 def scan(
     targets: Sequence[str],
+    analysis: Analysis[Answer],
     *,
-    work: Work,
-    about: str,
+    codec: AnswerCodec[Answer] | None = None,
     cwd: Path | None = None,
     processes: int | None = None,
-    cached: bool = True,
-) -> Scan:
-    """Ask `work` about every test file that pytest would collect from the targets.
+) -> Scan[Answer]:
+    """Analyse every test file that pytest would collect from the targets.
 
-    `about` names the question with all its options: answers to another are not reused.
+    With a codec, answers are read from and written to the project's cache.
     """
     layout = layout_of(targets, Path(os.path.abspath(cwd or Path.cwd())))
     sources = Sources(layout)
-    cache = Cache(layout.rootdir / ".flakehound" / "lint" / "cache.json" if cached else None, about)
-    known = {path: kept for path in layout.test_files if (kept := cache.answer(path, sources.digests))}
+    cache = None if codec is None else AnswerCache(layout.rootdir / ".flakehound" / "lint" / "cache.json", codec)
+    known: dict[str, FileAnswer[Answer]] = {}
+    if cache is not None:
+        cached = ((path, cache.answer(path, sources.digests)) for path in layout.test_files)
+        known = {path: answer for path, answer in cached if answer is not None}
     todo = [path for path in layout.test_files if path not in known]
-    answers = {**known, **_asked(todo, layout, sources, work, processes or os.cpu_count() or 1)}
-    if todo:
+    answers = {**known, **_analyse_all(todo, layout, sources, analysis, processes or os.cpu_count() or 1)}
+    if todo and cache is not None:
         cache.write({path: answers[path] for path in layout.test_files})
-    return _told(layout, answers, reused=len(known))
-
-
-def case_ids(project: Project, module: Module) -> list[str]:
-    """A piece of work: the node ids of a file's tests."""
-    return [case.id for case in cases_of(module, project.patterns, project)]
+    return _scan(layout, answers, reused=len(known))
 
 
 class Sources(Mapping[str, bytes]):
@@ -74,7 +70,8 @@ class Sources(Mapping[str, bytes]):
         self._rootdir = layout.rootdir
         self._paths = dict.fromkeys(layout.sources)
         self._contents: dict[str, bytes] = {}
-        self.digests = _Digests(self, digest("\n".join(self._paths).encode()))
+        settings = (layout.settings.patterns, layout.settings.import_roots)
+        self.digests = _Digests(self, digest("\n".join(self._paths).encode(), repr(settings).encode()))
 
     def __getitem__(self, path: str) -> bytes:
         if path not in self._paths:
@@ -97,11 +94,14 @@ class Sources(Mapping[str, bytes]):
 
 
 class _Digests(Mapping[str, "str | None"]):
-    """Digests of files by path; under "" that of all paths together, since a new file can take an import over."""
+    """Digests of files by path; under "" that of what every answer depends on.
 
-    def __init__(self, sources: Sources, of_paths: str) -> None:
+    Which paths there are is part of that, since a new file can take an import over.
+    """
+
+    def __init__(self, sources: Sources, of_project: str) -> None:
         self._sources = sources
-        self._known: dict[str, str | None] = {"": of_paths}
+        self._known: dict[str, str | None] = {"": of_project}
 
     def __getitem__(self, path: str) -> str | None:
         if path not in self._known:
@@ -115,25 +115,27 @@ class _Digests(Mapping[str, "str | None"]):
         return len(self._sources)
 
 
-def _asked(todo: Sequence[str], layout: Layout, sources: Sources, work: Work, processes: int) -> dict[str, Kept]:
+def _analyse_all(
+    todo: Sequence[str], layout: Layout, sources: Sources, analysis: Analysis[Answer], processes: int
+) -> dict[str, FileAnswer[Answer]]:
     parts = _parts(todo, sources, processes)
     if len(parts) < 2:
-        return _answers(layout, work, todo)
-    ask = partial(_answers, layout, work)
+        return _analyse_part(layout, analysis, todo)
+    analyse = partial(_analyse_part, layout, analysis)
     try:
         # Not forked: the caller may have threads. Spawned ones import what they need by name.
         with ProcessPoolExecutor(len(parts), mp_context=get_context("spawn")) as pool:
-            return {path: kept for found in pool.map(ask, parts) for path, kept in found.items()}
+            return {path: answer for found in pool.map(analyse, parts) for path, answer in found.items()}
     except (BrokenProcessPool, OSError):
         # Where no process can be started (a sandbox, a main module that cannot be imported) one is enough.
-        return ask(todo)
+        return analyse(todo)
 
 
 def _parts(todo: Sequence[str], sources: Sources, processes: int) -> list[list[str]]:
     """The files in as many runs of about equal size; neighbours stay together, as they share helpers."""
     sizes = [len(sources[path]) for path in todo]
     total = sum(sizes)
-    count = max(1, min(processes, total // _WORTH_A_PROCESS))
+    count = max(1, min(processes, total // _BYTES_PER_PROCESS))
     parts: list[list[str]] = [[] for _ in range(count)]
     before = 0
     for path, size in zip(todo, sizes, strict=True):
@@ -142,18 +144,20 @@ def _parts(todo: Sequence[str], sources: Sources, processes: int) -> list[list[s
     return [part for part in parts if part]
 
 
-def _answers(layout: Layout, work: Work, paths: Sequence[str]) -> dict[str, Kept]:
-    """Runs in a process of its own, or in ours."""
+def _analyse_part(
+    layout: Layout, analysis: Analysis[Answer], paths: Sequence[str]
+) -> dict[str, FileAnswer[Answer]]:
+    """The answers about some files; runs in a process of its own, or in ours."""
     sources = Sources(layout)
     settings = layout.settings
     project = Project(sources, patterns=settings.patterns, import_roots=settings.import_roots)
-    with _uncollected():
-        return {path: _answer(project, sources, work, path) for path in paths}
+    with _garbage_collection_off():
+        return {path: _analyse_file(project, sources, analysis, path) for path in paths}
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Syntax trees hold no circles; the garbage collector would walk through all of them again and again."""
+def _garbage_collection_off() -> Iterator[None]:
+    """Syntax trees have no cycles; the collector would walk through all of them again and again."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -163,26 +167,23 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _answer(project: Project, sources: Sources, work: Work, path: str) -> Kept:
+def _analyse_file(project: Project, sources: Sources, analysis: Analysis[Answer], path: str) -> FileAnswer[Answer]:
     with project.consulting() as consulted:
         module = project.module(path)
-        answer = None if module is None else _plain(work, project, module)
-    bad = [{"path": one.path, "line": one.line, "reason": one.reason} for one in project.unparsable_in(consulted)]
-    inputs = {one: sources.digests[one] or "" for one in sorted({"", path, *consulted})}
-    return Kept(inputs=inputs, answer={"answer": answer, "unparsable": bad})
+        answer = None if module is None else analysis(project, module)
+    return FileAnswer(
+        inputs={one: sources.digests[one] or "" for one in sorted({"", path, *consulted})},
+        answer=answer,
+        unparsable=tuple(project.unparsable_in(consulted)),
+    )
 
 
-def _plain(work: Work, project: Project, module: Module) -> Any:
-    """The answer as JSON gives it back, so that a kept one and a fresh one are equal."""
-    return json.loads(json.dumps(work(project, module)))
-
-
-def _told(layout: Layout, answers: Mapping[str, Kept], reused: int) -> Scan:
-    found = [(path, answers[path].answer) for path in layout.test_files]
-    bad = {one["path"]: Unparsable(**one) for _path, kept in found for one in kept["unparsable"]}
+def _scan(layout: Layout, answers: Mapping[str, FileAnswer[Answer]], reused: int) -> Scan[Answer]:
+    found = {path: answers[path] for path in layout.test_files}
+    bad = {one.path: one for file in found.values() for one in file.unparsable}
     return Scan(
         layout=layout,
-        answers={path: kept["answer"] for path, kept in found if kept["answer"] is not None},
+        answers={path: file.answer for path, file in found.items() if file.answer is not None},
         unparsable=tuple(bad[path] for path in sorted(bad)),
         reused=reused,
     )

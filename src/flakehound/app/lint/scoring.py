@@ -1,56 +1,62 @@
-"""How likely each test is to flake, by a model or by the fixed weights of rules."""
+"""Score how likely each test is to be flaky, by a model or by the fixed weights of rules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from flakehound.app.lint.model_file import NamedModel, model_for
-from flakehound.core.verdicts import Cause
+from flakehound.core.predictions import LintFinding
 from flakehound.learn.static.reasons import explained
-from flakehound.lint.findings import Finding
-from flakehound.lint.metrics.table import METRIC_NAMES
+from flakehound.lint.analyse import CaseAnalysis
 from flakehound.lint.scoring.rule_weights import counts, score
+from flakehound.lint.scoring.shared_objects import cells_of
 from flakehound.lint.scoring.vocabulary import columns_of
 
 RULES, MODEL = "rules", "model"
-Told = Mapping[str, Any]  # a test as `lint_work` tells it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
-    """The chance that a test is flaky, and of which kind where that is known."""
+class FlakinessScore:
+    """The probability that a test is flaky, and of which kind where a model says it."""
 
     flaky: float
     nod: float | None = None
     order_dependent: float | None = None
-    why: str = ""  # one line; "" where no model says it
+    why: str = ""  # the signals that raise it most, in one line; "" without a model
 
 
-class Scorer(Protocol):
-    """Something that has an opinion on tests."""
+class LintScorer(Protocol):
+    """Something that scores tests."""
 
     source: str  # RULES or MODEL
-    name: str  # of the model; "" where there is none
+    name: str  # of the model; "" without one
 
-    def opinions(self, tests: Sequence[Told], findings: Sequence[Sequence[Finding]]) -> list[Opinion]:
-        """On every test, which come with all others of their files."""
+    def scores(
+        self, cases: Sequence[CaseAnalysis], findings: Sequence[Sequence[LintFinding]]
+    ) -> list[FlakinessScore]:
+        """The score of every test by its findings; a model needs all tests of a file together."""
 
 
-class ByRules:
-    """The fixed weights."""
+class RuleScorer:
+    """Scores by the fixed weights of rules."""
 
     source, name = RULES, ""
 
-    def opinions(self, tests: Sequence[Told], findings: Sequence[Sequence[Finding]]) -> list[Opinion]:
-        """On each test by itself."""
-        return [Opinion(flaky=score(found, test["row"])) for test, found in zip(tests, findings, strict=True)]
+    def scores(
+        self, cases: Sequence[CaseAnalysis], findings: Sequence[Sequence[LintFinding]]
+    ) -> list[FlakinessScore]:
+        """The score of each test by itself."""
+        return [
+            FlakinessScore(flaky=score(found, case.row.metric_cells()))
+            for case, found in zip(cases, findings, strict=True)
+        ]
 
 
-class ByModel:
-    """A learned model."""
+class ModelScorer:
+    """Scores by a learned model."""
 
     source = MODEL
 
@@ -58,27 +64,28 @@ class ByModel:
         self.name = named.name
         self._model = named.model
 
-    def opinions(self, tests: Sequence[Told], findings: Sequence[Sequence[Finding]]) -> list[Opinion]:
-        """On each test, with a look at its file."""
-        values = [values_of(test, found) for test, found in zip(tests, findings, strict=True)]
-        files = [test["row"]["path"] for test in tests]
+    def scores(
+        self, cases: Sequence[CaseAnalysis], findings: Sequence[Sequence[LintFinding]]
+    ) -> list[FlakinessScore]:
+        """The score of each test by its own values and the means over its file."""
+        values = [model_inputs(case, found) for case, found in zip(cases, findings, strict=True)]
+        files = [case.row.path for case in cases]
         return [
-            Opinion(flaky=one.flaky, nod=one.nod, order_dependent=one.order_dependent, why=why)
+            FlakinessScore(flaky=one.flaky, nod=one.nod, order_dependent=one.order_dependent, why=why)
             for one, why in explained(self._model, values, files)
         ]
 
 
-def scorer_for(rootdir: Path, source: str) -> Scorer:
-    """The one that the user wants."""
-    return ByRules() if source == RULES else ByModel(model_for(rootdir))
+def scorer_for(rootdir: Path, source: str) -> LintScorer:
+    """The scorer of this source for a project."""
+    return RuleScorer() if source == RULES else ModelScorer(model_for(rootdir))
 
 
-def values_of(test: Told, found: Sequence[Finding]) -> dict[str, float | None]:
-    """What a model can look at: metrics, what the test shares with others, how many rules speak, its words."""
-    metrics = {name: test["row"][name] for name in METRIC_NAMES}
-    return {**metrics, **test["sharing"], **counts(found), **columns_of(test["words"])}
-
-
-def findings_in(test: Told) -> list[Finding]:
-    """The findings of a test, as objects again."""
-    return [Finding(**{**one, "cause": Cause(one["cause"]), "via": tuple(one["via"])}) for one in test["findings"]]
+def model_inputs(case: CaseAnalysis, findings: Sequence[LintFinding]) -> dict[str, float | None]:
+    """The values of a test that a model uses: metrics, what it shares with others, findings, words."""
+    return {
+        **case.row.metric_cells(),
+        **cells_of(case.sharing),
+        **counts(findings),
+        **columns_of(case.words),
+    }

@@ -15,8 +15,8 @@ from typing import Any
 from flakehound.app.data.export import Known, known_tests, table_text
 from flakehound.app.data.tables import opened_table
 from flakehound.app.lint.model_file import OWN
-from flakehound.app.lint.run import all_remarks
-from flakehound.app.lint.scoring import findings_in, values_of
+from flakehound.app.lint.run import all_cases, analyse_project
+from flakehound.app.lint.scoring import model_inputs
 from flakehound.app.output_files import write_json
 from flakehound.app.sessions.places import DEFAULT_STORE, current_folder
 from flakehound.core.errors import same_command
@@ -128,8 +128,8 @@ def _source_of(project: str, rootdir: str) -> Path | None:
 
 
 def _read(folder: Path) -> dict[str, dict[str, float | None]]:
-    tests = [test for answer in all_remarks((), cwd=folder).answers.values() for test in answer]
-    return {test["row"]["id"]: values_of(test, findings_in(test)) for test in tests}
+    cases = all_cases(analyse_project((), cwd=folder))
+    return {case.row.test_id: model_inputs(case, case.findings) for case in cases}
 
 
 def _labels(several: Sequence[Known], least_runs: int) -> dict[str, int] | None:

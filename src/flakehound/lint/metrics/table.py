@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
 from typing import Any
 
 from flakehound.lint.collect.cases import StaticCase
-from flakehound.lint.links.tested_code import Link, linked
+from flakehound.lint.links.tested_code import linked
 from flakehound.lint.metrics.case import CaseMetrics, CaseSurroundings, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
@@ -66,6 +66,27 @@ METRIC_NAMES = tuple(field.name for field in fields(Metrics))
 COLUMNS = ("id", "path", "line", "linked_to", "linked_by", *METRIC_NAMES)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsRow:
+    """The metrics of one test, with its place and the code it tests."""
+
+    test_id: str
+    path: str
+    line: int
+    linked_to: str | None  # "shop/cart.py:Cart.total"; None where nothing was found
+    linked_by: str | None  # "naming", "imports" or "module"
+    metrics: Metrics
+
+    def metric_cells(self) -> dict[str, float | None]:
+        """The metrics by name; yes and no are 1 and 0, None is unknown."""
+        return {name: _cell(getattr(self.metrics, name)) for name in METRIC_NAMES}
+
+    def cells(self) -> dict[str, Cell]:
+        """The whole row by column, in the order of `COLUMNS`."""
+        place: dict[str, Cell] = {"id": self.test_id, "path": self.path, "line": self.line}
+        return {**place, "linked_to": self.linked_to, "linked_by": self.linked_by, **self.metric_cells()}
+
+
 def metrics_of(case: StaticCase, project: Project) -> Metrics:
     """The metrics of a test; those of production code are computed once for all tests linked to it."""
     production = _production(linked(case, project).target, project)
@@ -87,27 +108,26 @@ _PRODUCTION: Mapping[str, str] = {
 }
 
 
-def rows(cases: Iterable[StaticCase], project: Project) -> Iterator[dict[str, Cell]]:
-    """One row per test, its keys the columns in their order; yes and no are 1 and 0, None is unknown."""
-    return (row_of(case, project) for case in cases)
-
-
-def row_of(case: StaticCase, project: Project) -> dict[str, Cell]:
+def row_of(case: StaticCase, project: Project) -> MetricsRow:
     """The row of one test."""
-    found = metrics_of(case, project)
-    known = {"id": str(case.id), "path": case.path, "line": case.line, **_link_cells(linked(case, project))}
-    return {**known, **{name: _cell(getattr(found, name)) for name in METRIC_NAMES}}
-
-
-def _link_cells(link: Link) -> dict[str, Cell]:
-    target = link.target
-    named = (
-        None if target is None else f"{target.module.path}:{target.name}" if target.name else target.module.path
+    link = linked(case, project)
+    return MetricsRow(
+        test_id=str(case.id),
+        path=case.path,
+        line=case.line,
+        linked_to=_name_of(link.target),
+        linked_by=link.by.value if link.by else None,
+        metrics=metrics_of(case, project),
     )
-    return {"linked_to": named, "linked_by": link.by.value if link.by else None}
 
 
-def _cell(value: float | None) -> Cell:
+def _name_of(target: Definition | None) -> str | None:
+    if target is None:
+        return None
+    return f"{target.module.path}:{target.name}" if target.name else target.module.path
+
+
+def _cell(value: float | None) -> float | None:
     return int(value) if isinstance(value, bool) else value
 
 

@@ -7,9 +7,10 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
+from flakehound.core.predictions import LintFinding
 from flakehound.core.verdicts import Cause
 from flakehound.lint import rules
-from flakehound.lint.findings import Finding, Rule
+from flakehound.lint.findings import Rule
 from flakehound.lint.rules._context import Context, Looking, Looks, looks_of
 
 
@@ -39,7 +40,7 @@ _LIKELIEST = (
 _PLACE = {cause: place for place, cause in enumerate(_LIKELIEST)}
 
 
-def findings_of(context: Context, chosen: Iterable[Rule] | None = None) -> tuple[Finding, ...]:
+def findings_of(context: Context, chosen: Iterable[Rule] | None = None) -> tuple[LintFinding, ...]:
     """Everything the rules say about one test, the likeliest cause first, then what its own lines do."""
     rules_used = _speaking(context) if chosen is None else chosen
     found = [finding for rule in rules_used for finding in rule.findings(context)]
@@ -59,5 +60,5 @@ def _all_looks() -> Looks:
     return looks_of(rule.check for rule in all_rules())
 
 
-def _order(finding: Finding) -> tuple[int, int, str, str, int]:
+def _order(finding: LintFinding) -> tuple[int, int, str, str, int]:
     return _PLACE[finding.cause], len(finding.via), finding.rule, finding.path, finding.line

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from flakehound.core.predictions import LintFinding
 from flakehound.core.statistics.rates import probability
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Finding
 
 # Logistic regression on the tests of PyPI projects with labels of Gruber et al. (2021), without the projects that
 # `benchmarks/lint_recall.py` keeps apart; made by its --fit. "" is the constant. One weight for each rule was
@@ -24,13 +23,13 @@ WEIGHTS: Mapping[str, float] = {
 _SIZES = ("test_lines_of_code", "external_modules", "assertions")
 
 
-def score(findings: Iterable[Finding], metrics: Mapping[str, Any]) -> float:
+def score(findings: Iterable[LintFinding], metrics: Mapping[str, float | None]) -> float:
     """The probability that the test is flaky; `metrics` is its row of metrics."""
     found = signals(findings, metrics)
     return probability(WEIGHTS[""] + sum(WEIGHTS[name] * value for name, value in found.items()))
 
 
-def signals(findings: Iterable[Finding], metrics: Mapping[str, Any]) -> dict[str, float]:
+def signals(findings: Iterable[LintFinding], metrics: Mapping[str, float | None]) -> dict[str, float]:
     """What the score is made of: how many rules and causes speak, and how large the test is; as logarithms."""
     found = list(findings)
     counts = {"rules": len({one.rule for one in found}), "causes": len({one.cause for one in found})}
@@ -38,7 +37,7 @@ def signals(findings: Iterable[Finding], metrics: Mapping[str, Any]) -> dict[str
     return {name: math.log1p(number) for name, number in {**counts, **sizes}.items()}
 
 
-def counts(findings: Iterable[Finding]) -> dict[str, int]:
+def counts(findings: Iterable[LintFinding]) -> dict[str, int]:
     """How many rules and causes speak, and how many rules for each cause; what a model looks at."""
     found = list(findings)
     by_cause = {cause: {one.rule for one in found if one.cause is cause} for cause in Cause}

@@ -55,7 +55,7 @@ class Sharing:
 SHARING_NAMES = tuple(field.name for field in fields(Sharing))
 
 
-def cells_of(sharing: Sharing) -> dict[str, float]:
+def cells_of(sharing: Sharing) -> dict[str, float | None]:
     """The numbers by name; `asdict` would copy each of them."""
     return {name: getattr(sharing, name) for name in SHARING_NAMES}
 

@@ -6,21 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flakehound.core.predictions import Linted, Prediction, Remark
+from flakehound.core.predictions import LintFinding, LintResult, Prediction
 
 SCHEMA = "flakehound/lint/1"
 
 
-def lint_json(linted: Linted) -> str:
+def lint_json(result: LintResult) -> str:
     """`flakehound/lint/1`."""
     return json.dumps(
         {
             "schema": SCHEMA,
-            "score_from": linted.score_from,
-            "model": linted.model or None,
-            "tests": [_test(one) for one in linted.predictions],
-            "linked": {"share": round(linted.linked_share, 4), "by": dict(linted.linked_by)},
-            "unread": [{"path": one.path, "line": one.line, "reason": one.reason} for one in linted.unread],
+            "score_from": result.score_from,
+            "model": result.model or None,
+            "tests": [_test(one) for one in result.predictions],
+            "linked": {"share": round(result.linked_share, 4), "by": dict(result.linked_by)},
+            "unread": [{"path": one.path, "line": one.line, "reason": one.reason} for one in result.unread],
         },
         indent=1,
     )
@@ -37,7 +37,7 @@ def _test(one: Prediction) -> dict[str, Any]:
         "why": one.why or None,
         "linked_to": one.linked_to,
         "linked_by": one.linked_by,
-        "findings": [_finding(remark) for remark in one.remarks],
+        "findings": [_finding(finding) for finding in one.findings],
     }
 
 
@@ -45,23 +45,23 @@ def _rounded(chance: float | None) -> float | None:
     return None if chance is None else round(chance, 4)
 
 
-def _finding(remark: Remark) -> dict[str, Any]:
+def _finding(finding: LintFinding) -> dict[str, Any]:
     return {
-        "rule": remark.rule,
-        "cause": remark.cause,
-        "path": remark.path,
-        "line": remark.line,
-        "column": remark.column,
-        "message": remark.message,
+        "rule": finding.rule,
+        "cause": finding.cause.value,
+        "path": finding.path,
+        "line": finding.line,
+        "column": finding.column,
+        "message": finding.message,
     }
 
 
-def github_annotations(linted: Linted) -> Iterator[str]:
+def github_annotations(result: LintResult) -> Iterator[str]:
     """Workflow commands of GitHub Actions."""
-    for remark in linted.remarks:
-        title = linted.rules[remark.rule].title if remark.rule in linted.rules else remark.rule
-        where = f"file={_property(remark.path)},line={remark.line},col={remark.column}"
-        yield f"::warning {where},title={_property(f'{remark.rule} {title}')}::{_data(remark.message)}"
+    for finding in result.findings:
+        title = result.rules[finding.rule].title if finding.rule in result.rules else finding.rule
+        where = f"file={_property(finding.path)},line={finding.line},col={finding.column}"
+        yield f"::warning {where},title={_property(f'{finding.rule} {title}')}::{_data(finding.message)}"
 
 
 def _data(text: str) -> str:

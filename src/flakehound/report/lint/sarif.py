@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from flakehound.core.predictions import Linted, Remark, RuleText, Unread
+from flakehound.core.predictions import LintFinding, LintResult, RuleText, UnreadFile
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FINGERPRINT = "flakehound/v2"
 _ROOT = "%SRCROOT%"  # the name that GitHub and editors give the root of a checkout
 
 
-def sarif(linted: Linted, version: str) -> str:
-    """One result per remark, with fingerprints that outlive moved lines; files not read are notifications."""
-    used = sorted({remark.rule for remark in linted.remarks} & set(linted.rules))
+def sarif(result: LintResult, version: str) -> str:
+    """One result per finding, with fingerprints that outlive moved lines; files not read are notifications."""
+    used = sorted({finding.rule for finding in result.findings} & set(result.rules))
     driver = {
         "name": "flakehound",
         "semanticVersion": version,
-        "rules": [_rule(linted.rules[rule]) for rule in used],
+        "rules": [_rule(result.rules[rule]) for rule in used],
     }
     run = {
         "tool": {"driver": driver},
@@ -30,10 +30,10 @@ def sarif(linted: Linted, version: str) -> str:
         "invocations": [
             {
                 "executionSuccessful": True,
-                "toolExecutionNotifications": [_notification(one) for one in linted.unread],
+                "toolExecutionNotifications": [_notification(one) for one in result.unread],
             }
         ],
-        "results": list(_results(linted.remarks, used)),
+        "results": list(_results(result.findings, used)),
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 
@@ -46,26 +46,26 @@ def _rule(rule: RuleText) -> dict[str, Any]:
         "fullDescription": {"text": rule.why},
         "help": {"text": f"{rule.why}\n\n{rule.fix}"},
         "defaultConfiguration": {"level": "warning"},
-        "properties": {"tags": ["flaky-test", rule.cause]},
+        "properties": {"tags": ["flaky-test", rule.cause.value]},
     }
 
 
-def _results(remarks: Sequence[Remark], used: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _results(remarks: Sequence[LintFinding], used: Sequence[str]) -> Iterator[dict[str, Any]]:
     seen: Counter[str] = Counter()
-    for remark in remarks:
-        seen[remark.fingerprint] += 1
+    for finding in remarks:
+        seen[finding.fingerprint] += 1
         yield {
-            "ruleId": remark.rule,
-            **({"ruleIndex": used.index(remark.rule)} if remark.rule in used else {}),
+            "ruleId": finding.rule,
+            **({"ruleIndex": used.index(finding.rule)} if finding.rule in used else {}),
             "level": "warning",
-            "message": {"text": remark.message},
-            "locations": [_location(remark.path, remark.line, remark.column)],
+            "message": {"text": finding.message},
+            "locations": [_location(finding.path, finding.line, finding.column)],
             # Counted as GitHub counts its own: two alike in one function are two results.
-            "partialFingerprints": {_FINGERPRINT: f"{remark.fingerprint}:{seen[remark.fingerprint]}"},
+            "partialFingerprints": {_FINGERPRINT: f"{finding.fingerprint}:{seen[finding.fingerprint]}"},
         }
 
 
-def _notification(unread: Unread) -> dict[str, Any]:
+def _notification(unread: UnreadFile) -> dict[str, Any]:
     return {
         "level": "warning",
         "message": {"text": f"not read: {unread.reason}"},
