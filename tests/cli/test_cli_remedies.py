@@ -11,7 +11,7 @@ from cli_projects import QUICK, commands_in, flakehound_in, parsed, paste, remed
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Suite
-from flakehound.store import SessionInfo, Store
+from flakehound.store import SessionInfo, SessionSettings, Store
 
 # Every sort of option: with a value, repeated, a flag, a path with a space, and arguments that start with a dash.
 HUNT_WISHES = ("--store", "my store.db", "--jobs", "2", "--keep-plugin", "cov", "--keep-plugin", "xdist", "-q")
@@ -163,7 +163,7 @@ def begun(store_path, folder, started_s):
     suite = Suite(tests=(CollectedTest(id=NodeId(TEST), module="test_calm.py", parent="test_calm.py"),))
     info = SessionInfo(
         rootdir=str(folder), python="3.11", pytest="9", base_seed=1, started_s=started_s,
-        options={"python": sys.executable, "pytest_args": "[]"},
+        settings=SessionSettings(python=sys.executable),
     )  # fmt: skip
     with Store.open(store_path) as store:
         store.begin(info, suite)

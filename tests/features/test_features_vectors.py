@@ -14,7 +14,7 @@ from flakehound.core.records import RunRecord
 from flakehound.features.table import COLUMNS, FEATURES, STATIC
 from flakehound.features.vectors import mean_vectors
 from flakehound.report.features_table import Column, Measured, as_csv, as_text
-from flakehound.store import SessionInfo, Store
+from flakehound.store import SessionCommand, SessionInfo, SessionSettings, Store
 
 ONE, OTHER = NodeId("test_a.py::TestB::test_c[x::y-1]"), NodeId("test_a.py::test_d")
 SOURCE = {"test_a.py::TestB::test_c": dict.fromkeys(STATIC, 2.0)}
@@ -69,9 +69,8 @@ def kept(path) -> int:
     suite = Suite(
         tests=tuple(CollectedTest(id=test, module="test_a.py", parent="test_a.py") for test in (ONE, OTHER))
     )
-    info = SessionInfo(
-        rootdir="/p", python="3", pytest="8", base_seed=1, started_s=1.0, options={"command": "features"}
-    )
+    settings = SessionSettings(command=SessionCommand.FEATURES)
+    info = SessionInfo(rootdir="/p", python="3", pytest="8", base_seed=1, started_s=1.0, settings=settings)
     with Store.open(path) as store:
         session_id = store.begin(info, suite).id
         assert session_id is not None

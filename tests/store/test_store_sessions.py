@@ -4,13 +4,13 @@ import pytest
 from store_samples import a_run, a_session, a_suite
 
 from flakehound.core.plans import Isolation
-from flakehound.store import NoSuchSession, Store
+from flakehound.store import NoSuchSession, SessionCommand, SessionSettings, Store
+from flakehound.store.session_settings import settings_from_json, settings_json
 
 
 def test_a_session_comes_back_as_it_began(store, path):
-    info = a_session(
-        commit="abc123", base_seed=2**70, options={"budget": "10m", "ü": "\udc80"}, isolation=Isolation.SPAWN
-    )
+    settings = SessionSettings(python="/ü/\udc80", pytest_args=("-k", "not \udc80"), memory_bytes=2**31)
+    info = a_session(commit="abc123", base_seed=2**70, settings=settings, isolation=Isolation.SPAWN)
     begun = store.begin(info, a_suite())
 
     with Store.open(path, create=False) as again:
@@ -92,3 +92,48 @@ def test_a_store_may_be_closed_twice(path):
     store.close()
 
     store.close()
+
+
+STORED = {
+    SessionCommand.HUNT: (
+        '{"python": "/usr/bin/python3", "pytest_args": "[\\"-q\\"]", "keep_plugins": "[\\"cov\\"]", '
+        '"memory_bytes": "1024", "rootdir": "/ü", "switched_off": "[\\"xdist\\"]", "hash_seed": "7", '
+        '"self_seeded": "[\\"numpy\\"]"}'
+    ),
+    SessionCommand.FEATURES: '{"command": "features", "python": "/usr/bin/python3", "pytest_args": "[\\"-q\\"]"}',
+    SessionCommand.CALLS: (
+        '{"command": "calls", "python": "/usr/bin/python3", "pytest_args": "[\\"-q\\"]", "rootdir": "/ü", '
+        '"mode": "all"}'
+    ),
+    SessionCommand.PYTEST: '{"command": "pytest", "branch": "main"}',
+}
+
+
+@pytest.mark.parametrize("command", list(STORED))
+def test_settings_are_stored_as_stores_of_today_hold_them(command):
+    settings = SessionSettings(
+        command=command,
+        python="/usr/bin/python3",
+        pytest_args=("-q",),
+        keep_plugins=("cov",),
+        memory_bytes=1024,
+        rootdir="/ü",
+        switched_off=("xdist",),
+        hash_seed=7,
+        self_seeded=("numpy",),
+        trace_mode="all",
+        branch="main",
+    )
+
+    assert settings_json(settings) == STORED[command]
+    assert settings_json(settings_from_json(STORED[command])) == STORED[command]
+
+
+def test_settings_of_older_stores_that_lack_some_get_their_defaults():
+    settings = settings_from_json('{"python": "/usr/bin/python3", "pytest_args": "[]"}')
+
+    assert settings == SessionSettings(python="/usr/bin/python3")
+
+
+def test_a_command_of_another_version_is_no_hunt():
+    assert settings_from_json('{"command": "dream"}').command is SessionCommand.UNKNOWN

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.lint.files import scan
-from flakehound.app.sessions.target import commit_of
+from flakehound.app.sessions.new_session import new_session
 from flakehound.cli.progress import Progress
 from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.history import History
@@ -32,7 +31,7 @@ from flakehound.features.table import FEATURES, NAMES, STATIC
 from flakehound.features.vectors import FeatureVector, mean_vectors
 from flakehound.lint.analyse import measure_file
 from flakehound.report.features_table import Column, Measured
-from flakehound.store import SessionInfo, Store
+from flakehound.store import SessionCommand, Store
 
 WHY = "features in the original order"
 RUNS_IN_HUNT = 3  # measured runs of every test before the search of a hunt
@@ -149,7 +148,8 @@ def _churn_written(target: Target) -> Churn:
 
 
 def _measured(wishes: MeasureWishes, opened: OpenSuite, store: Store, churn: Churn) -> Measured:
-    session = store.begin(_session_info(wishes, opened), opened.suite)
+    info = new_session(wishes.target, opened, command=SessionCommand.FEATURES, seed=wishes.seed)
+    session = store.begin(info, opened.suite)
     assert session.id is not None
     static = attempted(lambda: of_source(opened))
     if not isinstance(static, FailedStep):
@@ -166,23 +166,6 @@ def _measured(wishes: MeasureWishes, opened: OpenSuite, store: Store, churn: Chu
         notes=(*opened.notes, *_notes(vectors, churn, static)),
         remedies=tuple([churn.remedy] if churn.remedy else []),
         interrupted=interrupted,
-    )
-
-
-def _session_info(wishes: MeasureWishes, opened: OpenSuite) -> SessionInfo:
-    return SessionInfo(
-        rootdir=str(wishes.target.cwd),
-        python=opened.handshake.python,
-        pytest=opened.handshake.pytest,
-        commit=commit_of(wishes.target.cwd),
-        base_seed=wishes.seed,
-        started_s=time.time(),
-        isolation=opened.isolation,
-        options={
-            "command": "features",
-            "python": wishes.target.python,
-            "pytest_args": json.dumps(wishes.target.pytest_args),
-        },
     )
 
 

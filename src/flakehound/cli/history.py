@@ -43,7 +43,7 @@ def _line(store: Store, session: SessionInfo) -> str:
     commit = (session.commit or "no git")[:12]
     report = store.verdicts(session.id)
     if not session.is_hunt:
-        found = _plain_run(store, session.id, session.command)
+        found = _plain_run(store, session.id, session.settings.command.value)
     else:
         found = _not_finished(store, session) if report is None else found_in(report)
     return f"{when}  {commit:12}  {session.rootdir}  {found}"

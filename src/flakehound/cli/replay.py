@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,7 +70,7 @@ def _replayed(stored: StoredHunt, replay: Replay, times: int | None) -> list[Run
     )
     try:
         _check_tests(stored, replay, opened.suite)
-        opened.pool.self_seeded = json.loads(stored.session.options.get("self_seeded", "[]"))
+        opened.pool.self_seeded = stored.session.settings.self_seeded
         plan = _plan(replay, opened.isolation, hash_seed)
         tries: list[RunRecord] = []
         while len(tries) < (times or MOST_TRIES):
@@ -84,7 +83,7 @@ def _replayed(stored: StoredHunt, replay: Replay, times: int | None) -> list[Run
 
 
 def _hash_seed(stored: StoredHunt, replay: Replay) -> int:
-    return replay.hash_seed if replay.hash_seed is not None else int(stored.session.options.get("hash_seed", "0"))
+    return replay.hash_seed if replay.hash_seed is not None else stored.session.settings.hash_seed
 
 
 def _check_tests(stored: StoredHunt, replay: Replay, suite: Suite) -> None:

@@ -12,13 +12,16 @@ from flakehound.store.errors import (
 )
 from flakehound.store.features import SourceFeatures
 from flakehound.store.merge import MergeCount
+from flakehound.store.session_settings import SessionCommand, SessionSettings
 from flakehound.store.sessions import SessionInfo
 from flakehound.store.store import Store
 
 __all__ = [
     "MergeCount",
     "NoSuchSession",
+    "SessionCommand",
     "SessionInfo",
+    "SessionSettings",
     "SourceFeatures",
     "Store",
     "StoreBroken",

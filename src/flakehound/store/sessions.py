@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 import uuid
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from flakehound.core.plans import Isolation, Suite
@@ -20,12 +19,13 @@ from flakehound.store.packing import (
     encoded,
     text_of,
 )
+from flakehound.store.session_settings import SessionCommand, SessionSettings, settings_from_json, settings_json
 from flakehound.store.shared_rows import Interner, insertion, suite_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionInfo:
-    """What was hunted, and how."""
+    """The suite of a session, the state of its code, and how it was started."""
 
     rootdir: str
     python: str  # version
@@ -33,25 +33,20 @@ class SessionInfo:
     commit: str | None = None  # None: not a checkout, or not known
     base_seed: int
     started_s: float  # seconds since 1970
-    options: Mapping[str, str] = field(default_factory=dict)
+    settings: SessionSettings = field(default_factory=SessionSettings)
     isolation: Isolation = Isolation.FORK
     id: int | None = None  # given by the store; differs between merged stores
     uuid: str | None = None  # given by the store; the same in every store it is merged into
 
     @property
     def is_hunt(self) -> bool:
-        """Whether it was hunted."""
-        return self.command == "hunt"
+        """Whether it is a hunt."""
+        return self.settings.command is SessionCommand.HUNT
 
     @property
     def is_plain(self) -> bool:
-        """Whether the user ran pytest and we looked on."""
-        return self.command == "pytest"
-
-    @property
-    def command(self) -> str:
-        """What made it."""
-        return self.options.get("command", "hunt")
+        """Whether it is a pytest run of the user with our plugin."""
+        return self.settings.command is SessionCommand.PYTEST
 
 
 def add_session(connection: sqlite3.Connection, info: SessionInfo, suite: Suite) -> SessionInfo:
@@ -71,7 +66,7 @@ def _columns(info: SessionInfo) -> dict[str, str | bytes | int | float | None]:
         "commit_id": None if info.commit is None else column_of(info.commit),
         "base_seed": column_of_number(info.base_seed),
         "started_s": info.started_s,
-        "options": column_of(json.dumps(dict(info.options), ensure_ascii=False)),
+        "options": column_of(settings_json(info.settings)),
         "isolation": ISOLATION_CODES[info.isolation],
     }
 
@@ -87,7 +82,7 @@ def session_from(row: sqlite3.Row) -> SessionInfo:
         commit=None if row["commit_id"] is None else text_of(row["commit_id"]),
         base_seed=int(row["base_seed"]),
         started_s=row["started_s"],
-        options=json.loads(text_of(row["options"])),
+        settings=settings_from_json(text_of(row["options"])),
         isolation=ISOLATIONS[row["isolation"]],
     )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +9,9 @@ from pathlib import Path
 from flakehound.app.hunt.causes_by_calls import reserve_s
 from flakehound.app.hunt.options import HuntOptions
 from flakehound.app.hunt.prepared import PreparedHunt
+from flakehound.app.sessions.new_session import new_session
 from flakehound.app.sessions.plain_runs import import_pending_runs
 from flakehound.app.sessions.stored import runs_of
-from flakehound.app.sessions.target import commit_of
 from flakehound.app.trace.settings import characteristic_in
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.history import History
@@ -21,7 +19,7 @@ from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
 from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
-from flakehound.store import SessionInfo, Store
+from flakehound.store import SessionCommand, SessionInfo, Store
 
 
 @contextmanager
@@ -68,7 +66,7 @@ def _begun(options: HuntOptions, opened: OpenSuite, store: Store, budget: Budget
     """The hunt with its session, and with the reference run as the first of its runs."""
     # First: settings that cannot be read are an error before the store gets a session.
     characteristic = characteristic_in(Path(opened.handshake.rootdir))
-    session = options.resumed or store.begin(_session_info(options, opened), opened.suite)
+    session = options.resumed or store.begin(_session(options, opened), opened.suite)
     hunt = PreparedHunt(
         options=options,
         opened=opened,
@@ -106,24 +104,5 @@ def _seed_of_this_start(options: HuntOptions, store: Store) -> int:
     return (options.base_seed * 31 + store.number_of_runs(options.resumed.id)) % 2**31
 
 
-def _session_info(options: HuntOptions, opened: OpenSuite) -> SessionInfo:
-    target, handshake = options.target, opened.handshake
-    return SessionInfo(
-        rootdir=str(target.cwd),
-        python=handshake.python,
-        pytest=handshake.pytest,
-        commit=commit_of(target.cwd),
-        base_seed=options.base_seed,
-        started_s=time.time(),
-        isolation=opened.isolation,
-        options={
-            "python": target.python,
-            "pytest_args": json.dumps(target.pytest_args),
-            "keep_plugins": json.dumps(target.keep_plugins),
-            "memory_bytes": json.dumps(target.memory_bytes),
-            "rootdir": handshake.rootdir,
-            "switched_off": json.dumps(sorted(handshake.switched_off)),
-            "hash_seed": str(opened.hash_seed),
-            "self_seeded": json.dumps(list(opened.pool.self_seeded)),
-        },
-    )
+def _session(options: HuntOptions, opened: OpenSuite) -> SessionInfo:
+    return new_session(options.target, opened, command=SessionCommand.HUNT, seed=options.base_seed)

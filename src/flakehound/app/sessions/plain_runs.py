@@ -14,7 +14,7 @@ from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import CollectedTest, Isolation, Order, Setting, Suite
 from flakehound.core.records import Failure, RunRecord
-from flakehound.store import SessionInfo, Store
+from flakehound.store import SessionCommand, SessionInfo, SessionSettings, Store
 from flakehound.triage.evidence import PastRuns
 
 LATEST = 40  # runs that are looked at
@@ -45,7 +45,7 @@ def save_run(store: Store, run: PlainRun) -> None:
         commit=run.commit,
         base_seed=run.seed,
         started_s=run.started_s,
-        options={"command": "pytest", "branch": run.branch},
+        settings=SessionSettings(command=SessionCommand.PYTEST, branch=run.branch),
         isolation=Isolation.SPAWN,
     )
     order = dict.fromkeys(test for record in run.records for test in record.order)
@@ -103,7 +103,7 @@ def remembered(
                     continue
                 if record.setting is Setting.ORIGINAL:
                     told = record.failures.get(place)
-                    branch = session.options.get("branch", "")
+                    branch = session.settings.branch
                     sightings.append((outcome, signature_of(told) if told else "", branch))
                 if session.commit == base and place == 0:
                     alone += _one(outcome)
@@ -125,7 +125,7 @@ def failed_lately(store: Store, rootdir: str) -> dict[NodeId, PastRuns]:
             for _place, test, outcome in record:
                 runs[test] += outcome.is_failure or outcome.is_pass
                 failed[test] += outcome.is_failure
-                branches.setdefault(test, set()).add(session.options.get("branch", ""))
+                branches.setdefault(test, set()).add(session.settings.branch)
     return {
         test: PastRuns(failed=times, runs=runs[test], branches=len(branches[test]))
         for test, times in failed.most_common()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -134,7 +133,7 @@ def _result_of(
             python=session.python,
             pytest=session.pytest,
             commit=session.commit,
-            rootdir=session.options.get("rootdir", session.rootdir),
+            rootdir=session.settings.rootdir or session.rootdir,
         ),
         spent=SpentFacts(
             wall_s=0.0,
@@ -144,10 +143,7 @@ def _result_of(
         ),
         seed=session.base_seed,
         cwd=session.rootdir,
-        python_path=session.options.get("python", "python"),
-        pytest_args=plain_arguments(
-            json.loads(session.options.get("pytest_args", "[]")),
-            json.loads(session.options.get("switched_off", "[]")),
-        ),
+        python_path=session.settings.python,
+        pytest_args=plain_arguments(session.settings.pytest_args, session.settings.switched_off),
         store=str(store_path) if store_arguments(store_path) else None,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -48,13 +47,13 @@ def _named_python(suite: SuiteOptions, earlier: Target | None) -> str | None:
 
 def target_of(session: SessionInfo) -> Target:
     """The suite as it was hunted."""
-    options = session.options
+    settings = session.settings
     return Target(
-        python=options["python"],
+        python=settings.python,
         cwd=Path(session.rootdir),
-        pytest_args=tuple(json.loads(options["pytest_args"])),
-        keep_plugins=tuple(json.loads(options.get("keep_plugins", "[]"))),
-        memory_bytes=json.loads(options.get("memory_bytes", "null")),
+        pytest_args=settings.pytest_args,
+        keep_plugins=settings.keep_plugins,
+        memory_bytes=settings.memory_bytes,
     )
 
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flakehound.app.sessions.places import current_folder
-from flakehound.app.trace.run import COMMAND
 from flakehound.calls.selection import TracedTest
 from flakehound.core.calls import Function
 from flakehound.core.errors import UsageError
 from flakehound.core.statistics.rerun_model import Chances
 from flakehound.core.verdicts import Cause
-from flakehound.store import Store
+from flakehound.store import SessionCommand, Store
 
 NEEDED = ("id", "phase", "file", "class", "function", "kind")
 _YES = ("1", "true", "yes", "nod")
@@ -115,7 +114,7 @@ def _chances(passed: int, failed: int, runs: int) -> Chances | None:
 def from_store(store: Store, remedy: str) -> StudiedCalls:
     """The newest traced run of this folder, labelled by what its newest hunt says."""
     here = [info for info in store.sessions() if info.rootdir == str(current_folder())]
-    traced = [info for info in here if info.options.get("command") == COMMAND]
+    traced = [info for info in here if info.settings.command is SessionCommand.CALLS]
     hunt = store.latest(str(current_folder()))
     report = store.verdicts(hunt.id) if hunt is not None and hunt.id is not None else None
     if not traced or traced[-1].id is None or report is None:

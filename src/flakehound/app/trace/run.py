@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flakehound.app.sessions.target import commit_of
+from flakehound.app.sessions.new_session import new_session
 from flakehound.app.trace.settings import characteristic_in, wish_for
 from flakehound.calls.characteristic_functions import Characteristic
 from flakehound.core.calls import CallTrace, TraceMode
@@ -20,9 +19,8 @@ from flakehound.engine.processes.forkserver import ServerLost
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
-from flakehound.store import SessionInfo, Store
+from flakehound.store import SessionCommand, SessionInfo, Store
 
-COMMAND = "calls"  # what the store calls such a session
 WHY = "what does each test call?"
 
 
@@ -117,22 +115,12 @@ def _attempt(opened: OpenSuite, plan: RunPlan, limits: Limits) -> tuple[RunRecor
 
 
 def _session(wishes: CallWishes, opened: OpenSuite) -> SessionInfo:
-    target, told = wishes.target, opened.handshake
-    return SessionInfo(
-        rootdir=str(target.cwd),
-        python=told.python,
-        pytest=told.pytest,
-        commit=commit_of(target.cwd),
-        base_seed=wishes.seed,
-        started_s=time.time(),
-        isolation=opened.isolation,
-        options={
-            "command": COMMAND,
-            "python": target.python,
-            "pytest_args": json.dumps(target.pytest_args),
-            "rootdir": told.rootdir,
-            "mode": wishes.mode.value,
-        },
+    return new_session(
+        wishes.target,
+        opened,
+        command=SessionCommand.CALLS,
+        seed=wishes.seed,
+        trace_mode=wishes.mode.value,
     )
 
 

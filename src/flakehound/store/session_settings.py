@@ -1,0 +1,99 @@
+"""How a session was started, and the one place that encodes it for the store's `options` column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+
+class SessionCommand(Enum):
+    """The command that made a session."""
+
+    HUNT = "hunt"
+    FEATURES = "features"
+    CALLS = "calls"
+    PYTEST = "pytest"  # a plain pytest run with our plugin
+    UNKNOWN = "unknown"  # of another flakehound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSettings:
+    """The settings of a session. Which of them are stored depends on the command."""
+
+    command: SessionCommand = SessionCommand.HUNT
+    python: str = "python"  # path of the suite's interpreter
+    pytest_args: tuple[str, ...] = ()  # the user's own
+    keep_plugins: tuple[str, ...] = ()  # plugins that the user did not want switched off
+    memory_bytes: int | None = None  # the limit of one process; None: none
+    rootdir: str = ""  # as pytest determined it; empty: not known
+    switched_off: tuple[str, ...] = ()  # pytest plugins
+    hash_seed: int = 0  # PYTHONHASHSEED of the collected session
+    self_seeded: tuple[str, ...] = ()  # random generators that the project seeds itself
+    trace_mode: str = ""  # which calls were traced
+    branch: str = ""  # of git, checked out at a plain pytest run
+
+
+# The stored keys of each command, in the order in which they are written; a hunt does not name itself.
+_STORED_KEYS = {
+    SessionCommand.HUNT: (
+        "python",
+        "pytest_args",
+        "keep_plugins",
+        "memory_bytes",
+        "rootdir",
+        "switched_off",
+        "hash_seed",
+        "self_seeded",
+    ),
+    SessionCommand.FEATURES: ("command", "python", "pytest_args"),
+    SessionCommand.CALLS: ("command", "python", "pytest_args", "rootdir", "mode"),
+    SessionCommand.PYTEST: ("command", "branch"),
+    SessionCommand.UNKNOWN: ("command",),
+}
+
+
+def settings_json(settings: SessionSettings) -> str:
+    """The settings as the store holds them: an object of strings."""
+    texts = {
+        "command": settings.command.value,
+        "python": settings.python,
+        "pytest_args": json.dumps(settings.pytest_args),
+        "keep_plugins": json.dumps(settings.keep_plugins),
+        "memory_bytes": json.dumps(settings.memory_bytes),
+        "rootdir": settings.rootdir,
+        "switched_off": json.dumps(settings.switched_off),
+        "hash_seed": str(settings.hash_seed),
+        "self_seeded": json.dumps(settings.self_seeded),
+        "mode": settings.trace_mode,
+        "branch": settings.branch,
+    }
+    return json.dumps({key: texts[key] for key in _STORED_KEYS[settings.command]}, ensure_ascii=False)
+
+
+def settings_from_json(text: str) -> SessionSettings:
+    """The settings that the store holds; what is not stored has its default."""
+    stored: Mapping[str, str] = json.loads(text)
+    return SessionSettings(
+        command=_command(stored.get("command", SessionCommand.HUNT.value)),
+        python=stored.get("python", "python"),
+        pytest_args=_texts(stored, "pytest_args"),
+        keep_plugins=_texts(stored, "keep_plugins"),
+        memory_bytes=json.loads(stored.get("memory_bytes", "null")),
+        rootdir=stored.get("rootdir", ""),
+        switched_off=_texts(stored, "switched_off"),
+        hash_seed=int(stored.get("hash_seed", "0")),
+        self_seeded=_texts(stored, "self_seeded"),
+        trace_mode=stored.get("mode", ""),
+        branch=stored.get("branch", ""),
+    )
+
+
+def _command(name: str) -> SessionCommand:
+    known = {command.value: command for command in SessionCommand}
+    return known.get(name, SessionCommand.UNKNOWN)
+
+
+def _texts(stored: Mapping[str, str], key: str) -> tuple[str, ...]:
+    return tuple(json.loads(stored.get(key, "[]")))
