@@ -17,12 +17,12 @@ from running import bare, engine_on, flakehound_command, plain_pytest, run_all, 
 from side_by_side import Row, Series, arguments, at_most, in_turns, ratio, told, wall_s
 from suites import timed_suite
 
+from flakehound.core.costs import DEFAULT_FORK_S
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, RunPlan, Setting
 from flakehound.engine.suite.open_suite import OpenSuite
 from flakehound.hunt.diagnosis.minimal_prefix import split
 from flakehound.hunt.limits import MAX_BATCH_S
-from flakehound.hunt.search.stages import FORK_S
 from flakehound.store import Store
 
 JOBS = 2
@@ -44,7 +44,7 @@ def batches_alone(order: Order, test_s: float) -> Iterator[RunPlan]:
 
     The same number of batches for each job: a hunt has other work for a job that would idle at the end.
     """
-    rounds = math.ceil(len(order) * (FORK_S + test_s) / MAX_BATCH_S / JOBS)
+    rounds = math.ceil(len(order) * (DEFAULT_FORK_S + test_s) / MAX_BATCH_S / JOBS)
     for batch in split(order, rounds * JOBS):
         branches = tuple((test,) for test in batch)
         yield RunPlan(order=(), branches=branches, why="alone", setting=Setting.ALONE, seed=0)

@@ -7,6 +7,7 @@ from core_samples import A, B, C, D, a_run, a_suite
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flakehound.core.costs import DEFAULT_TEST_S
 from flakehound.core.history import History, Tally, chain, is_whole, setting_at
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
@@ -311,16 +312,15 @@ def test_times_are_means_and_maxima_of_what_really_ran():
         a_run([B, A], "C-", durations_s=(9.0, 0.0)),
     )
 
-    assert history.mean_s(A) == pytest.approx(2.0)
-    assert history.slowest_s(A) == 3.0
+    assert history.costs.test_s(A) == pytest.approx(2.0)
     assert history.slowest_test_s == 9.0
 
 
 def test_a_test_that_never_ran_has_the_default_time():
     history = history_of()
 
-    assert history.mean_s(A, default=0.5) == 0.5
-    assert history.slowest_s(A) is None
+    assert history.costs.test_s(A) == DEFAULT_TEST_S
+    assert A not in history.costs.mean_test_s
 
 
 def test_a_history_given_records_equals_one_that_grew():

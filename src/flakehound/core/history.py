@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from flakehound.core.costs import CostMeasurements, RunCosts
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting, Suite
 from flakehound.core.records import RunRecord
@@ -73,27 +74,23 @@ class History:
         self._short: dict[NodeId, set[Order]] = defaultdict(set)
         self._orders: Counter[tuple[int, Isolation, bool]] = Counter()
         self._touched: Counter[NodeId] = Counter()
-        self._slowest_s: dict[NodeId, float] = {}
+        self._times = CostMeasurements()
         self.forked_hash_seed: int | None = None  # of the session that forks are copied from
-        self._starts_n, self._starts_s = 0, 0.0
-        self.slowest_test_s = 0.0  # the longest any test ever took
-        self._mean_s: dict[NodeId, tuple[int, float]] = {}
         for record in records:
             self.add(record)
 
     def add(self, record: RunRecord) -> None:
         """Take in one finished run."""
         self.records.append(record)
+        self._times.add(record)
         if record.isolation is Isolation.FORK:
             self.forked_hash_seed = record.hash_seed
-            self._time_start(record)
         seen: set[NodeId] = set()
         prefix = _EMPTY
         for place, (test, outcome) in enumerate(zip(record.order, record.outcomes, strict=True)):
             if outcome is not Outcome.NOT_RUN:
                 setting = setting_at(record, place, again=test in seen)
                 self._count(test, setting, record, outcome, prefix)
-                self._time(test, record.durations_s[place])
                 if is_whole(record, place):
                     sighting = self._sighting(record, place)
                     self._after[(prefix, test)].append(sighting)
@@ -133,22 +130,15 @@ class History:
         counts[0] += 1
         counts[1] += outcome.is_failure
 
-    def _time(self, test: NodeId, seconds: float) -> None:
-        self._slowest_s[test] = max(seconds, self._slowest_s.get(test, 0.0))
-        self.slowest_test_s = max(seconds, self.slowest_test_s)
-        n, mean = self._mean_s.get(test, (0, 0.0))
-        self._mean_s[test] = (n + 1, mean + (seconds - mean) / (n + 1))
-
-    def _time_start(self, record: RunRecord) -> None:
-        beyond_s = record.usage.wall_s - sum(record.durations_s)
-        if len(record.order) <= 2 and 0 < beyond_s < 1:
-            self._starts_n += 1
-            self._starts_s += beyond_s
+    @property
+    def costs(self) -> RunCosts:
+        """What runs of the suite are expected to cost, as measured so far."""
+        return self._times.costs
 
     @property
-    def mean_start_s(self) -> float | None:
-        """What forking and ending a process costs beside its tests; None before it was measured."""
-        return self._starts_s / self._starts_n if self._starts_n >= 10 else None
+    def slowest_test_s(self) -> float:
+        """The longest any test ever took."""
+        return self._times.slowest_test_s
 
     def tally(
         self,
@@ -243,14 +233,6 @@ class History:
             for beside in (False, True)
             if isolation in (None, how) and disturbed in (None, beside)
         )
-
-    def mean_s(self, test: NodeId, default: float = 0.01) -> float:
-        """What the test usually takes."""
-        return self._mean_s[test][1] if test in self._mean_s else default
-
-    def slowest_s(self, test: NodeId) -> float | None:
-        """The longest it ever took, None when it never ran."""
-        return self._slowest_s.get(test)
 
 
 _EMPTY = hash(())

@@ -19,7 +19,7 @@ from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.by_index import IndexedSweeps
 from flakehound.hunt.search.pairs import Pairs
 from flakehound.hunt.search.selected import SelectedSweeps
-from flakehound.hunt.search.stages import FORK_S, Sweeps
+from flakehound.hunt.search.stages import Sweeps
 from flakehound.hunt.shared_state import Sharing
 
 COMPLETION_SHARE = 0.3  # of the time: kept for all polluters and cleaners of what is proven
@@ -101,16 +101,12 @@ class Agenda:
 
     def _in_good_time(self, plans: list[RunPlan]) -> list[RunPlan]:
         """Cheap ones first; dear ones not before the first look at the suite, which shows what else there is."""
-        costs = {plan.key: self._cost_s(plan) for plan in plans}
+        costs = {plan.key: self._history.costs.plan_s(plan) for plan in plans}
         first = sorted(plans, key=lambda plan: costs[plan.key] // ALIKE_S)
         is_late = self._time_left_s() < limits.MIN_LEFT_SHARE_FOR_WAITING * self._time_at_start_s
         if not self._sweeps.at_first_look or is_late:
             return first
         return [plan for plan in first if costs[plan.key] <= limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s]
-
-    def _cost_s(self, plan: RunPlan) -> float:
-        tests = plan.order + tuple(test for branch in plan.branches for test in branch)
-        return sum(self._history.mean_s(test) for test in tests)
 
     def next_sweep(self) -> RunPlan | None:
         """The next run that looks for trouble; None when everything worth doing is done."""
@@ -144,8 +140,9 @@ class Agenda:
         if self._options.pairs != "auto":
             return self._options.pairs == "exact"
         tests, cases = self._test_order.tests, self._completed_cases
-        each = sum(self._history.mean_s(test) + FORK_S for test in cases) + FORK_S
-        needed_s = sum(self._history.mean_s(test) + each for test in tests)
+        costs = self._history.costs
+        each_s = costs.fork_s + sum(costs.run_s((test,), Isolation.FORK) for test in cases)
+        needed_s = sum(costs.test_s(test) + each_s for test in tests)
         return needed_s <= limits.MAX_PAIRS_SHARE * self._time_left_s() * self._options.jobs
 
     def _proven_cases(self) -> frozenset[NodeId]:

@@ -117,8 +117,8 @@ def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> Non
         one.alone += history.tally(test, Setting.ALONE)
         one.polluter = one.polluter or test in blamed
         one.polluters |= polluters.get(test, set())
-        if history.slowest_s(test) is not None:
-            one.seconds, one.hunts = one.seconds + history.mean_s(test), one.hunts + 1
+        if test in history.costs.mean_test_s:
+            one.seconds, one.hunts = one.seconds + history.costs.test_s(test), one.hunts + 1
     for vector in mean_vectors(history.suite.order, looks, store.source_features(session.id)):
         if vector.runs:
             values = {name: value for name, value in vector.values.items() if value is not None}

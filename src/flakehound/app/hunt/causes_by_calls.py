@@ -10,6 +10,7 @@ from flakehound.app.trace.settings import wish_for
 from flakehound.calls.causes import likely_causes, parting
 from flakehound.calls.characteristic_functions import Characteristic
 from flakehound.core.calls import CallTrace, TraceMode
+from flakehound.core.costs import TRACED_TEST
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.records import RunRecord
@@ -19,10 +20,7 @@ MOST_TRACED = 40  # tests of one hunt
 SHARE = 0.05  # of the time that is kept for it
 MOST_S = 15.0
 CALLS_TELL_WHY = (Kind.NOD, Kind.UNRESOLVED)  # the others flake by state, whatever they call
-_INTERPRETER_S = 0.3
-_FORK_S = 0.05
 _ATTEMPTS = 4  # to see a test pass that failed
-_SLOWER = 2.0  # how much longer a traced run takes as a rule: pytest itself, mostly its larger part, is not traced
 
 
 def reserve_s(limit_s: float | None) -> float:
@@ -62,12 +60,8 @@ class CauseFinder:
 
     def _cost_s(self, verdict: Verdict) -> float:
         """What its two runs are expected to take."""
-        collection_s = self.extra_runs.opened.handshake.collection_s
-        start = {Isolation.SPAWN: _INTERPRETER_S + collection_s, Isolation.FORK: _FORK_S}
-        return sum(
-            start[plan.isolation] + _SLOWER * sum(map(self.extra_runs.history.mean_s, plan.order))
-            for plan in self._plans(verdict)
-        )
+        costs = self.extra_runs.history.costs
+        return sum(costs.run_s(plan.order, plan.isolation, TRACED_TEST) for plan in self._plans(verdict))
 
     def _explained(self, verdict: Verdict) -> Verdict:
         failing, passing = self._plans(verdict)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from flakehound.app.hunt.extra_runs import ExtraRuns
+from flakehound.core.costs import STATE_COMPARED
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import RunRecord
@@ -16,8 +17,6 @@ from flakehound.hunt.shared_state import Sharing, traces_in
 
 MOST_CULPRITS = 3  # polluters or state-setters of one test that are looked at
 MOST_HARMLESS = 2  # tests after which it was as ever: what these leave too is not it
-_SLOWER = 3.0  # how much longer a test takes that is looked at
-_FORK_S = 0.08
 
 
 @dataclass(slots=True)
@@ -57,7 +56,8 @@ class StateFinder:
     def _cost_s(self, verdict: Verdict) -> float:
         """What looking is expected to take at most."""
         tests = (verdict.id, *culprits_of(verdict)[:MOST_CULPRITS])
-        return sum(_FORK_S + _SLOWER * self.extra_runs.history.mean_s(test) for test in tests)
+        costs = self.extra_runs.history.costs
+        return sum(costs.run_s((test,), Isolation.FORK, STATE_COMPARED) for test in tests)
 
     def _looked_at(self, tests: Sequence[NodeId]) -> Sequence[RunRecord]:
         plan = RunPlan(

@@ -70,8 +70,8 @@ def _priors(hunt: PreparedHunt, *, interrupted: bool) -> tuple[Priors, bool]:
 
 def _durations_s(hunt: PreparedHunt) -> dict[NodeId, float]:
     """The mean durations of the tests that have run, in the reference run or before this hunt was resumed."""
-    history = hunt.history
-    return {test: history.mean_s(test) for test in hunt.opened.suite.order if history.slowest_s(test) is not None}
+    known = hunt.history.costs.mean_test_s
+    return {test: known[test] for test in hunt.opened.suite.order if test in known}
 
 
 def _with_calls(hunt: PreparedHunt, known: StoredKnowledge) -> StoredKnowledge:

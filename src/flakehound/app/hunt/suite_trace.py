@@ -10,13 +10,12 @@ from flakehound.app.trace.settings import wish_for
 from flakehound.calls.causes import likely_causes
 from flakehound.cli.progress import Progress
 from flakehound.core.calls import TraceMode
+from flakehound.core.costs import TRACED_SUITE, TRACED_SUITE_SPARSELY
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import RunPlan, Setting
 from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
 
 SHARE = 0.05  # of a hunt's time that may be spent on it, where nobody asked for it
-# Times a plain run: what benchmarks/tracing.py saw of tests of 0.3 and 10 ms, rather too much than too little.
-DEAR, CHEAP = 4.0, 1.4
 
 
 def calls_in_suite(hunt: PreparedHunt, most_s: float = math.inf) -> dict[NodeId, bool]:
@@ -58,7 +57,8 @@ def calls_if_cheap(hunt: PreparedHunt) -> dict[NodeId, bool]:
 def expected_s(hunt: PreparedHunt) -> float:
     """What a traced run should take; 0 where the suite's times are not known."""
     tests_s = sum(sum(record.durations_s) for record in hunt.opened.reference)
-    return tests_s * (CHEAP if _hears_all_cheaply(hunt.opened.handshake.python) else DEAR)
+    is_sparse = _hears_all_cheaply(hunt.opened.handshake.python)
+    return tests_s * (TRACED_SUITE_SPARSELY if is_sparse else TRACED_SUITE).factor
 
 
 def _mode(python: str) -> TraceMode:

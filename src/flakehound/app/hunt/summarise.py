@@ -47,7 +47,7 @@ def _suite_facts(hunt: PreparedHunt) -> SuiteFacts:
     handshake, tests = hunt.opened.handshake, hunt.history.suite.tests
     return SuiteFacts(
         tests=len(tests),
-        original_order_s=sum(hunt.history.mean_s(test.id, default=0.0) for test in tests),
+        original_order_s=sum(hunt.history.costs.mean_test_s.get(test.id, 0.0) for test in tests),
         python=handshake.python,
         pytest=handshake.pytest,
         commit=hunt.session.commit,

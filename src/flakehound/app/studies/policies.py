@@ -11,6 +11,7 @@ from flakehound.app.data.export import known_tests
 from flakehound.app.data.tables import read_table, rows_with, shared_table
 from flakehound.app.sessions.commands import hunt_command
 from flakehound.app.studies.published import rerun_and_timed
+from flakehound.core.costs import MEDIAN_FORK_S
 from flakehound.core.errors import same_command
 from flakehound.core.statistics.index import PYTHON_NOD
 from flakehound.learn.evaluation.detection_curves import detection_curves
@@ -35,7 +36,6 @@ from flakehound.learn.tables.reading import number_in
 
 SCHEMA = "flakehound/study-policies/1"
 FOUND = 0.8
-FORK_S = 0.005
 LEAST_FLAKY, LEAST_PROJECTS = 5, 2
 MODES = {"by-cause": "rerun", "by-cause-noisy": "noisy"}  # counts -> mode of `python_reruns_by_cause`
 
@@ -179,7 +179,7 @@ def _of_python(nod: _Rates, times: Times, scorer: Scorer) -> OneSuite:
         rates = rng.choice((failed / runs)[~learned], wishes.flaky)
         steady = round(wishes.flaky * (1 - wishes.share) / wishes.share)
         own_s = np.concatenate(times(wishes.flaky, steady, rng))
-        suite = suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, scorer, FORK_S, rng)
+        suite = suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, scorer, MEDIAN_FORK_S, rng)
         return all_policies(suite, fitted_rates(failed[learned], runs[learned]).prior, rng)
 
     return one_suite
@@ -205,7 +205,7 @@ def _of_java(scorer: Scorer) -> OneSuite:
         flaky, steady = np.flatnonzero(nod & ~learned), np.flatnonzero(~nod & ~learned)
         part = min(1.0, wishes.flaky / len(flaky))
         chosen = np.concatenate([rng.permutation(some)[: round(part * len(some))] for some in (flaky, steady)])
-        suite = suite_of(np.where(nod, failed / runs, 0.0)[chosen], cost_s[chosen], scorer, FORK_S, rng)
+        suite = suite_of(np.where(nod, failed / runs, 0.0)[chosen], cost_s[chosen], scorer, MEDIAN_FORK_S, rng)
         return all_policies(suite, fitted_rates(failed[learned & nod], runs[learned & nod]).prior, rng)
 
     return one_suite
@@ -233,7 +233,7 @@ def _of_store(store_path: Path, scorer: Scorer) -> OneSuite:
         raise TooFewFlaky(f"{str(store_path)!r} has no steady test: there is nothing to search in")
 
     def one_suite(wishes: PolicyWishes, rng: RandomGenerator) -> dict[str, Array]:
-        suite = suite_of(rate, own_s, scorer, FORK_S, rng)
+        suite = suite_of(rate, own_s, scorer, MEDIAN_FORK_S, rng)
         return all_policies(suite, PYTHON_NOD, rng)
 
     return one_suite

@@ -18,7 +18,6 @@ from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.open_suite import OpenSuite
 
 _TICK_S = 0.2
-_FORK_S = 0.01
 _ATTEMPTS = 20  # sweeps that no longer fit into the time left before we stop asking for one that does
 
 
@@ -132,14 +131,7 @@ class Loop:
 
     def _fits(self, plan: RunPlan) -> bool:
         """Whether it can be expected to end within the budget."""
-        return self._estimate_s(plan) <= self._budget.left_s
-
-    def _estimate_s(self, plan: RunPlan) -> float:
-        tests = sum(self._history.mean_s(test) for test in plan.order)
-        tests += sum(self._history.mean_s(test) for branch in plan.branches for test in branch)
-        processes = 1 + len(plan.branches)
-        start = self._opened.handshake.collection_s if plan.isolation is Isolation.SPAWN else _FORK_S
-        return tests + start * processes
+        return self._history.costs.plan_s(plan) <= self._budget.left_s
 
     def _submit(self, plan: RunPlan) -> None:
         guard = self._opened.guard

@@ -83,12 +83,12 @@ class DecisiveSearch:
     def _cheap_part(self, prefix: Order) -> Order:
         """The earlier tests without the few that take most of the time; nothing where the whole is cheap."""
         total = self.cost_s(prefix)
-        return () if total < DEAR_S else tuple(t for t in prefix if self.history.mean_s(t) < 0.2 * total)
+        return () if total < DEAR_S else tuple(t for t in prefix if self.history.costs.test_s(t) < 0.2 * total)
 
     def cost_s(self, order: Order) -> float:
         """What one run of the order takes, without the fork."""
         # Coarse, so that guesses of one price keep the order that makes them good guesses.
-        return round(sum(self.history.mean_s(test) for test in order), 1)
+        return round(self.history.costs.tests_s(order), 1)
 
     def known_to_decide(self, effect: Effect) -> list[Order]:
         """Short lists that had the effect before, best proven first: a search never changes its mind."""

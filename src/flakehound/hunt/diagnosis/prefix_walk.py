@@ -13,11 +13,10 @@ from math import isqrt
 
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.hunt.diagnosis.questions import Need
 
 SHORTEST = 6  # earlier tests below which halving is as quick
-FORK_S = 0.008
 LEAST_RUNGS = 3
 CHEAP_WALK_S = 0.2  # rungs may cost so much, or as much as the walk
 
@@ -27,8 +26,8 @@ Effect = Callable[[Tally], bool]
 def rungs_between(history: History, test: NodeId, order: Order, low: int, high: int) -> tuple[int, ...]:
     """Places of `order` from `low` to `high`, both left out, at which a look is worth its price."""
     gap = high - low
-    walk_s = sum(history.mean_s(earlier) for earlier in order[:high])
-    affordable = max(CHEAP_WALK_S, walk_s) / (FORK_S + history.mean_s(test))
+    walk_s = history.costs.tests_s(order[:high])
+    affordable = max(CHEAP_WALK_S, walk_s) / history.costs.run_s((test,), Isolation.FORK)
     rungs = max(LEAST_RUNGS, min(isqrt(gap), int(affordable)))
     places = {low + gap * number // (rungs + 1) for number in range(1, rungs + 1)}
     return tuple(sorted(places - {low, high}))
@@ -68,10 +67,10 @@ class Ladder:
 
     def _is_cheaper_one_by_one(self, low: int, high: int) -> bool:
         """Whether to run the test after each one between costs less than another walk."""
-        cost = self.history.mean_s
-        singles = sum(FORK_S + cost(earlier) + cost(self.test) for earlier in self.earlier[low:high])
-        walk = sum(cost(earlier) for earlier in self.earlier[:high])
-        rungs = isqrt(high - low) * (FORK_S + cost(self.test))
+        costs = self.history.costs
+        singles = sum(costs.run_s((earlier, self.test), Isolation.FORK) for earlier in self.earlier[low:high])
+        walk = costs.tests_s(self.earlier[:high])
+        rungs = isqrt(high - low) * costs.run_s((self.test,), Isolation.FORK)
         return singles / self.width < walk + rungs
 
     def _known_window(self) -> tuple[int, int]:

@@ -25,8 +25,6 @@ MOST_QUIET_RUNS = 60  # undisturbed runs of one order that so far failed only be
 SECONDS_FOR_QUIET_RUNS = 5.0  # the same in time: nothing else runs meanwhile
 LEAST_QUIET_RUNS = 5  # where they are affordable
 DEAREST_QUIET_RUNS = 2  # whatever they cost
-NEW_INTERPRETER_S = 1.0  # about what its start and the collection take
-FORK_S = 0.01
 
 
 class Need(Exception):
@@ -148,8 +146,7 @@ class Asker:
 
     def cost_s(self, order: Order, isolation: Isolation) -> float:
         """What one run of the order takes, roughly."""
-        start = NEW_INTERPRETER_S if isolation is Isolation.SPAWN else FORK_S
-        return start + sum(self.history.mean_s(test) for test in order)
+        return self.history.costs.run_s(order, isolation)
 
     def _quiet_runs_missing(self, order: Order) -> int:
         beside = self.history.tally_after(order[:-1], order[-1], disturbed=True)

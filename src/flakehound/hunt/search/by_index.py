@@ -213,9 +213,6 @@ class IndexedSweeps(Sweeps):
     def _index_alone(self, worth: Worth, test: NodeId, more: int = 0) -> float:
         return worth.of_one(test, ALONE, more) / self._alone_s(test)
 
-    def _alone_s(self, test: NodeId) -> float:
-        return self._start_s() + self._history.mean_s(test)
-
     def _together(self, worth: Worth) -> Iterator[RunPlan]:
         """The tests with the largest index many in one process, as most take less time than a fork."""
         lifts, queue = worth.lifts, self._queue(worth, self._index_together)
@@ -250,7 +247,7 @@ class IndexedSweeps(Sweeps):
                 continue
             heapq.heappop(queue)
             taken.append((place, test))
-            seconds += self._history.mean_s(test)
+            seconds += self._history.costs.test_s(test)
             least = least or index * limits.MIN_INDEX_SHARE_IN_BATCH
         for place, test in taken:
             heapq.heappush(queue, (-self._index_together(worth, test, 1), place, test))
@@ -263,9 +260,12 @@ class IndexedSweeps(Sweeps):
         least = self._index_alone(worth, test) * limits.MIN_INDEX_SHARE_IN_BATCH
         return next((more for more in range(1, most) if self._index_alone(worth, test, more) < least), most)
 
+    def _start_s(self) -> float:
+        return self._history.costs.start_s(self._options.isolation)
+
     def _index_together(self, worth: Worth, test: NodeId, more: int = 0) -> float:
         share_s = self._start_s() / limits.MAX_BATCH_SIZE
-        return worth.of_one(test, TOGETHER, more) / (share_s + self._history.mean_s(test))
+        return worth.of_one(test, TOGETHER, more) / (share_s + self._history.costs.test_s(test))
 
     def _is_fresh(self, plan: RunPlan) -> bool:
         """Whether nobody made this run meanwhile, and the tests are still the ones to run."""
@@ -285,9 +285,9 @@ class IndexedSweeps(Sweeps):
 
         They show no more per second than other runs, but what they show tells the kinds of flaky tests apart.
         """
-        tests = self._history.suite.order
-        orders_s = 2 * limits.FIRST_LOOK_ORDERS * sum(self._history.mean_s(test) for test in tests)
-        alone_s = sum(self._start_s() + 2 * self._history.mean_s(test) for test in tests)
+        tests, costs = self._history.suite.order, self._history.costs
+        orders_s = 2 * limits.FIRST_LOOK_ORDERS * costs.tests_s(tests)
+        alone_s = sum(costs.run_s((test, test), self._options.isolation) for test in tests)
         return orders_s + alone_s <= limits.MAX_FIRST_LOOK_SHARE * time_left_s * self._options.jobs
 
     def _note(self, plan: RunPlan, *, staged: bool) -> None:
@@ -306,26 +306,14 @@ class IndexedSweeps(Sweeps):
             self._repeated_made |= {branch[0] for branch in plan.branches if len(branch) > 1}
 
     def _cost_s(self, plan: RunPlan) -> float:
-        starts = max(1, len(plan.branches) + bool(plan.order))
-        start_s = self._interpreter_s() if plan.isolation is Isolation.SPAWN else self._start_s()
-        branched = (test for branch in plan.branches for test in branch)
-        order_s = self._order_s(plan.order)
-        return starts * start_s + order_s + sum(self._history.mean_s(test) for test in branched)
-
-    def _order_s(self, order: Order) -> float:
-        """What the tests take; of the whole suite summed up only now and then, as it is asked for very often."""
-        if len(order) < len(self._test_order().tests):
-            return sum(self._history.mean_s(test) for test in order)
+        """What a plan costs; the time of the whole suite is asked for often, and summed up only now and then."""
+        costs = self._history.costs
+        if plan.branches or len(plan.order) < len(self._test_order().tests):
+            return costs.plan_s(plan)
         if len(self._history.records) > limits.SUITE_TIME_REFRESH_FACTOR * self._timed_at:
             self._timed_at = len(self._history.records)
-            self._suite_s = sum(self._history.mean_s(test) for test in order)
-        return self._suite_s
-
-    def _interpreter_s(self) -> float:
-        """What a new interpreter costs beside its tests, as the first one showed."""
-        spawned = (record for record in self._history.records if record.isolation is Isolation.SPAWN)
-        beyond_s = next((one.usage.wall_s - sum(one.durations_s) for one in spawned), 0.0)
-        return beyond_s if beyond_s > 0 else limits.MAX_BATCH_S
+            self._suite_s = costs.tests_s(plan.order)
+        return costs.start_s(plan.isolation) + self._suite_s
 
     def _outlook(self, worth: Worth, seconds: float) -> float:
         """Detections that the time left is expected to buy in this suite; of a large one a part stands for all."""
@@ -363,7 +351,7 @@ class IndexedSweeps(Sweeps):
         """What the time can be spent on: the whole suite in two ways, or tests alone, all or the best of them."""
         wants = self._options.techniques
         most = limits.UNLIMITED_RUNS if self._options.endless else limits.MAX_PLAIN_SHUFFLES
-        suite_s = self._start_s() + sum(self._history.mean_s(test) for test in tests)
+        suite_s = self._start_s() + self._history.costs.tests_s(tests)
         if "rerun" in wants:
             yield RunSort(tests=tests, ways=ORIGINAL, cost_s=suite_s, most=self._most_originals())
         if self._has_orders:

@@ -20,8 +20,6 @@ from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.orders import each_first, full_rows, grouped_rows, reversed_order, shuffles
 from flakehound.hunt.shared_state import Sharing
 
-FORK_S = 0.008  # one forked child with one trivial test, before we have measured it
-
 
 class Sweeps:
     """The sequence for one suite."""
@@ -164,13 +162,13 @@ class Sweeps:
         batch: list[Order] = []
         seconds = 0.0
         for test in self._tests_for(setting):
-            cheap = self._history.mean_s(test.id) <= dear_s
+            cheap = self._history.costs.test_s(test.id) <= dear_s
             twice = setting is Setting.REPEATED and test.repeatable and cheap
             order: Order = (test.id, test.id) if twice else (test.id,)
             if setting is Setting.REPEATED and self._history.tally(test.id, Setting.ALONE).n:
                 continue
             batch.append(order)
-            seconds += self._start_s() + len(order) * self._history.mean_s(test.id)
+            seconds += self._history.costs.run_s(order, self._options.isolation)
             if seconds > limits.MAX_BATCH_S or len(batch) >= limits.MAX_BATCH_SIZE:
                 yield self._batch(batch, states=setting is Setting.REPEATED)
                 batch, seconds = [], 0.0
@@ -292,17 +290,15 @@ class Sweeps:
     def _affordable_form(self, tests: Order, time_left_s: float) -> str:
         if self._options.isolation is Isolation.SPAWN:
             return "none"
-        each = sum(self._start_s() + self._history.mean_s(test) for test in tests)
+        each = sum(self._alone_s(test) for test in tests)
         room = limits.MAX_PAIRS_SHARE * time_left_s * self._options.jobs
         if each * len(tests) <= room:
             return "exact"
         return "grouped" if each * len(tests) / limits.POLLUTERS_PER_GROUP <= room else "none"
 
-    def _start_s(self) -> float:
-        """What one more process costs, as measured."""
-        if self._options.isolation is Isolation.SPAWN:
-            return limits.MAX_BATCH_S
-        return self._history.mean_start_s or FORK_S
+    def _alone_s(self, test: NodeId) -> float:
+        """What a process with this one test costs."""
+        return self._history.costs.run_s((test,), self._options.isolation)
 
     def _pair_plans(self, polluters: Order, tests: Order) -> Iterator[RunPlan]:
         among = set(polluters)

@@ -1,0 +1,142 @@
+"""What a run costs in seconds: the one place that estimates it, from what the runs of the suite at hand took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.plans import Isolation, Order, RunPlan
+from flakehound.core.records import RunRecord
+
+# A forked process with one trivial test, from the request to its end, until a hunt has measured its own. Between
+# the 5 ms of `MEDIAN_FORK_S` and the 10 to 14 ms of a process with one test in real suites of small tests,
+# pytest's own work included (benchmarks/RESULTS.md, state changes: "each test alone").
+DEFAULT_FORK_S = 0.008
+
+# Start of an interpreter and collection of the suite, until one has been measured. A guess: the reference run of a
+# hunt measures it before the first plan is made.
+DEFAULT_NEW_INTERPRETER_S = 1.0
+
+# A test that has never run. Ten times the median of 27 real suites (decision 0024), so that a test nobody has
+# timed is not taken for free.
+DEFAULT_TEST_S = 0.01
+
+# Median of 27 real suites (decision 0024). For replays of published tables, which have no suite to measure.
+MEDIAN_FORK_S = 0.005
+
+# Forks with one or two tests that must have been timed before their mean replaces the default.
+MIN_TIMED_FORKS = 10
+
+# A fork that takes longer beside its tests has waited for something else, such as children that outlived a test.
+MAX_PLAUSIBLE_FORK_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slowdown:
+    """How much longer a process takes that is observed."""
+
+    start_s: float = 0.0  # more for each process
+    factor: float = 1.0  # of the time of its tests
+
+
+UNOBSERVED = Slowdown()
+# One test whose calls are traced. The tests' factor is a rule of thumb, as pytest itself, mostly the larger part
+# of a short run, is not traced; the start is a generous guess, as the time that is kept for traces is small.
+TRACED_TEST = Slowdown(start_s=0.04, factor=2.0)
+# A whole suite, traced fully or only for characteristic functions: what benchmarks/tracing.py saw of tests of 0.3
+# ms and 10 ms, rounded up.
+TRACED_SUITE = Slowdown(factor=4.0)
+TRACED_SUITE_SPARSELY = Slowdown(factor=1.4)
+# One test whose process is compared before and after it. That added 18 to 33 ms for each test of eight real suites
+# (benchmarks/RESULTS.md, state changes); twice as much, as the time that is kept for it must suffice.
+STATE_COMPARED = Slowdown(start_s=0.07, factor=3.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCosts:
+    """Expected seconds of processes and tests of one suite."""
+
+    fork_s: float = DEFAULT_FORK_S  # to fork and end a process, beside its tests
+    new_interpreter_s: float = DEFAULT_NEW_INTERPRETER_S  # to start one, collect and end, beside its tests
+    mean_test_s: Mapping[NodeId, float] = field(default_factory=dict)  # of the tests that have run
+
+    def start_s(self, isolation: Isolation) -> float:
+        """What one process costs beside its tests."""
+        return self.new_interpreter_s if isolation is Isolation.SPAWN else self.fork_s
+
+    def test_s(self, test: NodeId) -> float:
+        """What one execution of a test takes."""
+        return self.mean_test_s.get(test, DEFAULT_TEST_S)
+
+    def tests_s(self, tests: Iterable[NodeId]) -> float:
+        """What one execution of each of these tests takes."""
+        known = self.mean_test_s
+        return sum(known.get(test, DEFAULT_TEST_S) for test in tests)
+
+    def run_s(self, order: Order, isolation: Isolation, observed: Slowdown = UNOBSERVED) -> float:
+        """What one process that runs these tests takes."""
+        return self.start_s(isolation) + observed.start_s + observed.factor * self.tests_s(order)
+
+    def plan_s(self, plan: RunPlan) -> float:
+        """What a plan takes: all of its processes one after another."""
+        processes = max(1, len(plan.branches) + bool(plan.order))
+        branched_s = sum(self.tests_s(branch) for branch in plan.branches)
+        return processes * self.start_s(plan.isolation) + self.tests_s(plan.order) + branched_s
+
+
+@dataclass(slots=True)
+class _Mean:
+    """A mean that grows by one value at a time."""
+
+    n: int = 0
+    value: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.n += 1
+        self.value += (seconds - self.value) / self.n
+
+
+class CostMeasurements:
+    """The times that runs of one suite took; grows by whole run records."""
+
+    def __init__(self) -> None:
+        self.slowest_test_s = 0.0  # the longest any test ever took
+        self._tests: dict[NodeId, _Mean] = {}
+        self._mean_test_s: dict[NodeId, float] = {}
+        self._fork = _Mean()
+        self._new_interpreter = _Mean()
+        self._costs: RunCosts | None = None
+
+    def add(self, record: RunRecord) -> None:
+        """Take in the times of one finished run."""
+        for test, outcome, seconds in zip(record.order, record.outcomes, record.durations_s, strict=True):
+            if outcome is not Outcome.NOT_RUN:
+                self._add_test(test, seconds)
+        beside_s = record.usage.wall_s - sum(record.durations_s)
+        if record.isolation is Isolation.FORK:
+            if len(record.order) <= 2 and 0 < beside_s < MAX_PLAUSIBLE_FORK_S:
+                self._fork.add(beside_s)
+        elif beside_s > 0 and not record.ended:
+            self._new_interpreter.add(beside_s)
+        self._costs = None
+
+    def _add_test(self, test: NodeId, seconds: float) -> None:
+        mean = self._tests.setdefault(test, _Mean())
+        mean.add(seconds)
+        self._mean_test_s[test] = mean.value
+        self.slowest_test_s = max(seconds, self.slowest_test_s)
+
+    @property
+    def costs(self) -> RunCosts:
+        """What runs are expected to cost, as of the last record; the times of tests are a view that grows."""
+        if self._costs is None:
+            is_fork_timed = self._fork.n >= MIN_TIMED_FORKS
+            is_start_timed = self._new_interpreter.n > 0
+            self._costs = RunCosts(
+                fork_s=self._fork.value if is_fork_timed else DEFAULT_FORK_S,
+                new_interpreter_s=self._new_interpreter.value if is_start_timed else DEFAULT_NEW_INTERPRETER_S,
+                mean_test_s=MappingProxyType(self._mean_test_s),
+            )
+        return self._costs

@@ -1,0 +1,82 @@
+"""What runs are expected to cost."""
+
+from __future__ import annotations
+
+import pytest
+from core_samples import A, B, a_run
+
+from flakehound.core.costs import (
+    DEFAULT_FORK_S,
+    DEFAULT_NEW_INTERPRETER_S,
+    DEFAULT_TEST_S,
+    MIN_TIMED_FORKS,
+    STATE_COMPARED,
+    CostMeasurements,
+    RunCosts,
+)
+from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.records import Usage
+
+COSTS = RunCosts(fork_s=0.01, new_interpreter_s=2.0, mean_test_s={A: 1.0, B: 3.0})
+
+
+def measured(*records):
+    measurements = CostMeasurements()
+    for record in records:
+        measurements.add(record)
+    return measurements.costs
+
+
+def forked(wall_s, **changes):
+    return a_run([A], "P", durations_s=(0.1,), usage=Usage(wall_s=wall_s), **changes)
+
+
+def spawned(wall_s, **changes):
+    return forked(wall_s, isolation=Isolation.SPAWN, **changes)
+
+
+def plan_of(order=(), branches=(), **changes):
+    return RunPlan(order=order, branches=branches, why="", setting=Setting.PROBE, **changes)
+
+
+def test_defaults_count_until_something_is_measured():
+    costs = measured()
+
+    assert costs.start_s(Isolation.FORK) == DEFAULT_FORK_S
+    assert costs.start_s(Isolation.SPAWN) == DEFAULT_NEW_INTERPRETER_S
+    assert costs.test_s(A) == DEFAULT_TEST_S
+
+
+def test_a_fork_is_measured_by_the_mean_of_several():
+    few = measured(*[forked(0.12)] * (MIN_TIMED_FORKS - 1))
+    enough = measured(*[forked(0.12), forked(0.14)] * MIN_TIMED_FORKS)
+
+    assert few.fork_s == DEFAULT_FORK_S
+    assert enough.fork_s == pytest.approx(0.03)
+
+
+def test_a_fork_that_waited_for_something_else_is_not_counted():
+    assert measured(*[forked(5.0)] * MIN_TIMED_FORKS).fork_s == DEFAULT_FORK_S
+
+
+def test_a_new_interpreter_is_measured_by_the_first_one_already():
+    assert measured(spawned(0.6)).new_interpreter_s == pytest.approx(0.5)
+
+
+def test_a_new_interpreter_that_was_killed_tells_nothing():
+    assert measured(spawned(60.0, ended="SIGKILL")).new_interpreter_s == DEFAULT_NEW_INTERPRETER_S
+
+
+def test_a_run_costs_its_start_and_its_tests():
+    assert COSTS.run_s((A, B), Isolation.FORK) == pytest.approx(4.01)
+    assert COSTS.run_s((A, B), Isolation.SPAWN) == pytest.approx(6.0)
+
+
+def test_an_observed_run_costs_more():
+    assert COSTS.run_s((A,), Isolation.FORK, STATE_COMPARED) == pytest.approx(0.01 + 0.07 + 3.0)
+
+
+def test_a_plan_costs_all_of_its_processes():
+    assert COSTS.plan_s(plan_of((A, B))) == pytest.approx(4.01)
+    assert COSTS.plan_s(plan_of((), ((A,), (A,)))) == pytest.approx(2.02)
+    assert COSTS.plan_s(plan_of((A,), ((B,), (B,)))) == pytest.approx(7.03)
