@@ -3,21 +3,30 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
 
-.PHONY: hunt test lint types unit bench clean
+.PHONY: hunt test test-all lint types unit slow docs wheel bench clean
 
 # uv installs in seconds what takes pip minutes; pip is there where uv cannot reach the registry.
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' || $(PIP) -e '.[dev]'
+	$(INSTALL) -e '.[dev]' || $(PIP) -e '.[dev]'
+	touch $@
+
+$(VENV)/docs-ready: $(VENV)/ready
+	$(INSTALL) -e '.[docs]' || $(PIP) -e '.[docs]'
 	touch $@
 
 # Hunts the bundled example suite. Finding flaky tests is what it is for, so exit code 1 is success here.
 hunt: $(VENV)/ready
 	cd examples/shaky && ../../$(BIN)/flakehound hunt --budget 45s || test $$? -eq 1
 
+# Lint, types, and every test that takes no long time; five minutes on two cores.
 test: lint types unit
+
+# Also the long tests, the site and the wheel; what CI runs.
+test-all: test slow docs wheel
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
@@ -28,10 +37,22 @@ types: $(VENV)/ready
 
 # Our own suite runs shuffled and in parallel: it may not be flaky.
 unit: $(VENV)/ready
-	$(BIN)/python -m pytest -n 3 --dist worksteal --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered
+
+slow: $(VENV)/ready
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m slow
+
+# The site of the documentation, in docs/_build; a warning is an error.
+docs: $(VENV)/docs-ready
+	$(BIN)/python docs/generate_reference.py --check
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
+# A wheel that installs and hunts in an empty environment.
+wheel: $(VENV)/ready
+	bash .ci/check-wheel $(BIN)
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache docs/_build dist
