@@ -23,7 +23,7 @@ _NUMBERS = {
     "postponed": "rerun it N times after the last test, in the same process (default: 1)",
     "forked": "rerun it N times in new processes (default: 2)",
 }
-_WORDS = {
+_TEXTS = {
     "threshold": (
         "SHARE",
         "rerun nothing more once a larger share of the tests has failed, for example 1%% or 0.01; up to 10 "
@@ -38,17 +38,15 @@ _WORDS = {
     "store": ("PATH", "the file that keeps outcomes from run to run (default: .flakehound/flakehound.db)"),
 }
 
-# What a green triage imports, each after those it imports itself.
-_FOR_GREEN = (
+# What a triage of a passing run imports, each after those it imports itself.
+_GREEN_RUN_MODULES = (
     "isolated",
     "random_seeds",
     "triage",
-    "triage.generator_memory",
     "triage.random_generators",
     "triage.own_errors",
     "triage.journal",
     "triage.listener",
-    "triage.reports",
     "triage.options",
     "triage.git_state",
     "triage.pending_runs",
@@ -57,22 +55,22 @@ _FOR_GREEN = (
 
 
 def __dir__() -> list[str]:
-    # pytest looks at every name of a plugin, several times.
+    # pytest inspects every name of a plugin, several times.
     return ["pytest_addoption", "pytest_collection_finish", "pytest_configure"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add our options; nothing is imported or registered until one of them is used."""
     group = parser.getgroup("flakehound", "flaky tests")
-    for name, words in _FLAGS.items():
-        group.addoption(_option(name), action="store_true", default=None, help=words)
-        parser.addini(_setting(name), _for_a_file(name, words), type="bool", default=None)
-    for name, words in _NUMBERS.items():
-        group.addoption(_option(name), metavar="N", default=None, help=words)
-        parser.addini(_setting(name), _for_a_file(name, words), type=_kind_of_number(), default=None)
-    for name, (metavar, words) in _WORDS.items():
-        group.addoption(_option(name), metavar=metavar, default=None, help=words)
-        parser.addini(_setting(name), _for_a_file(name, words), default=None)
+    for name, text in _FLAGS.items():
+        group.addoption(_option(name), action="store_true", default=None, help=text)
+        parser.addini(_setting(name), _ini_help(name, text), type="bool", default=None)
+    for name, text in _NUMBERS.items():
+        group.addoption(_option(name), metavar="N", default=None, help=text)
+        parser.addini(_setting(name), _ini_help(name, text), type=_ini_type_of_number(), default=None)
+    for name, (metavar, text) in _TEXTS.items():
+        group.addoption(_option(name), metavar=metavar, default=None, help=text)
+        parser.addini(_setting(name), _ini_help(name, text), default=None)
     group.addoption(
         "--flakehound-seed",
         type=int,
@@ -91,18 +89,18 @@ def _setting(name: str) -> str:
     return _option(name)[2:].replace("-", "_")
 
 
-def _kind_of_number() -> Literal["int"] | None:
+def _ini_type_of_number() -> Literal["int"] | None:
     # pytest 9 takes a number in TOML for a mistake unless it was announced, which earlier ones did not know.
     import pytest
 
     return "int" if getattr(pytest, "version_tuple", (6,)) >= (8, 4) else None
 
 
-def _for_a_file(name: str, words: str) -> str:
+def _ini_help(name: str, text: str) -> str:
     return "as %s, and as %s in the environment: %s" % (
         _option(name),
         _setting(name).upper(),
-        words.replace("%%", "%"),
+        text.replace("%%", "%"),
     )
 
 
@@ -110,25 +108,25 @@ def pytest_configure(config: pytest.Config) -> None:
     """Start the triage where it is asked for, except in the processes that a hunt or a triage starts."""
     if "flakehound_inside.worker.boot" in sys.modules or not _may_be_asked(config):
         return
-    _import_plainly()
-    from flakehound_inside.triage.options import wishes_of
+    _import_without_rewriting()
+    from flakehound_inside.triage.options import read_options
 
-    wishes = wishes_of(config, os.environ)
-    if wishes is not None:
-        from flakehound_inside.triage.own_errors import Guard
+    options = read_options(config, os.environ)
+    if options is not None:
+        from flakehound_inside.triage.own_errors import OwnErrors
 
-        with Guard(config):
-            from flakehound_inside.triage.session import Triage
+        with OwnErrors(config):
+            from flakehound_inside.triage.session import TriageSession
 
-            config.pluginmanager.register(Triage(config, wishes), "flakehound-triage")
+            config.pluginmanager.register(TriageSession(config, options), "flakehound-triage")
 
 
-def _import_plainly() -> None:
-    """Import past pytest's rewriting of asserts: ours has none, and rewriting takes longer than all the rest."""
+def _import_without_rewriting() -> None:
+    """Import without pytest's rewriting of asserts: we have none, and rewriting takes longer than all the rest."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
-    for name in ["flakehound_inside." + short for short in _FOR_GREEN]:
+    for name in ["flakehound_inside." + short for short in _GREEN_RUN_MODULES]:
         spec = PathFinder.find_spec(name, sys.modules[name.rpartition(".")[0]].__path__)
         if name not in sys.modules and spec is not None and spec.loader is not None:
             module = sys.modules[name] = module_from_spec(spec)
@@ -142,7 +140,7 @@ def _import_plainly() -> None:
 def _may_be_asked(config: pytest.Config) -> bool:
     if "FLAKEHOUND" in os.environ:
         return True
-    if any(getattr(config.option, _setting(name), None) for table in (_FLAGS, _NUMBERS, _WORDS) for name in table):
+    if any(getattr(config.option, _setting(name), None) for table in (_FLAGS, _NUMBERS, _TEXTS) for name in table):
         return True
     try:
         return bool(config.getini("flakehound"))

@@ -25,44 +25,46 @@ FILES = {
 }
 # Where a fault is planted: module, then attribute.
 PLACES = [
-    "triage_listener.Listener._look",
-    "triage_session.Triage.__init__",
-    "triage_session.Triage._listen",
-    "triage_session.Triage._cases",
-    "triage_session.Triage._rerun_the_rest",
-    "triage_session.Triage._judge",
-    "triage_attempt.attempt_of",
-    "triage_journal.Journal.add",
-    "triage_journal.Journal.fail",
-    "triage_cases.Cases.open",
-    "triage_cases.Cases.rerun_the_rest",
-    "triage_generators.Generators.snapshot",
-    "triage_generators.Generators.put_back",
-    "triage_generators.Generators.told",
-    "triage_threshold.Threshold.count",
-    "triage_twin.Original.twin",
-    "triage_rerun.Rerunner._rerun",
-    "triage_rerun.Rerunner._run_once",
-    "triage_rerun._Protocol._others",
-    "triage_muting._log_handlers",
-    "triage_fixtures.FailedFixtures.forget",
-    "triage_facts.facts_of",
-    "triage_outside.Outside.ask",
-    "triage_telling.Telling.tell",
-    "triage_telling.Telling.print",
-    "triage_answer.lines_of",
+    "listener:FailureListener._inspect",
+    "session:TriageSession.__init__",
+    "session:TriageSession._listen",
+    "session:TriageSession._make_failed_tests",
+    "session:TriageSession._rerun_postponed",
+    "session:TriageSession._judge",
+    "journal:attempt_of",
+    "journal:SessionJournal.add",
+    "journal:SessionJournal.add_failure",
+    "failed_tests:FailedTests.add",
+    "failed_tests:FailedTests.rerun_postponed",
+    "random_generators:RandomGenerators.snapshot",
+    "random_generators:RandomGenerators.restore",
+    "random_generators:RandomGenerators.as_json",
+    "threshold:Threshold.count_failure",
+    "fresh_item:FailedItem.fresh_item",
+    "rerun:Rerunner._rerun",
+    "rerun:Rerunner._run_once",
+    "rerun:_Protocol._excluded_plugins",
+    "rerun:_log_handlers",
+    "fresh_item:FailedFixtures.forget",
+    "controller:facts_of",
+    "controller:Controller.ask",
+    "output.terminal:TriageOutput.set_answer",
+    "output.terminal:TriageOutput.print",
+    "output.terminal:_answer_lines",
 ]
 PLANT = """
     import importlib
 
-    name, *path = "{place}".split(".")
-    module = importlib.import_module("flakehound_inside." + name)
-    owner = module if len(path) == 1 else getattr(module, path[0])
+    module, path = "{place}".split(":")
+    owner = importlib.import_module("flakehound_inside.triage." + module)
+    *classes, attribute = path.split(".")
+    for name in classes:
+        owner = getattr(owner, name)
 
     def broken(*arguments, **named):
         raise RuntimeError("planted")
 
-    setattr(owner, path[-1], broken)
+    setattr(owner, attribute, broken)
 """
 
 
@@ -93,12 +95,12 @@ def test_a_fault_of_ours_is_one_warning_and_changes_no_outcome(suite, plain, pla
 @pytest.mark.parametrize(
     "place",
     [
-        "triage_xdist.Workers._tally",
-        "triage_xdist._Desk.put",
-        "triage_xdist._Desk.close",
-        "triage_xdist.Workers.journals",
-        "triage_session.Triage._send",
-        "triage_cases.Cases.open",
+        "xdist:XdistWorkers._shared_file",
+        "xdist:_WorkerReports.add",
+        "xdist:_WorkerReports.end_test",
+        "xdist:XdistWorkers.journals",
+        "session:TriageSession._send_to_controller",
+        "failed_tests:FailedTests.add",
     ],
 )
 def test_the_same_holds_for_workers_and_their_controller(suite, plain, place):
@@ -135,13 +137,13 @@ def test_where_tests_run_side_by_side_in_one_process_we_stand_aside(suite):
 
 
 def test_the_warning_names_the_place_in_our_code(suite):
-    suite.write({"test_it.py": BROKEN, "conftest.py": PLANT.format(place="triage_facts.facts_of")})
+    suite.write({"test_it.py": BROKEN, "conftest.py": PLANT.format(place="controller:facts_of")})
 
-    assert "RuntimeError: planted (triage_session.py:" in suite.run().out
+    assert "RuntimeError: planted (session.py:" in suite.run().out
 
 
 def test_a_fault_under_warnings_that_are_errors_changes_nothing_either(suite):
-    suite.write({"test_it.py": BROKEN, "conftest.py": PLANT.format(place="triage_cases.Cases.open")})
+    suite.write({"test_it.py": BROKEN, "conftest.py": PLANT.format(place="failed_tests:FailedTests.add")})
 
     ran = suite.run("-W", "error")
 

@@ -10,8 +10,7 @@ from types import SimpleNamespace
 import pytest
 from plugin_projects import has
 
-from flakehound_inside.triage.generator_memory import NumpyTwister, python_twister
-from flakehound_inside.triage.random_generators import Generators
+from flakehound_inside.triage.random_generators import NumpyTwister, RandomGenerators, python_twister
 
 NOTES = """
     import random
@@ -193,8 +192,8 @@ def test_in_another_python_the_state_is_asked_for(monkeypatch):
 
 
 @pytest.mark.parametrize("tests", [1, 10_000])
-def test_a_snapshot_is_put_back(tests):
-    generators = Generators(config())
+def test_a_snapshot_is_restored(tests):
+    generators = RandomGenerators(config())
     generators.prepare(tests)
     kept = random.getstate()
     try:
@@ -202,7 +201,7 @@ def test_a_snapshot_is_put_back(tests):
         snapshot = generators.snapshot()
         drawn = [random.gauss(0, 1), random.random()]
 
-        generators.put_back(snapshot)
+        generators.restore(snapshot)
 
         assert [random.gauss(0, 1), random.random()] == drawn
     finally:

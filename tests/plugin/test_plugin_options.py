@@ -8,7 +8,7 @@ import shlex
 import pytest
 from plugin_projects import BROKEN, FLAKY, STEADY, Suite, pytest_version
 
-from flakehound_inside.triage.options import arguments_without_ours
+from flakehound_inside.triage.options import without_own_options
 
 REVEAL = """
     import json, pytest
@@ -16,9 +16,9 @@ REVEAL = """
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(session):
         triage = session.config.pluginmanager.getplugin("flakehound-triage")
-        wishes = None if triage is None else {**triage._wishes.__dict__}
-        with open("wishes.json", "w") as file:
-            json.dump(wishes, file)
+        options = None if triage is None else {**triage._options.__dict__}
+        with open("options.json", "w") as file:
+            json.dump(options, file)
 """
 DEFAULTS = {
     "immediate": 1,
@@ -39,13 +39,13 @@ def revealing(suite: Suite) -> Suite:
     return suite.write({"test_it.py": STEADY, "conftest.py": REVEAL})
 
 
-def wishes(suite: Suite, *arguments: str, ini: str = "", **variables: str) -> dict | None:
+def options(suite: Suite, *arguments: str, ini: str = "", **variables: str) -> dict | None:
     import json
 
     suite.write({"pytest.ini": "[pytest]\n" + ini})
     ran = suite.plain(*arguments, **variables)
     assert ran.code == 0, ran.out + ran.err
-    return json.loads((suite.folder / "wishes.json").read_text())
+    return json.loads((suite.folder / "options.json").read_text())
 
 
 def complaint(suite: Suite, *arguments: str, ini: str = "", **variables: str) -> str:
@@ -56,15 +56,15 @@ def complaint(suite: Suite, *arguments: str, ini: str = "", **variables: str) ->
 
 
 def test_without_the_option_nothing_is_registered(revealing):
-    assert wishes(revealing) is None
+    assert options(revealing) is None
 
 
 def test_the_defaults_are_few_reruns_of_few_failures(revealing):
-    assert wishes(revealing, "--flakehound") == DEFAULTS
+    assert options(revealing, "--flakehound") == DEFAULTS
 
 
 def test_every_option_is_taken_from_the_command_line(revealing):
-    told = wishes(
+    told = options(
         revealing,
         "--flakehound",
         "--flakehound-immediate=3",
@@ -88,7 +88,7 @@ def test_every_option_is_taken_from_the_command_line(revealing):
 
 
 def test_every_option_is_taken_from_pytest_ini(revealing):
-    told = wishes(
+    told = options(
         revealing,
         ini="flakehound = true\nflakehound_immediate = 3\nflakehound_postponed = 4\nflakehound_forked = 5\n"
         "flakehound_threshold = 0.2\nflakehound_since = v1\nflakehound_no_intersect = true\n"
@@ -111,7 +111,7 @@ def test_every_option_is_taken_from_pytest_ini(revealing):
 
 
 def test_every_option_is_taken_from_the_environment(revealing):
-    told = wishes(
+    told = options(
         revealing,
         FLAKEHOUND="1",
         FLAKEHOUND_IMMEDIATE="3",
@@ -143,7 +143,7 @@ def test_every_option_is_taken_from_the_environment(revealing):
 def test_the_command_line_beats_the_environment_which_beats_the_file(revealing):
     ini = "flakehound_immediate = 2\nflakehound_postponed = 2\nflakehound_forked = 7\n"
 
-    told = wishes(
+    told = options(
         revealing,
         *("--flakehound", "--flakehound-immediate", "4"),
         ini=ini,
@@ -155,7 +155,7 @@ def test_the_command_line_beats_the_environment_which_beats_the_file(revealing):
 
 
 def test_the_environment_switches_off_what_the_file_asks_for(revealing):
-    assert wishes(revealing, ini="flakehound = true\n", FLAKEHOUND="0") is None
+    assert options(revealing, ini="flakehound = true\n", FLAKEHOUND="0") is None
 
 
 def test_numbers_in_toml_need_no_quotes(suite):
@@ -173,7 +173,7 @@ def test_numbers_in_toml_need_no_quotes(suite):
     ran = suite.plain()
 
     assert ran.code == 0, ran.out
-    assert '"immediate": 3' in (suite.folder / "wishes.json").read_text()
+    assert '"immediate": 3' in (suite.folder / "options.json").read_text()
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_an_option_that_does_nothing_alone_says_so(suite):
 
 
 def test_a_project_may_keep_such_options_in_its_addopts(revealing):
-    assert wishes(revealing, ini="addopts = --flakehound-forked 3\n") is None
+    assert options(revealing, ini="addopts = --flakehound-forked 3\n") is None
 
 
 def test_collecting_alone_starts_no_triage(suite):
@@ -248,7 +248,7 @@ def test_the_help_teaches_every_option(suite):
     assert "for example 1% or 0.01" in said
 
 
-def test_the_facts_carry_the_options_and_the_arguments_without_ours(suite):
+def test_the_facts_carry_the_options_and_the_without_own_options(suite):
     suite.write({"test_it.py": FLAKY, "out/keep": ""})
 
     ran = suite.run(
@@ -282,4 +282,4 @@ def test_the_facts_carry_the_options_and_the_arguments_without_ours(suite):
     ],
 )
 def test_our_options_are_taken_out_of_the_arguments(given, kept):
-    assert arguments_without_ours(given) == kept
+    assert without_own_options(given) == kept

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from plugin_projects import BROKEN, FLAKY, STEADY, Ran, Suite, has, pytest_version
 
-from flakehound_inside.triage.output.github import GitHub
+from flakehound_inside.triage.output.github import GitHubJob
 from flakehound_inside.triage.output.junit import write_verdicts
 
 LATER = """
@@ -332,7 +332,7 @@ def test_elsewhere_no_line_is_for_github(suite):
 
 
 def test_what_would_end_a_command_of_github_is_escaped():
-    github = GitHub({"GITHUB_ACTIONS": "true"}, "/root,dir")
+    github = GitHubJob({"GITHUB_ACTIONS": "true"}, "/root,dir")
     verdict = {"id": "a:b.py::test[%]", "verdict": "likely-real", "evidence": "first\r\nsecond: 100%"}
 
     [line] = github.annotations([verdict], [])
@@ -344,7 +344,7 @@ def test_what_would_end_a_command_of_github_is_escaped():
 
 
 def test_what_would_end_a_cell_of_the_summary_is_escaped(tmp_path):
-    github = GitHub({"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}, "/root")
+    github = GitHubJob({"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}, "/root")
     (tmp_path / "summary.md").write_text("before\n")
 
     github.append_summary([{"id": "a.py::t[a|b]", "verdict": "flaky", "evidence": "one\ntwo <b>"}])

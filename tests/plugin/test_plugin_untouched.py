@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from plugin_projects import Suite, has
 
+from flakehound_inside.plugin import _GREEN_RUN_MODULES
+
 # Writes one line per event; what failing tests do more often in reruns is told apart by their names.
 TRACE = """
     import pytest
@@ -172,3 +174,29 @@ def test_a_plain_run_knows_nothing_of_us(suite: Suite):
     )
 
     assert suite.plain().code == 0
+
+
+def test_a_green_triage_imports_the_listed_modules_in_their_order_past_pytests_rewriting_and_no_other(
+    suite: Suite,
+):
+    suite.write(
+        {
+            "conftest.py": """
+                import sys
+
+                def pytest_unconfigure():
+                    with open("calls.txt", "w") as file:
+                        for name, module in list(sys.modules.items()):
+                            if name.startswith("flakehound"):
+                                print(name, type(module.__spec__.loader).__name__, file=file)
+            """,
+            "test_it.py": "def test_it(): pass",
+        }
+    )
+
+    assert suite.run().code == 0
+
+    seen = dict(line.split() for line in suite.lines())
+    ours = ["flakehound_inside." + name for name in _GREEN_RUN_MODULES]
+    assert list(seen) == ["flakehound_inside", "flakehound_inside.plugin", *ours]
+    assert {seen[name] for name in ours} == {"SourceFileLoader"}

@@ -1,4 +1,4 @@
-"""Start the controller outside with the facts, wait for its answer, and show its progress meanwhile.
+"""The controller, `flakehound triage-facts`: the facts it is started with, its progress, and its answer.
 
 `FLAKEHOUND_TRIAGE_COMMAND`, a JSON list, names another command in its place; for our own tests.
 """
@@ -16,16 +16,62 @@ import threading
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
+from flakehound_inside.triage.options import without_own_options
 
 if TYPE_CHECKING:
-    from typing import IO, Any, Callable, Mapping
+    from typing import IO, Any, Callable, Mapping, Sequence
 
+    import pytest
+
+    from flakehound_inside.triage.facts import FailureFacts, RunFacts
+    from flakehound_inside.triage.journal import SessionJournal
+    from flakehound_inside.triage.options import PluginOptions
+
+SCHEMA = "flakehound/triage-facts/1"
+_RERUN_KEYS = ("stage", "outcome", "seed", "message", "same_state")
 _COMMAND = "FLAKEHOUND_TRIAGE_COMMAND"
 # Set by pytest and its plugins for their own processes. The user's own PYTEST_ADDOPTS and the like stay.
 _OF_THIS_RUN = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_", "COV_CORE_")
 _REMEDY = "try: "  # how the last line of an error of ours may begin
-_LOOK_S = 0.1  # between two looks at the progress
-_STOP_S = 3.0  # for its last words: at its end, after an interrupt, and after each reminder
+_POLL_S = 0.1  # between two reads of the progress
+_STOP_S = 3.0  # to write its last lines: at its end, after an interrupt, and after each further signal
+
+
+def facts_of(
+    session: pytest.Session, options: PluginOptions, seed: int, journals: Sequence[SessionJournal]
+) -> RunFacts:
+    """Everything that is known of the run inside pytest, in values that JSON has."""
+    config = session.config
+    return {
+        "schema": SCHEMA,
+        "rootdir": str(config.rootpath),
+        "cwd": str(config.invocation_params.dir),
+        "python": sys.executable,
+        "args": without_own_options([str(argument) for argument in config.invocation_params.args]),
+        "options": {
+            "forked": options.forked,
+            "since": options.since,
+            "intersect": options.intersect,
+            "check_base": options.check_base,
+            "json": options.json,
+            "store": options.store,
+            "seed": seed,
+        },
+        "tests": session.testscollected,
+        "sessions": [journal.session_facts() for journal in journals],
+        "failures": [_to_send(failure) for journal in journals for failure in journal.failures],
+        "not_rerun": next((journal.not_rerun for journal in journals if journal.not_rerun), None),
+        "rerun_by_others": sorted({test for journal in journals for test in journal.rerun_by_others}),
+        "notes": list(dict.fromkeys(note for journal in journals for note in journal.notes)),
+    }
+
+
+def _to_send(failure: FailureFacts) -> dict[str, object]:
+    facts: dict[str, object] = {key: value for key, value in failure.items() if key != "line"}
+    facts["reruns"] = [
+        {key: value for key, value in rerun.items() if key in _RERUN_KEYS} for rerun in failure["reruns"]
+    ]
+    return facts
 
 
 class NoAnswer(Exception):
@@ -36,26 +82,26 @@ class Interrupted(NoAnswer):
     """The user interrupted it before it had an answer."""
 
 
-class Outside:
-    """The controller, as this process is able to start it."""
+class Controller:
+    """Starts the controller with the interpreter and the environment that pytest was started with."""
 
     def __init__(self, environment: Mapping[str, str], folder: str) -> None:
-        # Kept from before the first test: tests change both.
+        # As they were before the first test: tests change both.
         self._environment = {k: v for k, v in environment.items() if not k.startswith(_OF_THIS_RUN)}
         self._python = sys.executable
         self._folder = folder
 
-    def ask(self, facts: dict[str, Any], show: Callable[[str], None] | None) -> dict[str, Any]:
+    def ask(self, facts: RunFacts, show: Callable[[str], None] | None) -> dict[str, Any]:
         """The answer to the facts, or NoAnswer; `show` gets each line of progress."""
-        place = tempfile.mkdtemp(prefix="fh-triage-")
+        folder = tempfile.mkdtemp(prefix="fh-triage-")
         try:
-            question, answer = os.path.join(place, "facts.json"), os.path.join(place, "answer.json")
+            question, answer = os.path.join(folder, "facts.json"), os.path.join(folder, "answer.json")
             with open(question, "w", encoding="utf-8") as file:
                 file.write(isolated_os.dumps(facts))
             self._run([*self._command(), question, answer], answer, show)
             return _answer_in(answer)
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _command(self) -> list[str]:
         named = self._environment.get(_COMMAND)
@@ -75,20 +121,20 @@ class Outside:
             )
         except OSError as error:
             raise NoAnswer("%s cannot be started: %s" % (command[0], error)) from None
-        said = _Said(process.stderr)
+        progress = _Progress(process.stderr)
         try:
-            code = _wait(process, said, show)
+            code = _wait(process, progress, show)
         except KeyboardInterrupt:
             _stop(process)
             if not os.path.exists(answer):
                 raise Interrupted("it was interrupted") from None
             return
         if code != 0:
-            raise NoAnswer(said.last() or "%s ended with %s" % (command[0], code))
+            raise NoAnswer(progress.last_lines() or "%s ended with %s" % (command[0], code))
 
 
-class _Said:
-    """What the controller writes to its standard error, read beside our waiting for its end."""
+class _Progress:
+    """What the controller writes to its standard error, read in a thread while we wait for its end."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
         self._lines: collections.deque[str] = collections.deque(maxlen=20)
@@ -112,27 +158,27 @@ class _Said:
         """The newest line; empty before the first."""
         return self._lines[-1] if self._lines else ""
 
-    def last(self) -> str:
-        """Its last words, when it has ended: the error, and what to do about it."""
+    def last_lines(self) -> str:
+        """Its last lines, when it has ended: the error, and what to do about it."""
         self._reader.join(timeout=_STOP_S)
-        words = [line for line in self._lines if not line.startswith(_REMEDY)][-1:]
-        words += [line for line in self._lines if line.startswith(_REMEDY)][-1:]
-        return ". ".join(words)
+        lines = [line for line in self._lines if not line.startswith(_REMEDY)][-1:]
+        lines += [line for line in self._lines if line.startswith(_REMEDY)][-1:]
+        return ". ".join(lines)
 
 
-def _wait(process: subprocess.Popen[bytes], said: _Said, show: Callable[[str], None] | None) -> int:
+def _wait(process: subprocess.Popen[bytes], progress: _Progress, show: Callable[[str], None] | None) -> int:
     shown = ""
     while True:
         try:
-            return process.wait(timeout=_LOOK_S)
+            return process.wait(timeout=_POLL_S)
         except subprocess.TimeoutExpired:  # noqa: PERF203
-            if show is not None and said.newest() != shown:
-                shown = said.newest()
+            if show is not None and progress.newest() != shown:
+                shown = progress.newest()
                 show(shown)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    # A terminal has interrupted it together with us; it gets time to say what it knows, then a reminder.
+    # A terminal has interrupted it together with us; it gets time to write what it knows, then signals.
     for number in (None, signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         try:
             if number is not None:

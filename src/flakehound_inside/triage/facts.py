@@ -1,55 +1,84 @@
-"""The facts of a red run, as the controller outside wants them (decision 0015)."""
+"""The facts of a red run, as decision 0015 describes them; for the type checker, no run imports this."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
-
-from flakehound_inside.triage.options import arguments_without_ours
+from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from typing import Any, Sequence
-
-    import pytest
-
-    from flakehound_inside.triage.journal import Journal
-    from flakehound_inside.triage.message_types import Failure
-    from flakehound_inside.triage.options import Wishes
-
-SCHEMA = "flakehound/triage-facts/1"
-_RERUN_KEYS = ("stage", "outcome", "seed", "message", "same_state")
+    from flakehound_inside.message_types import RandomState
 
 
-def facts_of(session: pytest.Session, wishes: Wishes, seed: int, journals: Sequence[Journal]) -> dict[str, Any]:
-    """Everything that was seen inside, in words that JSON has."""
-    config = session.config
-    return {
-        "schema": SCHEMA,
-        "rootdir": str(config.rootpath),
-        "cwd": str(config.invocation_params.dir),
-        "python": sys.executable,
-        "args": arguments_without_ours([str(argument) for argument in config.invocation_params.args]),
-        "options": {
-            "forked": wishes.forked,
-            "since": wishes.since,
-            "intersect": wishes.intersect,
-            "check_base": wishes.check_base,
-            "json": wishes.json,
-            "store": wishes.store,
-            "seed": seed,
-        },
-        "tests": session.testscollected,
-        "sessions": [journal.session_facts() for journal in journals],
-        "failures": [_as_a_fact(failure) for journal in journals for failure in journal.failures],
-        "not_rerun": next((journal.not_rerun for journal in journals if journal.not_rerun), None),
-        "rerun_by_others": sorted({test for journal in journals for test in journal.rerun_by_others}),
-        "notes": list(dict.fromkeys(note for journal in journals for note in journal.notes)),
-    }
+class RerunFacts(TypedDict, total=False):
+    """One more run of a failed test in its own process."""
+
+    stage: str  # "immediate", "postponed"
+    outcome: str  # letter
+    seed: int | None  # None: the generators were left, or put back, as `same_state` says
+    message: str
+    same_state: bool  # it started with the random state of the failure
+    # Below: for JUnit only, not sent to the controller.
+    exception: str
+    text: str
 
 
-def _as_a_fact(failure: Failure) -> dict[str, Any]:
-    fact: dict[str, Any] = {key: value for key, value in failure.items() if key != "line"}
-    fact["reruns"] = [
-        {key: value for key, value in rerun.items() if key in _RERUN_KEYS} for rerun in failure["reruns"]
-    ]
-    return fact
+class FailureFacts(TypedDict):
+    """One failed test."""
+
+    id: str
+    worker: str
+    place: int  # in its session's order
+    phase: str
+    exception: str
+    message: str
+    where: str
+    text: str
+    random_state: RandomState | None
+    reruns: list[RerunFacts]
+    line: int  # where the test starts, 0: unknown; not sent to the controller
+
+
+class SessionFacts(TypedDict):
+    """What one process ran."""
+
+    worker: str
+    order: list[str]
+    outcomes: str
+    durations_us: list[int]
+
+
+class WorkerFacts(TypedDict):
+    """What a worker of pytest-xdist sends to the process that started it."""
+
+    failures: list[FailureFacts]
+    rerun_by_others: list[str]
+    not_rerun: str | None
+    notes: list[str]
+
+
+class OptionFacts(TypedDict):
+    """The options that concern the controller."""
+
+    forked: int
+    since: str | None
+    intersect: bool
+    check_base: bool
+    json: str | None
+    store: str | None
+    seed: int
+
+
+class RunFacts(TypedDict):
+    """The whole red run: `flakehound/triage-facts/1`."""
+
+    schema: str
+    rootdir: str
+    cwd: str
+    python: str
+    args: list[str]
+    options: OptionFacts
+    tests: int
+    sessions: list[SessionFacts]
+    failures: list[dict[str, object]]  # `FailureFacts` without what is not sent
+    not_rerun: str | None
+    rerun_by_others: list[str]
+    notes: list[str]

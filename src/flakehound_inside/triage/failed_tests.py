@@ -1,80 +1,141 @@
-"""What happens to a failed test: a page in the journal, reruns at once, and reruns after the last test."""
+"""What happens to a failed test: an entry in the journal, reruns at once, and reruns after the last test."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
-from flakehound_inside.triage.failed_fixtures import has_wider_fixtures
-from flakehound_inside.triage.fresh_item import Original
-from flakehound_inside.triage.obstacles import obstacle, obstacle_now
-from flakehound_inside.triage.rerun import Case
+from flakehound_inside.items import is_repeatable
+from flakehound_inside.triage.fresh_item import FailedItem, failed_collector, has_wider_fixtures
+from flakehound_inside.triage.rerun import RerunCandidate
 
 if TYPE_CHECKING:
+    from typing import Any
+
     import pytest
 
-    from flakehound_inside.triage.attempt import Attempt
-    from flakehound_inside.triage.journal import Journal
-    from flakehound_inside.triage.listener import Before
-    from flakehound_inside.triage.random_generators import Generators
+    from flakehound_inside.triage.journal import Attempt, SessionJournal
+    from flakehound_inside.triage.random_generators import RandomGenerators, Snapshot
     from flakehound_inside.triage.rerun import Rerunner
     from flakehound_inside.triage.threshold import Threshold
 
 
-class Cases:
+class StateBeforeTest:
+    """What a rerun has to know of the moment before a test that failed."""
+
+    def __init__(
+        self, random_state: Snapshot, collectors_set_up: int, doctest_names: dict[str, Any] | None
+    ) -> None:
+        self.random_state = random_state
+        self.collectors_set_up = collectors_set_up
+        self.doctest_names = doctest_names  # running a doctest clears them
+
+
+class FailedTests:
     """The failed tests of one session."""
 
-    def __init__(self, journal: Journal, generators: Generators, threshold: Threshold, rerunner: Rerunner) -> None:
+    def __init__(
+        self, journal: SessionJournal, generators: RandomGenerators, threshold: Threshold, rerunner: Rerunner
+    ) -> None:
         self._journal = journal
         self._generators = generators
         self._threshold = threshold
         self._rerunner = rerunner
-        self._open: list[Case] = []  # not seen passing yet
+        self._not_passed: list[RerunCandidate] = []  # in any rerun yet
 
-    def open(self, item: pytest.Item, nextitem: pytest.Item | None, before: Before, attempt: Attempt) -> None:
-        """Write down the failure of the test that ended last, and rerun it at once."""
-        failure = self._journal.fail(attempt, self._generators.told(before.state), _first_line(item))
-        self._threshold.count()
-        self._journal.not_rerun = self._threshold.words
+    def add(
+        self, item: pytest.Item, nextitem: pytest.Item | None, before: StateBeforeTest, attempt: Attempt
+    ) -> None:
+        """Write the failure of the test that ended last into the journal, and rerun the test at once."""
+        random_state = self._generators.as_json(before.random_state)
+        failure = self._journal.add_failure(attempt, random_state, _first_line(item))
+        self._threshold.count_failure()
+        self._journal.not_rerun = self._threshold.reason
         if self._journal.not_rerun is not None:
             return
-        against = obstacle(item)
-        if against is not None:
-            self._journal.note("%s was not rerun in its own process: %s" % (item.nodeid, against))
+        reason = reason_against_rerun(item)
+        if reason is not None:
+            self._journal.note("%s was not rerun in its own process: %s" % (item.nodeid, reason))
             return
         # Wider fixtures that were set up on the way may have drawn numbers; they will not draw them again.
-        repeatable = before.depth >= len(item.listchain()) - 1 or not has_wider_fixtures(item)
-        case = Case(
+        repeatable = before.collectors_set_up >= len(item.listchain()) - 1 or not has_wider_fixtures(item)
+        candidate = RerunCandidate(
             failure,
-            Original(item, before.names),
-            before.state if repeatable else None,
+            FailedItem(item, before.doctest_names),
+            before.random_state if repeatable else None,
             failed_in_teardown=attempt.failed_in_teardown,
         )
-        self._rerun_now(case, nextitem)
-        if not case.passed:
-            self._open.append(case)
+        self._rerun_immediately(candidate, nextitem)
+        if not candidate.passed:
+            self._not_passed.append(candidate)
 
-    def _rerun_now(self, case: Case, nextitem: pytest.Item | None) -> None:
-        against = obstacle_now(case.original.item)
-        if against is None:
-            self._rerunner.rerun_now(case, nextitem)
+    def _rerun_immediately(self, candidate: RerunCandidate, nextitem: pytest.Item | None) -> None:
+        reason = reason_to_postpone(candidate.failed_item.item)
+        if reason is None:
+            self._rerunner.rerun_immediately(candidate, nextitem)
         else:
-            self._journal.note("%s was not rerun right after its failure: %s" % (case.failure["id"], against))
+            self._journal.note("%s was not rerun right after its failure: %s" % (candidate.failure["id"], reason))
 
-    def rerun_the_rest(self) -> None:
+    def rerun_postponed(self) -> None:
         """The postponed reruns, when the last test has ended."""
-        self._threshold.look()
-        self._journal.not_rerun = self._threshold.words
+        self._threshold.read_others()
+        self._journal.not_rerun = self._threshold.reason
         if self._journal.not_rerun is not None:
             return
-        kept = self._generators.snapshot()
+        snapshot = self._generators.snapshot()
         try:
-            for case in self._open:
-                self._rerunner.rerun_later(case)
+            for candidate in self._not_passed:
+                self._rerunner.rerun_postponed(candidate)
         finally:
             self._rerunner.end()
-            self._generators.put_back(kept)
+            self._generators.restore(snapshot)
 
 
 def _first_line(item: pytest.Item) -> int:
     line = item.location[1]
     return 0 if line is None else line + 1
+
+
+def reason_against_rerun(item: pytest.Item) -> str | None:
+    """The reason not to rerun the item in this process at all; None when there is none."""
+    option = item.config.option
+    if getattr(option, "usepdb", False) or getattr(option, "trace", False):
+        return "a debugger is in use"
+    if getattr(option, "setuponly", False) or getattr(option, "setupplan", False):
+        return "pytest only sets tests up"
+    if not is_repeatable(item):
+        return "pytest cannot run a %s twice" % type(item).__name__
+    if _runs_in_a_fork(item):
+        return "pytest-forked runs it in a process of its own"
+    if _may_end_the_run(item):
+        return "pytest-timeout, with its method thread, would end the whole run if a rerun took too long"
+    return None
+
+
+def reason_to_postpone(item: pytest.Item) -> str | None:
+    """The reason not to rerun it right after its failure, although it can be rerun later."""
+    collector = failed_collector(item)
+    return None if collector is None else "%s itself could not be set up" % collector
+
+
+def _runs_in_a_fork(item: pytest.Item) -> bool:
+    if _plugin(item, "pytest_forked") is None:
+        return False
+    return bool(getattr(item.config.option, "forked", False)) or item.get_closest_marker("forked") is not None
+
+
+def _may_end_the_run(item: pytest.Item) -> bool:
+    timeouts = _plugin(item, "pytest_timeout")
+    if timeouts is None:
+        return False
+    try:
+        settings = timeouts._get_item_settings(item)
+        return bool(settings.timeout and settings.timeout > 0 and settings.method == "thread")
+    except Exception:  # another version of it
+        return False
+
+
+def _plugin(item: pytest.Item, module: str) -> Any:
+    """The plugin that is a whole module, if it is in use; its name among plugins depends on how it was loaded."""
+    plugin = sys.modules.get(module)
+    return plugin if plugin is not None and item.config.pluginmanager.is_registered(plugin) else None

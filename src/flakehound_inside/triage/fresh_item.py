@@ -1,9 +1,11 @@
-"""A second item for a failed test: clean, and heard by nobody but us."""
+"""A second item for a failed test: nothing is left over from the failure, and only flakehound gets its reports."""
 
 from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING
+
+from _pytest.outcomes import TEST_OUTCOME
 
 from flakehound_inside.items import fresh_copy
 
@@ -13,11 +15,11 @@ if TYPE_CHECKING:
     import pluggy
     import pytest
 
-    Hear = Callable[[pytest.TestReport], None]
+    OnReport = Callable[[pytest.TestReport], None]
 
-# Hooks that would make a rerun part of the user's results. Not a plugin's state is touched by leaving them out:
+# Hooks that would make a rerun part of the user's results. No plugin's state changes by leaving them out:
 # `pytest_exception_interact` opens debuggers, the others write down.
-_UNHEARD = (
+_SKIPPED_HOOKS = (
     "pytest_runtest_logstart",
     "pytest_runtest_logfinish",
     "pytest_exception_interact",
@@ -25,63 +27,126 @@ _UNHEARD = (
 )
 
 
-class Original:
-    """A failed test, from which twins can be made."""
+class FailedItem:
+    """A failed test, of which fresh items can be made."""
 
     def __init__(self, item: pytest.Item, doctest_names: dict[str, Any] | None) -> None:
         self.item = item
         self._doctest_names = doctest_names  # running a doctest clears its names
 
-    def twin(self, hear: Hear | None = None) -> pytest.Item:
-        """An item that runs the same test; `hear` gets what a plugin reports of it meanwhile."""
-        twin: Any = fresh_copy(self.item)
-        _forget_first_run(twin)
+    def fresh_item(self, on_report: OnReport | None = None) -> pytest.Item:
+        """An item that runs the same test; `on_report` gets what plugins report of it while it runs."""
+        fresh: Any = fresh_copy(self.item)
+        fresh._report_sections = []
+        # A TestCase that failed twice, in its test and in its tearDown, has one exception left over.
+        fresh.__dict__.pop("_excinfo", None)
         if self._doctest_names is not None:
-            twin.dtest.globs = dict(self._doctest_names)
-        twin._flakehound_hooks = _HeardByUs(self.item.ihook, hear or _Silence())
-        twin.__class__ = _deaf_kind(type(self.item))
-        muted: pytest.Item = twin
-        return muted
-
-
-def _forget_first_run(twin: Any) -> None:
-    twin._report_sections = []
-    # A TestCase that failed twice, in its test and in its tearDown, has one exception left over.
-    twin.__dict__.pop("_excinfo", None)
+            fresh.dtest.globs = dict(self._doctest_names)
+        fresh._flakehound_hooks = _PrivateHooks(self.item.ihook, on_report or _NoHook())
+        fresh.__class__ = _with_private_hooks(type(self.item))
+        item: pytest.Item = fresh
+        return item
 
 
 @functools.lru_cache(maxsize=None)
-def _deaf_kind(kind: type[pytest.Item]) -> type[pytest.Item]:
+def _with_private_hooks(kind: type[pytest.Item]) -> type[pytest.Item]:
     """The same kind of item, whose hooks are those of `_flakehound_hooks`."""
     hooks = property(lambda self: self._flakehound_hooks)
     # No slots of its own: an object can change its class only to one of the same layout.
     body = {"ihook": hooks, "__slots__": (), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
-    deaf: type[pytest.Item] = type(kind)(kind.__name__, (kind,), body)  # type: ignore[misc]  # with its metaclass
-    return deaf
+    private: type[pytest.Item] = type(kind)(kind.__name__, (kind,), body)  # type: ignore[misc]  # its metaclass
+    return private
 
 
-class _HeardByUs:
-    """The hooks of an item, except that nobody else learns how the test ends."""
+class _PrivateHooks:
+    """The hooks of an item, except that no other plugin learns how the test ends."""
 
-    def __init__(self, relay: pluggy.HookRelay, hear: Hear) -> None:
+    def __init__(self, relay: pluggy.HookRelay, on_report: OnReport) -> None:
         self._relay = relay
-        self._hear = hear
-        for name in _UNHEARD:
-            setattr(self, name, _Silence())
+        self._on_report = on_report
+        for name in _SKIPPED_HOOKS:
+            setattr(self, name, _NoHook())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A report that comes on another way than the protocol's, as those of subtests do."""
-        self._hear(report)
+        """A report that does not come from the protocol, as those of subtests."""
+        self._on_report(report)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._relay, name)
 
 
-class _Silence:
-    """A hook with no plugin behind it."""
+class _NoHook:
+    """A hook that no plugin implements."""
 
     def __call__(self, *_arguments: object, **_named: object) -> None:
-        """Nobody is told."""
+        """Call nobody."""
 
     def call_historic(self, *_arguments: object, **_named: object) -> None:
-        """Nobody is told, now or later."""
+        """Call nobody, now or later."""
+
+
+class FailedFixtures:
+    """Wider fixtures whose setup failed: pytest stores their exception and raises it for each test.
+
+    A rerun must set them up again, and the tests after it must meet the first exception.
+    """
+
+    def __init__(self, failed_item: FailedItem) -> None:
+        self._failed_item = failed_item
+        self._failed = [
+            (definition, definition.cached_result)
+            for definition in _definitions(failed_item.item)
+            if definition.cached_result is not None and definition.cached_result[2] is not None
+        ]
+
+    def forget(self) -> None:
+        """Let the next setup call the fixture functions again."""
+        for definition, _result in self._failed:
+            self._finish(definition)
+
+    def restore(self) -> None:
+        """Tear down what has been set up since, and let later tests meet the first exception again."""
+        for definition, result in self._failed:
+            self._finish(definition)
+            definition.cached_result = result
+
+    def _finish(self, definition: Any) -> None:
+        if definition.cached_result is None:
+            return
+        request = self._failed_item.fresh_item()._request  # type: ignore[attr-defined]  # every item with fixtures has one
+        try:
+            definition.finish(request)
+        except TEST_OUTCOME:
+            # Raised by the teardown of what only a rerun set up. pytest forgets the value all the same.
+            definition.cached_result = None
+
+
+def _definitions(item: pytest.Item) -> list[Any]:
+    """The fixtures in use; of several with one name, the nearest comes last."""
+    by_name = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    return [definition for definitions in by_name.values() for definition in definitions]
+
+
+def has_wider_fixtures(item: pytest.Item) -> bool:
+    """Whether the test uses a fixture of the project, or of a plugin of its, that outlives the test."""
+    return any(_is_wider(definition, item) for definition in _definitions(item))
+
+
+def _is_wider(definition: Any, item: pytest.Item) -> bool:
+    if getattr(definition, "scope", "function") == "function":
+        return False
+    name: str = definition.argname
+    if "unittest_setUpClass" in name:  # every TestCase has one; most are unittest's own, and do nothing
+        setup = getattr(getattr(item, "cls", None), "setUpClass", None)
+        return getattr(setup, "__module__", None) != "unittest.case"
+    home = getattr(definition.func, "__module__", None) or ""
+    # setup_module and the like are fixtures that pytest makes, with such names.
+    return "xunit_setup" in name or not home.startswith(("_pytest.", "pytest_asyncio", "anyio"))
+
+
+def failed_collector(item: pytest.Item) -> str | None:
+    """The collector whose own setup failed and whose exception pytest raises for each of its tests."""
+    stack: Any = getattr(item.session._setupstate, "stack", {})
+    if not isinstance(stack, dict):  # pytest 6.2 stores it on the collector
+        return None
+    return next((node.nodeid for node, (_finalizers, error) in stack.items() if error is not None), None)

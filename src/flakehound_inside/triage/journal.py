@@ -1,42 +1,118 @@
-"""What one process ran and what became of it."""
+"""What one process ran: the tests in their order, how each ended, and the failures with their reruns."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Sequence
+
+    import pytest
+
     from flakehound_inside.message_types import RandomState
-    from flakehound_inside.triage.attempt import Attempt
-    from flakehound_inside.triage.message_types import Failure, SessionFacts, WorkerFacts
+    from flakehound_inside.triage.facts import FailureFacts, SessionFacts, WorkerFacts
+
+# What pytest-rerunfailures and pytest-retry call an attempt that they repeat.
+_REPEATED = ("rerun", "retried")
+_PHASES = ("setup", "call", "teardown")
+_CRASH = "???"  # the phase that pytest-xdist gives to a test whose worker died
+_PASSING = ("P", "x", "X")
 
 
-class Journal:
-    """Grows by one line per test; a failed test gets a page of its own."""
+class Attempt:
+    """How one run of a test ended, with the message of its first failure."""
+
+    def __init__(self, letter: str, failure: dict[str, str] | None = None) -> None:
+        failure = failure or {}
+        self.letter = letter
+        self.phase = failure.get("phase", "call") if failure.get("phase") in _PHASES else "call"
+        self.exception = failure.get("exception", "")
+        self.message = failure.get("message", "")
+        self.where = failure.get("where", "")
+        self.text = failure.get("text", "")
+        self.failed_in_teardown = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether any phase failed."""
+        return self.letter in ("F", "E", "C")
+
+    @property
+    def passed(self) -> bool:
+        """Whether it ended as its author wants it to; a skipped test has shown nothing."""
+        return self.letter in _PASSING
+
+
+class _Lines(list):  # type: ignore[type-arg]  # no subscript at run time in Python 3.8
+    """An event log in memory."""
+
+    write = list.append
+
+
+def attempt_of(reports: Sequence[pytest.TestReport]) -> Attempt:
+    """The attempt that pytest's reports describe."""
+    # Not above: a green run does not need them.
+    from flakehound_inside.isolated_os import isolated_os
+    from flakehound_inside.recorder import Recorder
+
+    lines = _Lines()
+    recorder = Recorder(lines)  # type: ignore[arg-type]  # it only writes lines
+    recorder.start(0)
+    for report in reports:
+        recorder.pytest_runtest_logreport(report)
+    recorder.end()
+    failures = [isolated_os.loads(line.split(" ", 2)[2]) for line in lines if line[0] == "f"]
+    letter = lines[-1].split()[2]
+    if any(report.when == _CRASH for report in reports):
+        letter = "C"
+    attempt = Attempt(letter, failures[0] if failures else None)
+    attempt.failed_in_teardown = any(r.when == "teardown" and r.outcome == "failed" for r in reports)
+    return attempt
+
+
+def last_attempt(reports: Sequence[pytest.TestReport]) -> list[pytest.TestReport]:
+    """The reports after the last attempt that another plugin has repeated; all, if none has."""
+    begin = 0
+    for place, report in enumerate(reports, 1):
+        if report.outcome in _REPEATED and report.when != _CRASH:
+            begin = place
+    return list(reports[begin:])
+
+
+def was_repeated(reports: Sequence[pytest.TestReport]) -> bool:
+    """Whether another plugin has run the test again."""
+    return any(report.outcome in _REPEATED for report in reports)
+
+
+class SessionJournal:
+    """Grows by one entry per test; a failed test gets an entry with more in addition."""
 
     def __init__(self, worker: str = "") -> None:
         self.worker = worker
         self.order: list[str] = []
         self.letters: list[str] = []
         self.durations_s: list[float] = []
-        self.failures: list[Failure] = []
+        self.failures: list[FailureFacts] = []
         self.rerun_by_others: list[str] = []
         self.not_rerun: str | None = None
         self.notes: list[str] = []
 
     def add(self, node_id: str, letter: str, duration_s: float) -> None:
-        """A test has ended."""
+        """Add a test that has ended."""
         self.order.append(node_id)
         self.letters.append(letter)
         self.durations_s.append(duration_s)
 
-    def note(self, words: str) -> None:
-        """Something the user should know, said once."""
-        if words not in self.notes:
-            self.notes.append(words)
+    def note(self, text: str) -> None:
+        """Add something the user should know, once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
-    def fail(self, attempt: Attempt, random_state: RandomState | None = None, line: int = 0) -> Failure:
-        """Open a page for the failure of the test that ended last."""
-        failure: Failure = {
+    def add_failure(
+        self, attempt: Attempt, random_state: RandomState | None = None, line: int = 0
+    ) -> FailureFacts:
+        """Add the failure of the test that ended last."""
+        failure: FailureFacts = {
             "id": self.order[-1],
             "worker": self.worker,
             "place": len(self.order) - 1,
@@ -62,7 +138,7 @@ class Journal:
             "durations_us": [int(duration_s * 1e6) for duration_s in self.durations_s],
         }
 
-    def to_send(self) -> WorkerFacts:
+    def worker_facts(self) -> WorkerFacts:
         """What the controller of pytest-xdist cannot know from the reports."""
         return {
             "failures": self.failures,
@@ -71,8 +147,8 @@ class Journal:
             "notes": self.notes,
         }
 
-    def take(self, sent: WorkerFacts) -> None:
-        """Put a worker's pages in the place of what the reports told of the same tests."""
+    def merge(self, sent: WorkerFacts) -> None:
+        """Replace what the reports said of failed tests by what their worker sent."""
         known = {failure["id"] for failure in sent["failures"]}
         self.failures = [
             *sent["failures"],

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.reports import TestReport
 
 from flakehound_inside.isolated import isolated
 
 if TYPE_CHECKING:
-    from typing import Any, Callable, Generator, TypeVar
+    from typing import Any, Callable, Generator, Sequence, TypeVar, Union
 
-    from flakehound_inside.triage.failed_tests import Cases
-    from flakehound_inside.triage.journal import Journal
-    from flakehound_inside.triage.own_errors import Guard
-    from flakehound_inside.triage.random_generators import Generators, Snapshot
-    from flakehound_inside.triage.reports import Reports
+    from flakehound_inside.triage.failed_tests import FailedTests
+    from flakehound_inside.triage.journal import SessionJournal
+    from flakehound_inside.triage.own_errors import OwnErrors
+    from flakehound_inside.triage.random_generators import RandomGenerators, Snapshot
 
     _Hook = TypeVar("_Hook", bound=Callable[..., object])
-    Wrapping = Generator[None, Any, Any]
-    _Before = tuple[Snapshot, int, dict[str, Any] | None]  # a `Before` that took no time to make
+    Wrapper = Generator[None, Any, Any]
+    Reports = Union["TerminalReports", "HookReports"]
+    _Before = tuple[Snapshot, int, dict[str, Any] | None]  # the fields of a `StateBeforeTest`, quicker to make
 
 _clock = isolated.clock
+_PHASES = ("setup", "call", "teardown")
+# Whoever implements one of these may run a test twice, or give a report another category.
+_DECIDING_HOOKS = ("pytest_runtest_protocol", "pytest_report_teststatus")
 
 
-def _knows_new_wrappers() -> bool:
-    # Tried out, because pluggy reads its metadata to tell its version.
+def _has_new_wrappers() -> bool:
+    # Tried out, because pluggy reads its metadata to know its version.
     try:
         pytest.hookimpl(wrapper=True)
     except TypeError:  # pluggy before 1.2
@@ -33,49 +38,40 @@ def _knows_new_wrappers() -> bool:
     return True
 
 
-_IS_NEW = _knows_new_wrappers()
+_HAS_NEW_WRAPPERS = _has_new_wrappers()
 
 
 def _outermost(hook: _Hook) -> _Hook:
-    if _IS_NEW:  # the cheaper sort
+    if _HAS_NEW_WRAPPERS:  # the cheaper kind
         return pytest.hookimpl(wrapper=True, tryfirst=True)(hook)
     return pytest.hookimpl(hookwrapper=True, tryfirst=True)(hook)
 
 
 class SideBySide(Exception):
-    """Tests whose reports cannot be told apart."""
+    """Tests run concurrently in one process, so that their reports cannot be told apart."""
 
 
-class Before:
-    """What has to be known of the time before a test, should it fail."""
-
-    def __init__(self, state: Snapshot, depth: int, names: dict[str, Any] | None) -> None:
-        self.state = state
-        self.depth = depth  # collectors that were set up already
-        self.names = names  # of a doctest; running it clears them
-
-
-class Listener:
+class FailureListener:
     """The plugin around every test. Registered last, so that its wrapper is the outermost."""
 
     def __init__(
         self,
-        guard: Guard,
-        journal: Journal,
-        generators: Generators,
+        own_errors: OwnErrors,
+        journal: SessionJournal,
+        generators: RandomGenerators,
         reports: Reports,
-        first_case: Callable[[Listener], Cases],
+        make_failed_tests: Callable[[FailureListener], FailedTests],
     ) -> None:
-        self._guard = guard
+        self._own_errors = own_errors
         self._journal = journal
         self._snapshot = generators.snapshot
         self._reports = reports
-        self._first_case = first_case  # opens the book of cases, which a green run does without
+        self._make_failed_tests = make_failed_tests  # called at the first failure: a green run does without
         self._is_running = False
-        self.cases: Cases | None = None
+        self.failed_tests: FailedTests | None = None
 
     def __dir__(self) -> list[str]:
-        return ["pytest_runtest_protocol"]  # pytest looks at every name of a plugin, several times
+        return ["pytest_runtest_protocol"]  # pytest inspects every name of a plugin, several times
 
     @property
     def failed_reports(self) -> int:
@@ -83,8 +79,8 @@ class Listener:
         return self._reports.failed
 
     @_outermost
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapping:
-        """Let the test run; look at it only if something about it is not plain."""
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapper:
+        """Let the test run; inspect its reports only if it did not simply pass."""
         before = self._begin(item)
         began = _clock()
         try:
@@ -96,17 +92,17 @@ class Listener:
         return result
 
     def _begin(self, item: pytest.Item) -> _Before | None:
-        if self._guard.broken:
+        if self._own_errors.occurred:
             return None
         try:
             if self._is_running:
                 raise SideBySide("another plugin runs tests side by side in one process")
             self._is_running = True
             self._reports.begin()
-            names = None if type(item) is pytest.Function else _names_of(item)
+            names = None if type(item) is pytest.Function else _doctest_names(item)
             return self._snapshot(), len(getattr(item.session._setupstate, "stack", ())), names
         except Exception as error:
-            self._guard.stand_aside(error)
+            self._own_errors.report(error)
             return None
 
     def _end(  # positional, and with no calls of ours but the journal's: every test pays for it
@@ -118,49 +114,165 @@ class Listener:
         complete: bool,
     ) -> None:
         self._is_running = False
-        if before is None or self._guard.broken:
+        if before is None or self._own_errors.occurred:
             return
         try:
             if complete and self._reports.all_passed():
                 self._journal.add(item.nodeid, "P", duration_s)
             else:
-                self._look(item, nextitem, Before(*before), duration_s, complete=complete)
+                self._inspect(item, nextitem, before, duration_s, complete=complete)
         except Exception as error:  # not an interrupt while we rerun: that is the user's, and ends the run
-            self._guard.stand_aside(error)
+            self._own_errors.report(error)
 
-    def _look(
-        self, item: pytest.Item, nextitem: pytest.Item | None, before: Before, duration_s: float, *, complete: bool
+    def _inspect(
+        self,
+        item: pytest.Item,
+        nextitem: pytest.Item | None,
+        before: _Before,
+        duration_s: float,
+        *,
+        complete: bool,
     ) -> None:
-        """Something was not plain: a failure, a skip, another plugin's rerun, or the end of the run."""
-        from flakehound_inside.triage.attempt import attempt_of, last_attempt, was_repeated
+        """Read the reports of a failure, a skip, another plugin's rerun, or the end of the run."""
+        from flakehound_inside.triage.journal import attempt_of, last_attempt, was_repeated
 
         reports = self._reports.end(item.nodeid)
         attempt = attempt_of(last_attempt(reports))
         self._journal.add(item.nodeid, attempt.letter if complete else "-", duration_s)
         if attempt.failed and complete:
-            if self.cases is None:
-                self.cases = self._first_case(self)
-            self.cases.open(item, nextitem, before, attempt)
+            from flakehound_inside.triage.failed_tests import StateBeforeTest
+
+            if self.failed_tests is None:
+                self.failed_tests = self._make_failed_tests(self)
+            self.failed_tests.add(item, nextitem, StateBeforeTest(*before), attempt)
         elif attempt.passed and (was_repeated(reports) or getattr(item, "_flaky_current_errors", None)):
             self._journal.rerun_by_others.append(item.nodeid)
 
 
-def _names_of(item: pytest.Item) -> dict[str, Any] | None:
+def _doctest_names(item: pytest.Item) -> dict[str, Any] | None:
     doctest = getattr(item, "dtest", None)
     return None if doctest is None else dict(doctest.globs)
 
 
-class OldListener(Listener):
+class OldPluggyListener(FailureListener):
     """The same for a pluggy whose wrappers are given the outcome instead of the exception."""
 
     @_outermost
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapping:
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapper:
         before = self._begin(item)
         began = _clock()
         outcome = yield
         self._end(item, nextitem, before, _clock() - began, outcome.excinfo is None)
 
 
-def listener_kind() -> type[Listener]:
+def listener_class() -> type[FailureListener]:
     """The listener that fits the pluggy of this process."""
-    return Listener if _IS_NEW else OldListener
+    return FailureListener if _HAS_NEW_WRAPPERS else OldPluggyListener
+
+
+def reports_of(session: pytest.Session, own_errors: OwnErrors) -> Reports:
+    """The reports of the running test: pytest's terminal has them, unless another plugin runs or renames tests."""
+    terminal = session.config.pluginmanager.getplugin("terminalreporter")
+    is_pytests_terminal = type(terminal).__module__ == "_pytest.terminal"
+    if is_pytests_terminal and all(_is_pytests_own(session, hook) for hook in _DECIDING_HOOKS):
+        return TerminalReports(session, terminal.stats)
+    reports = HookReports(own_errors)
+    session.config.pluginmanager.register(reports, "flakehound-reports")
+    return reports
+
+
+def _is_pytests_own(session: pytest.Session, hook: str) -> bool:
+    known = getattr(session.config.hook, hook).get_hookimpls()
+    return all(one.function.__module__.split(".")[0] == "_pytest" for one in known)
+
+
+class TerminalReports:
+    """Reads the reports that the terminal stores. A hook of our own would be called three times for every test."""
+
+    def __init__(self, session: pytest.Session, stored: dict[str, list[Any]]) -> None:
+        self._session = session
+        self._stored = stored  # by category
+        self._failed_before = 0
+        self.failed = 0  # reports in all, as pytest counts them for its exit code
+        self._count_stored()
+
+    def _count_stored(self) -> None:
+        self._lengths = {kind: len(reports) for kind, reports in self._stored.items()}
+        self._find_lists()
+        # How long they are after the next test, if it passes.
+        self._passed_then = len(self._passed) + 1
+        self._other_phases_then = len(self._other_phases) + 2
+
+    def _find_lists(self) -> None:
+        # Once the terminal has them: two dictionary lookups in every test would cost more.
+        self._passed = self._stored.get("passed", ())
+        self._other_phases = self._stored.get("", ())  # setup and teardown
+
+    def begin(self) -> None:
+        """A test starts."""
+        self._failed_before = self._session.testsfailed
+
+    def all_passed(self) -> bool:
+        """Whether the test was set up, passed and was torn down, and nothing else was reported."""
+        if not self._passed:
+            self._find_lists()
+        if (
+            len(self._passed) != self._passed_then
+            or len(self._other_phases) != self._other_phases_then
+            or self._session.testsfailed != self._failed_before
+        ):
+            return False
+        self._passed_then += 1
+        self._other_phases_then += 2
+        return True
+
+    def end(self, test: str) -> list[TestReport]:
+        """The reports of the test that ran, in their order; to be called unless all passed."""
+        self.failed += self._session.testsfailed - self._failed_before
+        begin = {**self._lengths, "passed": self._passed_then - 1, "": self._other_phases_then - 2}
+        new = [one for kind, reports in self._stored.items() for one in reports[begin.get(kind, 0) :]]
+        self._count_stored()
+        # A warning has the test's id too.
+        return sorted((one for one in new if isinstance(one, TestReport) and one.nodeid == test), key=_sort_key)
+
+
+def _sort_key(report: TestReport) -> tuple[int, bool]:
+    # A subtest has a report of its own type, before that of the test which it is part of.
+    phase = _PHASES.index(report.when) if report.when in _PHASES else len(_PHASES)
+    return phase, type(report) is TestReport
+
+
+class HookReports:
+    """The plugin that collects the reports of one test until it has ended."""
+
+    def __init__(self, own_errors: OwnErrors) -> None:
+        self._own_errors = own_errors
+        self._reports: list[TestReport] = []
+        self._all_passed = True
+        self._has_flaky_plugin = "flaky" in sys.modules  # that plugin reports no attempt but the last
+        self.failed = 0
+
+    def pytest_runtest_logreport(self, report: TestReport) -> None:
+        """Collect the report until its test has ended."""
+        try:
+            self._reports.append(report)
+            if report.outcome != "passed" or "wasxfail" in report.__dict__:
+                self._all_passed = False
+                # Now, not later: pytest 9 calls a test with failed subtests failed once the terminal has seen it.
+                if report.outcome == "failed" and not hasattr(report, "wasxfail"):
+                    self.failed += 1
+        except Exception as error:
+            self._own_errors.report(error)
+
+    def begin(self) -> None:
+        """A test starts."""
+        self._reports.clear()
+        self._all_passed = True
+
+    def all_passed(self) -> bool:
+        """Whether the test that ran passed, as far as its reports show."""
+        return self._all_passed and not self._has_flaky_plugin
+
+    def end(self, _test: str) -> Sequence[TestReport]:
+        """The reports of the test that ran."""
+        return self._reports

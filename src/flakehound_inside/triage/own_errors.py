@@ -1,4 +1,4 @@
-"""Our own failures: one warning with the reason, then we stand aside."""
+"""Errors of flakehound itself: one warning with the reason, then pytest goes on without us."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ if TYPE_CHECKING:
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-class Guard:
-    """A `with` block that swallows what goes wrong inside it, except an interrupt of the user's."""
+class OwnErrors:
+    """A `with` block that turns an exception inside it into a warning, except an interrupt by the user."""
 
     def __init__(
-        self, config: pytest.Config, words: str = "flakehound stands aside, pytest goes on without it"
+        self, config: pytest.Config, message: str = "flakehound stands aside, pytest goes on without it"
     ) -> None:
         self._config = config
-        self._words = words
-        self.broken = False
+        self._message = message
+        self.occurred = False  # then whoever uses this does nothing more
 
-    def __enter__(self) -> Guard:
+    def __enter__(self) -> OwnErrors:
         return self
 
     def __exit__(
-        self, sort: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         if error is None or isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
             return False
-        self.stand_aside(error)
+        self.report(error)
         return True
 
-    def stand_aside(self, error: BaseException) -> None:
-        """From now on do nothing; the first time, say why."""
-        if not self.broken:
-            self.broken = True
-            self.warn("%s: %s" % (self._words, _told(error)))
+    def report(self, error: BaseException) -> None:
+        """Remember that an error occurred; warn of the first one."""
+        if not self.occurred:
+            self.occurred = True
+            self.warn("%s: %s" % (self._message, _description_of(error)))
 
-    def warn(self, words: str) -> None:
+    def warn(self, message: str) -> None:
         """A warning among pytest's own; not `warnings.warn`, which `-W error` would turn against the run."""
-        warning = warnings.WarningMessage(pytest.PytestWarning(words), pytest.PytestWarning, __file__, 1, line="")
+        warning = warnings.WarningMessage(
+            pytest.PytestWarning(message), pytest.PytestWarning, __file__, 1, line=""
+        )
         self._config.hook.pytest_warning_recorded.call_historic(
             kwargs={"warning_message": warning, "when": "runtest", "nodeid": "", "location": None}
         )
 
 
-def _told(error: BaseException) -> str:
+def _description_of(error: BaseException) -> str:
     name = type(error).__name__
     try:
         ours = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_PACKAGE)]

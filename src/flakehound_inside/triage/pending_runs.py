@@ -1,4 +1,4 @@
-"""Leave a green run where the controller takes it into the store later; SQLite would cost every green run."""
+"""Green runs that wait, as files beside the store, until flakehound imports them; SQLite would cost every run."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from flakehound_inside.isolated import isolated
 if TYPE_CHECKING:
     from typing import Any, Mapping, Sequence
 
-    from flakehound_inside.triage.journal import Journal
+    from flakehound_inside.triage.journal import SessionJournal
 
-_MOST = 200  # runs that wait for the controller; it comes with every red run and every hunt
+_MAX_RUNS = 200  # that wait; every red run and every hunt imports them
 
 
-class Spool:
-    """One run that may be left behind."""
+class PendingRuns:
+    """The folder of pending runs, for one run to be added."""
 
     def __init__(self, config: pytest.Config, store: str | None, started_s: float) -> None:
         root = str(config.rootpath)
-        usual = os.path.join(root, ".flakehound", "flakehound.db")
-        path = os.path.join(str(config.invocation_params.dir), store) if store else usual
+        default = os.path.join(root, ".flakehound", "flakehound.db")
+        path = os.path.join(str(config.invocation_params.dir), store) if store else default
         self._folder = os.path.join(os.path.dirname(path), "runs")
-        self._hide = None if store else os.path.dirname(path)
+        self._folder_to_ignore = None if store else os.path.dirname(path)  # by git
         self._rootdir = root
         self._started_s = started_s
 
-    def leave(self, journals: Sequence[Journal], seed: int, checkout: Mapping[str, Any]) -> None:
-        """Write the run down, under a name of its own; the oldest go when nobody fetches them."""
+    def add(self, journals: Sequence[SessionJournal], seed: int, git_facts: Mapping[str, Any]) -> None:
+        """Write the run under a name of its own; the oldest are removed when nobody imports them."""
         run = {
             "rootdir": self._rootdir,
             "python": ".".join(str(part) for part in sys.version_info[:3]),
@@ -39,7 +39,7 @@ class Spool:
             "seed": seed,
             "started_s": self._started_s,
             "sessions": [journal.session_facts() for journal in journals],
-            **checkout,
+            **git_facts,
         }
         self._make_folder()
         name = "%017.6f-%d.json" % (self._started_s, os.getpid())
@@ -47,13 +47,14 @@ class Spool:
         with open(path + ".part", "w", encoding="utf-8") as file:
             file.write(isolated.dumps(run))
         os.replace(path + ".part", path)
-        waiting = sorted(other for other in os.listdir(self._folder) if other.endswith(".json"))
-        for other in waiting[:-_MOST]:
+        pending = sorted(other for other in os.listdir(self._folder) if other.endswith(".json"))
+        for other in pending[:-_MAX_RUNS]:
             os.unlink(os.path.join(self._folder, other))
 
     def _make_folder(self) -> None:
-        if self._hide is not None and not os.path.isdir(self._hide):
-            os.makedirs(self._hide)
-            with open(os.path.join(self._hide, ".gitignore"), "w", encoding="utf-8") as file:
+        folder = self._folder_to_ignore
+        if folder is not None and not os.path.isdir(folder):
+            os.makedirs(folder)
+            with open(os.path.join(folder, ".gitignore"), "w", encoding="utf-8") as file:
                 file.write("*\n")
         os.makedirs(self._folder, exist_ok=True)

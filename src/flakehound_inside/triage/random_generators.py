@@ -1,14 +1,18 @@
-"""The random generators beside a test: keep their state, seed them for a rerun, put everything back."""
+"""The global random generators: copy their state before a test, seed them for a rerun, restore them.
+
+Python builds 625 numbers to return the state of `random`, numpy needs 40 µs; either would be the larger part of
+what a test that passes pays. A copy of the memory takes less than 1 µs; it becomes numbers only if a test fails.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import random
 import sys
+from array import array
 from typing import TYPE_CHECKING
 
 from flakehound_inside.random_seeds import apply_seed
-from flakehound_inside.triage.generator_memory import NumpyTwister, python_twister
 
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator
@@ -16,17 +20,23 @@ if TYPE_CHECKING:
     import pytest
 
     from flakehound_inside.message_types import RandomState
-    from flakehound_inside.triage.generator_memory import PythonTwister
 
-    # The state at one moment: of `random` as `Generators` copied it, and numpy's (None: it was not loaded). A
-    # tuple, because one is made before every test.
+    # The state at one moment: of `random` as `RandomGenerators` copied it, and numpy's (None: it was not loaded).
+    # A tuple, because one is made before every test.
     Snapshot = tuple[Any, Any]
+
+_WORDS = 624  # of a Mersenne twister, and one more for the position in them
+_BYTES = (_WORDS + 1) * 4
+# The position and a few words are enough to see that nothing has changed: each number drawn moves the position,
+# and when that is back where it was, every word is another.
+_COMPARED_BYTES = 9 * 4
+_MIN_TESTS = 100  # below, importing _ctypes takes longer (1 ms) than it saves
 
 _set_state, _state_of_random = random.setstate, random.getstate
 _modules = sys.modules
 
 
-class Generators:
+class RandomGenerators:
     """The global generators of `random` and numpy, and the seed that pytest-randomly sets before each phase."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -41,7 +51,7 @@ class Generators:
         self._copy = _state_of_random if self._twister is None else self._twister.copy
 
     def snapshot(self) -> Snapshot:
-        """The state now; asked before every test, so it has to be cheap."""
+        """The state now; called before every test, so it has to be cheap."""
         numpy_random = _modules.get("numpy.random")
         return self._copy(), None if numpy_random is None else self._numpy.state(numpy_random)
 
@@ -49,7 +59,7 @@ class Generators:
         state: tuple[Any, ...] = snapshot[0]
         return state if self._twister is None else self._twister.state(snapshot[0])
 
-    def put_back(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Let the generators go on as if nothing had drawn from them since."""
         _set_state(self._state_in(snapshot))
         numpy_random = _modules.get("numpy.random")
@@ -74,12 +84,12 @@ class Generators:
             if hasattr(hypothesis_core, "global_force_seed"):
                 hypothesis_core.global_force_seed = forced
 
-    def told(self, snapshot: Snapshot) -> RandomState:
-        """A snapshot in words that JSON has."""
+    def as_json(self, snapshot: Snapshot) -> RandomState:
+        """A snapshot in values that JSON has."""
         version, numbers, gauss = self._state_in(snapshot)
         return {
             "random": [version, list(numbers), gauss],
-            "numpy": _numpy_told(snapshot[1]),
+            "numpy": _numpy_as_json(snapshot[1]),
             "seed": self._randomly_seed(),
         }
 
@@ -91,8 +101,96 @@ class Generators:
         return seed if resets and active and isinstance(seed, int) else None
 
 
-def _numpy_told(state: Any) -> list[Any] | None:
+def _numpy_as_json(state: Any) -> list[Any] | None:
     if state is None:
         return None
     name, numbers, place, has_gauss, gauss = state
     return [str(name), numbers.tolist(), int(place), int(has_gauss), float(gauss)]
+
+
+class PythonTwister:
+    """The memory of the generator behind `random`: after the head of the object its position, then its words."""
+
+    def __init__(self, getstate: Any) -> None:
+        self._generator = getstate.__self__
+        self._version = getstate()[0]
+        self._memory = _view_of_memory(id(self._generator) + object.__basicsize__, _BYTES)
+        self.copy = self._copier()
+
+    def _copier(self) -> Callable[[], tuple[bytes, Any]]:
+        """A function that copies the memory, and the number that `gauss` has ready for its next call."""
+        memory, generator, read_part = self._memory, self._generator, self._memory[:_COMPARED_BYTES].tobytes
+        last_part, last_copy, last_gauss = b"", (b"", None), None
+
+        def copy() -> tuple[bytes, Any]:
+            nonlocal last_part, last_copy, last_gauss
+            part, gauss = read_part(), generator.gauss_next
+            if part != last_part or gauss is not last_gauss:
+                last_part, last_copy, last_gauss = part, (memory.tobytes(), gauss), gauss
+            return last_copy
+
+        return copy
+
+    def state(self, copied: tuple[bytes, Any]) -> tuple[Any, ...]:
+        """What `random.getstate` would have returned."""
+        memory, gauss = copied
+        place, *words = array("I", memory)
+        return self._version, (*words, place), gauss
+
+
+def python_twister(getstate: Any, tests: int) -> PythonTwister | None:
+    """The generator's memory, if it is proven to hold what we expect; None in another Python."""
+    can_read = "_ctypes" in sys.modules or tests >= _MIN_TESTS
+    if sys.implementation.name != "cpython" or array("I").itemsize != 4 or not can_read:
+        return None
+    try:
+        twister = PythonTwister(getstate)
+    except (ImportError, AttributeError):  # Python without ctypes, or somebody's own `random.getstate`
+        return None
+    return twister if twister.state(twister.copy()) == getstate() else None
+
+
+class NumpyTwister:
+    """numpy's global generator. Its memory lacks the number ready for the next gauss; it only shows a change."""
+
+    def __init__(self) -> None:
+        self._generator: Any = None
+        self._read_part: Callable[[], bytes] = bytes
+        self._last_part = b""
+        self._last_state: Any = None
+
+    def state(self, numpy_random: Any) -> Any:
+        """numpy's legacy state; None of a generator that has none."""
+        generator = numpy_random.get_bit_generator() if hasattr(numpy_random, "get_bit_generator") else None
+        if generator is not self._generator:
+            self._use(generator)
+        if generator is not None and type(generator).__name__ != "MT19937":
+            return None
+        part = self._read_part()
+        # A gauss that is ready is used up without a move; without one, nothing can have changed.
+        if not part or part != self._last_part or self._last_state is None or self._last_state[3]:
+            self._last_part, self._last_state = part, _legacy_state(numpy_random)
+        return self._last_state
+
+    def _use(self, generator: Any) -> None:
+        self._generator, self._last_part, self._read_part = generator, b"", bytes
+        # numpy has imported ctypes itself.
+        if type(generator).__name__ == "MT19937" and "ctypes" in sys.modules:
+            # Here the position stands after the words.
+            address = generator.ctypes.state_address + _BYTES - _COMPARED_BYTES
+            self._read_part = _view_of_memory(address, _COMPARED_BYTES).tobytes
+
+
+def _legacy_state(numpy_random: Any) -> Any:
+    state = numpy_random.get_state()
+    return state if isinstance(state, tuple) and state[0] == "MT19937" else None
+
+
+def _view_of_memory(address: int, size: int) -> memoryview:
+    """A view of memory that can be read without a call of a foreign function."""
+    import _ctypes
+
+    # What `ctypes` is made of: importing all of it would take three times as long.
+    char = type("char", (_ctypes._SimpleCData,), {"_type_": "c"})
+    chars: Any = type("chars", (_ctypes.Array,), {"_type_": char, "_length_": size})
+    return memoryview(chars.from_address(address)).cast("B")

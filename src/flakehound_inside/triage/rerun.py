@@ -1,4 +1,4 @@
-"""Run a failed test again in its own process, unseen by everybody else."""
+"""Run a failed test again in its own process, invisible to other plugins and to the user's results."""
 
 from __future__ import annotations
 
@@ -9,27 +9,34 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from flakehound_inside.items import tear_down_for
-from flakehound_inside.triage.attempt import Attempt, attempt_of
-from flakehound_inside.triage.failed_fixtures import FailedFixtures
-from flakehound_inside.triage.mute_terminal import muted
+from flakehound_inside.triage.fresh_item import FailedFixtures
+from flakehound_inside.triage.journal import Attempt, attempt_of
 
 if TYPE_CHECKING:
-    from flakehound_inside.triage.fresh_item import Original
-    from flakehound_inside.triage.journal import Journal
-    from flakehound_inside.triage.message_types import Failure, Rerun
-    from flakehound_inside.triage.options import Wishes
-    from flakehound_inside.triage.random_generators import Generators, Snapshot
+    import logging
+    from typing import Iterator
+
+    from flakehound_inside.triage.facts import FailureFacts, RerunFacts
+    from flakehound_inside.triage.fresh_item import FailedItem
+    from flakehound_inside.triage.journal import SessionJournal
+    from flakehound_inside.triage.options import PluginOptions
+    from flakehound_inside.triage.random_generators import RandomGenerators, Snapshot
 
 
-class Case:
+class RerunCandidate:
     """A failed test that can be run again."""
 
     def __init__(
-        self, failure: Failure, original: Original, state: Snapshot | None, *, failed_in_teardown: bool
+        self,
+        failure: FailureFacts,
+        failed_item: FailedItem,
+        random_state: Snapshot | None,
+        *,
+        failed_in_teardown: bool,
     ) -> None:
         self.failure = failure
-        self.original = original
-        self.state = state  # as the failing run started; None: that cannot be repeated here
+        self.failed_item = failed_item
+        self.random_state = random_state  # as the failing run started; None: that cannot be repeated here
         # What failed may be the teardown of a module or of more; then a rerun has to go as far.
         self.failed_in_teardown = failed_in_teardown
         self.passed = False
@@ -40,72 +47,77 @@ class Rerunner:
     """Reruns of one pytest session."""
 
     def __init__(
-        self, session: pytest.Session, wishes: Wishes, generators: Generators, journal: Journal, seed: int
+        self,
+        session: pytest.Session,
+        options: PluginOptions,
+        generators: RandomGenerators,
+        journal: SessionJournal,
+        seed: int,
     ) -> None:
         self._session = session
-        self._wishes = wishes
+        self._options = options
         self._generators = generators
         self._journal = journal
         self._seed = seed  # the seeds of reruns are counted from it
         self._protocol = _Protocol(session.config.pluginmanager)
 
-    def leave_out(self, plugin: object) -> None:
-        """Name a plugin that wraps the user's runs of a test and shall not wrap ours."""
-        self._protocol.left_out = plugin
+    def exclude_wrapper(self, plugin: object) -> None:
+        """Name a plugin that wraps the user's runs of a test and must not wrap ours."""
+        self._protocol.excluded = plugin
 
-    def rerun_now(self, case: Case, nextitem: pytest.Item | None) -> None:
+    def rerun_immediately(self, candidate: RerunCandidate, nextitem: pytest.Item | None) -> None:
         """The immediate reruns; afterwards everything is as if there had been none."""
-        if not self._wishes.immediate:
+        if not self._options.immediate:
             return
-        failed = FailedFixtures(case.original)
+        fixtures = FailedFixtures(candidate.failed_item)
         with contextlib.ExitStack() as afterwards:  # the last one first, and each whatever became of the others
-            afterwards.callback(self._generators.put_back, self._generators.snapshot())
-            afterwards.callback(failed.put_back)
+            afterwards.callback(self._generators.restore, self._generators.snapshot())
+            afterwards.callback(fixtures.restore)
             afterwards.callback(self._tear_down, nextitem)
-            failed.forget()
-            self._rerun(case, "immediate", self._wishes.immediate, nextitem)
+            fixtures.forget()
+            self._rerun(candidate, "immediate", self._options.immediate, nextitem)
 
-    def rerun_later(self, case: Case) -> None:
+    def rerun_postponed(self, candidate: RerunCandidate) -> None:
         """The postponed reruns; the caller ends them with `end`."""
-        if not self._wishes.postponed:
+        if not self._options.postponed:
             return
-        self._tear_down(case.original.twin())
-        FailedFixtures(case.original).forget()
-        self._rerun(case, "postponed", self._wishes.postponed, None)
+        self._tear_down(candidate.failed_item.fresh_item())
+        FailedFixtures(candidate.failed_item).forget()
+        self._rerun(candidate, "postponed", self._options.postponed, None)
 
     def end(self) -> None:
-        """Tear down whatever the postponed reruns left standing."""
+        """Tear down whatever the postponed reruns set up last."""
         self._tear_down(None)
 
-    def _rerun(self, case: Case, stage: str, times: int, nextitem: pytest.Item | None) -> None:
+    def _rerun(self, candidate: RerunCandidate, stage: str, times: int, nextitem: pytest.Item | None) -> None:
         for _time in range(times):
-            case.seeds_used += 1
-            seed = (self._seed + case.seeds_used) % 2**32
+            candidate.seeds_used += 1
+            seed = (self._seed + candidate.seeds_used) % 2**32
             with self._generators.seeded(seed):
-                attempt = self._run_once(case, nextitem)
-            case.failure["reruns"].append(_told(stage, attempt, seed))
+                attempt = self._run_once(candidate, nextitem)
+            candidate.failure["reruns"].append(_rerun_facts(stage, attempt, seed))
             if attempt.passed:
-                case.passed = True
-                self._repeat_state(case, stage, nextitem)
+                candidate.passed = True
+                self._repeat_random_state(candidate, stage, nextitem)
                 return
 
-    def _repeat_state(self, case: Case, stage: str, nextitem: pytest.Item | None) -> None:
-        """Whether the random state decides: once more, with the one that it failed with."""
-        if case.state is None:
+    def _repeat_random_state(self, candidate: RerunCandidate, stage: str, nextitem: pytest.Item | None) -> None:
+        """Run it once more with the random state of the failure: does that decide the outcome?"""
+        if candidate.random_state is None:
             return
-        self._generators.put_back(case.state)
-        told = _told(stage, self._run_once(case, nextitem), None)
-        told["same_state"] = True
-        case.failure["reruns"].append(told)
+        self._generators.restore(candidate.random_state)
+        facts = _rerun_facts(stage, self._run_once(candidate, nextitem), None)
+        facts["same_state"] = True
+        candidate.failure["reruns"].append(facts)
 
-    def _run_once(self, case: Case, nextitem: pytest.Item | None) -> Attempt:
+    def _run_once(self, candidate: RerunCandidate, nextitem: pytest.Item | None) -> Attempt:
         reports: list[pytest.TestReport] = []
-        twin = case.original.twin(reports.append)
-        # Named as the next test, another twin keeps what its module and its class have set up.
-        follower = case.original.twin()
+        fresh = candidate.failed_item.fresh_item(reports.append)
+        # Named as the next test, another fresh item keeps what its module and its class have set up.
+        follower = candidate.failed_item.fresh_item()
         try:
-            with muted(self._session.config):
-                reports.extend(self._protocol.run(twin, nextitem if case.failed_in_teardown else follower))
+            with silenced(self._session.config):
+                reports.extend(self._protocol.run(fresh, nextitem if candidate.failed_in_teardown else follower))
         except pytest.exit.Exception as error:  # the user's run goes on, whatever a rerun says
             return Attempt("F", {"exception": "pytest.exit", "message": "pytest.exit: %s" % error.msg})
         finally:
@@ -114,7 +126,7 @@ class Rerunner:
 
     def _tear_down(self, nextitem: pytest.Item | None) -> None:
         # An error here is of a fixture that a rerun set up; its own failure has been reported before.
-        for _try in range(2):  # a finalizer that raises SystemExit leaves the rest standing
+        for _try in range(2):  # a finalizer that raises SystemExit leaves the rest set up
             try:
                 tear_down_for(self._session, nextitem)
             except KeyboardInterrupt:  # noqa: PERF203
@@ -125,7 +137,7 @@ class Rerunner:
                 return
 
 
-def _told(stage: str, attempt: Attempt, seed: int | None) -> Rerun:
+def _rerun_facts(stage: str, attempt: Attempt, seed: int | None) -> RerunFacts:
     return {
         "stage": stage,
         "outcome": attempt.letter,
@@ -137,40 +149,40 @@ def _told(stage: str, attempt: Attempt, seed: int | None) -> Rerun:
 
 
 class _Protocol:
-    """pytest's way to run one test, with the wrappers of every plugin and none of their reruns and reports."""
+    """Runs one test as pytest does, with the wrappers of every plugin and none of their reruns and reports."""
 
     def __init__(self, manager: pytest.PytestPluginManager) -> None:
         self._manager = manager
-        self.left_out: object = None
-        self._twin: pytest.Item | None = None
+        self.excluded: object = None
+        self._item: pytest.Item | None = None
         self._reports: list[pytest.TestReport] = []
 
-    def run(self, twin: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
-        """Run it and give back its reports."""
+    def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
+        """Run the item; its reports."""
         if not self._manager.is_registered(self):
             self._manager.register(self, "flakehound-rerun")
-        self._twin, self._reports = twin, []
+        self._item, self._reports = item, []
         try:
-            call = self._manager.subset_hook_caller("pytest_runtest_protocol", self._others())
-            call(item=twin, nextitem=nextitem)
+            call = self._manager.subset_hook_caller("pytest_runtest_protocol", self._excluded_plugins())
+            call(item=item, nextitem=nextitem)
         finally:
-            self._twin = None
+            self._item = None
         return self._reports
 
-    def _others(self) -> list[object]:
+    def _excluded_plugins(self) -> list[object]:
         """The plugins that run tests themselves, and our listener; those that wrap a run stay."""
         hook = self._manager.hook.pytest_runtest_protocol
         return [
             implementation.plugin
             for implementation in hook.get_hookimpls()
             if implementation.plugin is not self
-            and (not _wraps(implementation) or implementation.plugin is self.left_out)
+            and (not _wraps(implementation) or implementation.plugin is self.excluded)
         ]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """As pytest's own, but unlogged, and for our twins only."""
-        if item is not self._twin:
+        """As pytest's own, but without logging, and only for the item that is rerun."""
+        if item is not self._item:
             return None
         self._reports = runtestprotocol(item, log=False, nextitem=nextitem)
         return True
@@ -178,3 +190,29 @@ class _Protocol:
 
 def _wraps(implementation: object) -> bool:
     return bool(getattr(implementation, "hookwrapper", False) or getattr(implementation, "wrapper", False))
+
+
+@contextlib.contextmanager
+def silenced(config: pytest.Config) -> Iterator[None]:
+    """Neither live logs, nor lines of the log file, nor --setup-show, for the time of a rerun."""
+    handlers = _log_handlers(config)
+    shows_setup = getattr(config.option, "setupshow", False)
+    for handler in handlers:
+        handler.addFilter(_reject)
+    config.option.setupshow = False
+    try:
+        yield
+    finally:
+        config.option.setupshow = shows_setup
+        for handler in handlers:
+            handler.removeFilter(_reject)
+
+
+def _reject(_record: logging.LogRecord) -> bool:
+    return False
+
+
+def _log_handlers(config: pytest.Config) -> list[logging.Handler]:
+    plugin = config.pluginmanager.getplugin("logging-plugin")
+    handlers = (getattr(plugin, name, None) for name in ("log_cli_handler", "log_file_handler"))
+    return [handler for handler in handlers if handler is not None]

@@ -1,4 +1,4 @@
-"""The triage of one pytest session: listen, rerun, ask outside, and tell."""
+"""The triage of one pytest session: listen to its tests, rerun failures, ask the controller, show its answer."""
 
 from __future__ import annotations
 
@@ -8,53 +8,53 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flakehound_inside.triage.git_state import Checkout
-from flakehound_inside.triage.journal import Journal
-from flakehound_inside.triage.own_errors import Guard
-from flakehound_inside.triage.random_generators import Generators
+from flakehound_inside.triage.git_state import GitState
+from flakehound_inside.triage.journal import SessionJournal
+from flakehound_inside.triage.own_errors import OwnErrors
+from flakehound_inside.triage.random_generators import RandomGenerators
 
 if TYPE_CHECKING:
     from typing import Any, Generator
 
     from _pytest.terminal import TerminalReporter
 
-    from flakehound_inside.triage.failed_tests import Cases
-    from flakehound_inside.triage.listener import Listener
-    from flakehound_inside.triage.options import Wishes
-    from flakehound_inside.triage.output.terminal import Telling
-    from flakehound_inside.triage.xdist import Workers
+    from flakehound_inside.triage.failed_tests import FailedTests
+    from flakehound_inside.triage.listener import FailureListener
+    from flakehound_inside.triage.options import PluginOptions
+    from flakehound_inside.triage.output.terminal import TriageOutput
+    from flakehound_inside.triage.xdist import XdistWorkers
 
-_STOPPED_BY_TIME = "session-timeout"  # how the reason of pytest-timeout begins
+_SESSION_TIMEOUT = "session-timeout"  # how the reason of pytest-timeout begins
 
 
-class Triage:
+class TriageSession:
     """The plugin that `--flakehound` registers; in a worker of pytest-xdist it only listens and reruns."""
 
-    def __init__(self, config: pytest.Config, wishes: Wishes) -> None:
+    def __init__(self, config: pytest.Config, options: PluginOptions) -> None:
         self._config = config
-        self._wishes = wishes
-        self._guard = Guard(config)
-        self._generators = Generators(config)
+        self._options = options
+        self._own_errors = OwnErrors(config)
+        self._generators = RandomGenerators(config)
         self._worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
         self._seed = self._first_seed()
         self._started_s = time.time()
         # From before the first test: tests change the environment.
         self._environment = dict(os.environ)
-        self._checkout = Checkout()
-        self._journals: list[Journal] = []
-        self._listener: Listener | None = None
-        self._workers: Workers | None = None
-        self._is_over = False  # the tests ran to their end, or to where -x ends them
+        self._git_state = GitState()
+        self._journals: list[SessionJournal] = []
+        self._listener: FailureListener | None = None
+        self._workers: XdistWorkers | None = None
+        self._has_ended = False  # the tests ran to their end, or to where -x ends them
         self._was_interrupted = False
-        self._telling: Telling | None = None  # None: nothing to tell
+        self._output: TriageOutput | None = None  # None: nothing to show
         if self._worker_input is None and getattr(config.option, "dist", "no") != "no":
-            from flakehound_inside.triage.xdist import Workers
+            from flakehound_inside.triage.xdist import XdistWorkers
 
-            self._workers = Workers(self._guard, self._seed)
+            self._workers = XdistWorkers(self._own_errors, self._seed)
             config.pluginmanager.register(self._workers, "flakehound-workers")
 
     def __dir__(self) -> list[str]:
-        # pytest looks at every name of a plugin, several times.
+        # pytest inspects every name of a plugin, several times.
         return [name for name in vars(type(self)) if name.startswith("pytest_")]
 
     def _first_seed(self) -> int:
@@ -66,128 +66,128 @@ class Triage:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Ask git now what only the end of a green run needs: it answers while pytest collects."""
+        """Start git now, although only the end of a green run needs its answer: it runs while pytest collects."""
         if self._worker_input is None:
-            with self._guard:
-                self._checkout.ask(str(self._config.rootpath), self._environment)
+            with self._own_errors:
+                self._git_state.start(str(self._config.rootpath), self._environment)
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, None]:
         """Listen while the tests run, and rerun when the last one has ended."""
-        with self._guard:
-            self._checkout.hear()
+        with self._own_errors:
+            self._git_state.read()
             if not self._config.pluginmanager.hasplugin("dsession"):
                 self._listen(session)
         outcome = yield
-        with self._guard:
-            self._is_over = _is_over(session, outcome.excinfo)
-            cases = self._listener.cases if self._listener is not None else None
-            if cases is not None and self._is_over and not self._guard.broken:
-                self._rerun_the_rest(session, cases)
-            if self._worker_input is not None and not self._guard.broken:
-                self._send()
+        with self._own_errors:
+            self._has_ended = _has_ended(session, outcome.excinfo)
+            failed_tests = self._listener.failed_tests if self._listener is not None else None
+            if failed_tests is not None and self._has_ended and not self._own_errors.occurred:
+                self._rerun_postponed(session, failed_tests)
+            if self._worker_input is not None and not self._own_errors.occurred:
+                self._send_to_controller()
 
     def _listen(self, session: pytest.Session) -> None:
-        from flakehound_inside.triage.listener import listener_kind
-        from flakehound_inside.triage.reports import reports_of
+        from flakehound_inside.triage.listener import listener_class, reports_of
 
         self._generators.prepare(len(session.items))
-        journal = Journal(str((self._worker_input or {}).get("workerid", "")))
+        journal = SessionJournal(str((self._worker_input or {}).get("workerid", "")))
         self._journals = [journal]
-        self._listener = listener_kind()(
-            self._guard,
+        self._listener = listener_class()(
+            self._own_errors,
             journal,
             self._generators,
-            reports_of(session, self._guard),
-            lambda listener: self._cases(session, journal, listener),
+            reports_of(session, self._own_errors),
+            lambda listener: self._make_failed_tests(session, journal, listener),
         )
         # Here and not earlier: what is registered last wraps all others.
         self._config.pluginmanager.register(self._listener, "flakehound-listener")
 
-    def _cases(self, session: pytest.Session, journal: Journal, listener: Listener) -> Cases:
-        from flakehound_inside.triage.failed_tests import Cases
+    def _make_failed_tests(
+        self, session: pytest.Session, journal: SessionJournal, listener: FailureListener
+    ) -> FailedTests:
+        from flakehound_inside.triage.failed_tests import FailedTests
         from flakehound_inside.triage.rerun import Rerunner
         from flakehound_inside.triage.threshold import Threshold
 
-        tally = (self._worker_input or {}).get("flakehound", {}).get("tally")
-        threshold = Threshold(self._wishes, len(session.items), tally)
-        rerunner = Rerunner(session, self._wishes, self._generators, journal, self._seed)
-        rerunner.leave_out(listener)
-        return Cases(journal, self._generators, threshold, rerunner)
+        shared_file = (self._worker_input or {}).get("flakehound", {}).get("tally")
+        threshold = Threshold(self._options, len(session.items), shared_file)
+        rerunner = Rerunner(session, self._options, self._generators, journal, self._seed)
+        rerunner.exclude_wrapper(listener)
+        return FailedTests(journal, self._generators, threshold, rerunner)
 
-    def _rerun_the_rest(self, session: pytest.Session, cases: Cases) -> None:
-        if str(session.shouldfail).startswith(_STOPPED_BY_TIME):
+    def _rerun_postponed(self, session: pytest.Session, failed_tests: FailedTests) -> None:
+        if str(session.shouldfail).startswith(_SESSION_TIMEOUT):
             self._journals[0].not_rerun = "the time of the whole run is up: nothing was rerun at its end"
             return
         try:
-            cases.rerun_the_rest()
+            failed_tests.rerun_postponed()
         except KeyboardInterrupt:  # every test has run; what is interrupted is ours alone
             self._was_interrupted = True
 
-    def _send(self) -> None:
+    def _send_to_controller(self) -> None:
         from flakehound_inside.isolated_os import isolated_os
 
-        if self._journals and any(self._journals[0].to_send().values()):
+        if self._journals and any(self._journals[0].worker_facts().values()):
             output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
             # ASCII: execnet cannot send half of a surrogate pair.
-            output["flakehound"] = isolated_os.dumps(self._journals[0].to_send())
+            output["flakehound"] = isolated_os.dumps(self._journals[0].worker_facts())
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """After everybody else has finished: ask outside, if there is anything to ask."""
-        with self._guard:
-            self._checkout.drop()
-        if self._worker_input is not None or self._guard.broken or not self._is_over:
+        """After every other plugin has finished: have failures judged, or leave a green run for the store."""
+        with self._own_errors:
+            self._git_state.discard()
+        if self._worker_input is not None or self._own_errors.occurred or not self._has_ended:
             return
-        with self._guard:
+        with self._own_errors:
             if self._listener is None and self._workers is not None:
                 self._journals = self._workers.journals()
             if any(journal.failures for journal in self._journals):
                 self._judge(session)
             elif any(journal.order for journal in self._journals):
-                self._remember()
+                self._save_green_run()
 
-    def _remember(self) -> None:
-        from flakehound_inside.triage.pending_runs import Spool
+    def _save_green_run(self) -> None:
+        from flakehound_inside.triage.pending_runs import PendingRuns
 
-        spool = Spool(self._config, self._wishes.store, self._started_s)
+        pending_runs = PendingRuns(self._config, self._options.store, self._started_s)
         try:
-            spool.leave(self._journals, self._seed, self._checkout.facts())
+            pending_runs.add(self._journals, self._seed, self._git_state.facts())
         except OSError:  # a checkout that may not be written to is none of the user's problems
             return
 
     def _judge(self, session: pytest.Session) -> None:
-        from flakehound_inside.triage.controller import Interrupted, NoAnswer, Outside
-        from flakehound_inside.triage.facts import facts_of
-        from flakehound_inside.triage.output.terminal import Telling
+        from flakehound_inside.triage.controller import Controller, Interrupted, NoAnswer, facts_of
+        from flakehound_inside.triage.output.terminal import TriageOutput
 
-        facts = facts_of(session, self._wishes, self._seed, self._journals)
-        self._telling = Telling(self._config, facts, self._journals)
+        facts = facts_of(session, self._options, self._seed, self._journals)
+        self._output = TriageOutput(self._config, facts, self._journals)
         if self._was_interrupted:
-            self._telling.tell_of_an_interrupt()
+            self._output.set_interrupted()
             return
         try:
-            answer = Outside(self._environment, facts["cwd"]).ask(facts, self._telling.progress())
+            answer = Controller(self._environment, facts["cwd"]).ask(facts, self._output.progress())
         except Interrupted:
-            self._telling.tell_of_an_interrupt()
+            self._output.set_interrupted()
         except NoAnswer as reason:
-            self._guard.warn("flakehound could not judge the failures: %s" % reason)
+            self._own_errors.warn("flakehound could not judge the failures: %s" % reason)
         else:
-            self._telling.tell(answer, self._environment)
-            if self._wishes.tolerate:
-                heard = self._listener or self._workers
-                self._telling.tolerate(session, answer, heard.failed_reports if heard is not None else 0)
+            self._output.set_answer(answer, self._environment)
+            if self._options.tolerate:
+                counted = self._listener or self._workers
+                self._output.tolerate(session, answer, counted.failed_reports if counted is not None else 0)
         finally:
-            self._telling.end_progress()
+            self._output.end_progress()
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         """Print the verdicts between pytest's failures and its short summary."""
-        if self._telling is not None:
-            with self._guard:
-                self._telling.print(terminalreporter)
+        if self._output is not None:
+            with self._own_errors:
+                self._output.print(terminalreporter)
 
 
-def _is_over(session: pytest.Session, raised: Any) -> bool:
+def _has_ended(session: pytest.Session, raised: Any) -> bool:
     """Whether the tests ended as tests end: all of them, or up to where -x or a plugin stops them."""
     if raised is None:
         return True

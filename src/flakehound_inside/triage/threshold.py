@@ -1,4 +1,4 @@
-"""How many failures may be rerun before it is plain that something larger is broken."""
+"""How many failures are rerun before it is clear that something larger is broken."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
-from flakehound_inside.triage.options import LEAST_FAILURES
+from flakehound_inside.triage.options import MIN_RERUN_FAILURES
 
 if TYPE_CHECKING:
-    from flakehound_inside.triage.options import Wishes
+    from flakehound_inside.triage.options import PluginOptions
 
 
 class Threshold:
@@ -18,42 +18,44 @@ class Threshold:
     The file has one byte per failure: whoever appends reads the sum of all from its size.
     """
 
-    def __init__(self, wishes: Wishes, tests: int, tally: str | None = None) -> None:
-        self._wishes = wishes
+    def __init__(self, options: PluginOptions, tests: int, shared_file: str | None = None) -> None:
+        self._options = options
         self._tests = tests
-        self._tally = tally  # None: this process is alone
+        self._shared_file = shared_file  # None: there are no other workers
         self._own = 0
-        self._unsaid = 0  # of our own, not in the file yet
+        self._unshared = 0  # of our own, not in the file yet
         self._all = 0
 
-    def count(self) -> None:
-        """One more test has failed."""
+    def count_failure(self) -> None:
+        """Count one more failed test."""
         self._own += 1
-        self._unsaid += 1
-        self.look()
+        self._unshared += 1
+        self.read_others()
 
-    def look(self) -> None:
-        """Learn what others have counted."""
-        self._all = max(self._all, self._own if self._tally is None else self._shared(self._tally))
+    def read_others(self) -> None:
+        """Read what other workers have counted."""
+        counted = self._own if self._shared_file is None else self._exchange(self._shared_file)
+        self._all = max(self._all, counted)
 
     @property
-    def words(self) -> str | None:
+    def reason(self) -> str | None:
         """Why nothing more is rerun; None while reruns go on."""
-        most = self._wishes.most_failures(self._tests)
+        most = self._options.max_failures(self._tests)
         if self._all <= most:
             return None
-        share = "%g%%" % (self._wishes.threshold * 100)
+        share = "%g%%" % (self._options.threshold * 100)
         failed = "more than %d of %d tests failed" % (most, self._tests)
-        limit = "the limit is %s of the tests, at least %d" % (share, LEAST_FAILURES)
+        limit = "the limit is %s of the tests, at least %d" % (share, MIN_RERUN_FAILURES)
         return "%s (%s): nothing more was rerun" % (failed, limit)
 
-    def _shared(self, tally: str) -> int:
+    def _exchange(self, path: str) -> int:
+        """Add our failures to the shared file; the sum of all."""
         try:
-            file = isolated_os.open(tally, os.O_WRONLY | os.O_APPEND)
+            file = isolated_os.open(path, os.O_WRONLY | os.O_APPEND)
         except OSError:  # a worker on another machine
             return self._own
         try:
-            self._unsaid -= isolated_os.write(file, b"." * self._unsaid)
+            self._unshared -= isolated_os.write(file, b"." * self._unshared)
             return isolated_os.fstat(file).st_size
         finally:
             isolated_os.close(file)

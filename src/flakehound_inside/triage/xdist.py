@@ -1,4 +1,4 @@
-"""What pytest-xdist's controller hears of its workers."""
+"""The reports and facts that pytest-xdist's controller gets from its workers."""
 
 from __future__ import annotations
 
@@ -8,33 +8,32 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
-from flakehound_inside.triage.attempt import attempt_of, last_attempt, was_repeated
-from flakehound_inside.triage.journal import Journal
+from flakehound_inside.triage.journal import SessionJournal, attempt_of, last_attempt, was_repeated
 
 if TYPE_CHECKING:
     from typing import Any
 
     import pytest
 
-    from flakehound_inside.triage.own_errors import Guard
+    from flakehound_inside.triage.own_errors import OwnErrors
 
 KEY = "flakehound"  # of what is sent in workerinput and in workeroutput
 
 
-class _Desk:
+class _WorkerReports:
     """The reports of one worker, test by test."""
 
     def __init__(self, worker: str) -> None:
-        self.journal = Journal(worker)
+        self.journal = SessionJournal(worker)
         self._reports: list[pytest.TestReport] = []
 
-    def put(self, report: pytest.TestReport) -> None:
-        """One more report; a worker runs one test at a time, so another id ends the one before."""
+    def add(self, report: pytest.TestReport) -> None:
+        """Add a report; a worker runs one test at a time, so another id ends the one before."""
         if self._reports and self._reports[0].nodeid != report.nodeid:
-            self.close()
+            self.end_test()
         self._reports.append(report)
 
-    def close(self) -> None:
+    def end_test(self) -> None:
         """No more reports of the current test will come."""
         reports, self._reports = self._reports, []
         if not reports:
@@ -48,7 +47,7 @@ class _Desk:
         self.journal.add(node_id, attempt.letter, duration_s)
         # A crashed worker's test that another plugin gives to the next worker has not failed yet.
         if attempt.failed and any(report.outcome == "failed" for report in reports):
-            self.journal.fail(attempt, line=_line_of(reports[0]))
+            self.journal.add_failure(attempt, line=_line_of(reports[0]))
         elif attempt.passed and was_repeated(reports):
             self.journal.rerun_by_others.append(node_id)
 
@@ -58,23 +57,23 @@ def _line_of(report: pytest.TestReport) -> int:
     return 0 if line is None else line + 1
 
 
-class Workers:
+class XdistWorkers:
     """The plugin of the process that pytest-xdist spreads tests from."""
 
-    def __init__(self, guard: Guard, seed: int) -> None:
-        self._guard = guard
+    def __init__(self, own_errors: OwnErrors, seed: int) -> None:
+        self._own_errors = own_errors
         self._seed = seed
-        self._desks: dict[str, _Desk] = {}
+        self._reports: dict[str, _WorkerReports] = {}
         self._sent: dict[str, str] = {}
         self._folder: str | None = None
         self.failed_reports = 0
 
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker what all of them share."""
-        with self._guard:
-            node.workerinput[KEY] = {"seed": self._seed, "tally": self._tally()}
+        """Send a worker what all of them share."""
+        with self._own_errors:
+            node.workerinput[KEY] = {"seed": self._seed, "tally": self._shared_file()}
 
-    def _tally(self) -> str:
+    def _shared_file(self) -> str:
         if self._folder is None:
             self._folder = tempfile.mkdtemp(prefix="fh-tally-")
         path = os.path.join(self._folder, "failures")
@@ -82,31 +81,31 @@ class Workers:
         return path
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the report at the desk of its worker; a crash comes without a worker's own facts."""
+        """Add the report to those of its worker; a crash comes without a worker's own facts."""
         if report.outcome == "failed" and not hasattr(report, "wasxfail"):
             self.failed_reports += 1
-        if self._guard.broken:
+        if self._own_errors.occurred:
             return
-        with self._guard:
+        with self._own_errors:
             worker = _name_of(getattr(report, "node", None))
-            if worker not in self._desks:
-                self._desks[worker] = _Desk(worker)
-            self._desks[worker].put(report)
+            if worker not in self._reports:
+                self._reports[worker] = _WorkerReports(worker)
+            self._reports[worker].add(report)
 
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Take what the worker sends home; one that crashed sends nothing."""
-        with self._guard:
+        """Store what the worker sends at its end; one that crashed sends nothing."""
+        with self._own_errors:
             sent = (getattr(node, "workeroutput", None) or {}).get(KEY)
             if sent is not None:
                 self._sent[_name_of(node)] = sent
 
-    def journals(self) -> list[Journal]:
-        """One journal per worker, in the order in which they were first heard of."""
-        for worker, desk in self._desks.items():
-            desk.close()
+    def journals(self) -> list[SessionJournal]:
+        """One journal per worker, in the order of their first reports."""
+        for worker, reports in self._reports.items():
+            reports.end_test()
             if worker in self._sent:
-                desk.journal.take(isolated_os.loads(self._sent[worker]))
-        return [desk.journal for desk in self._desks.values()]
+                reports.journal.merge(isolated_os.loads(self._sent[worker]))
+        return [reports.journal for reports in self._reports.values()]
 
     def pytest_unconfigure(self) -> None:
         """Remove what the workers shared."""

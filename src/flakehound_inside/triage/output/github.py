@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any, Mapping, Sequence
 
-    from flakehound_inside.triage.message_types import Failure
+    from flakehound_inside.triage.facts import FailureFacts
 
 _HARMLESS = ("flaky", "unrelated")
 _TITLES = {
@@ -19,7 +19,7 @@ _TITLES = {
 }
 
 
-class GitHub:
+class GitHubJob:
     """A job of GitHub Actions, as its environment describes it."""
 
     def __init__(self, environment: Mapping[str, str], rootdir: str) -> None:
@@ -28,21 +28,21 @@ class GitHub:
         self._summary = environment.get("GITHUB_STEP_SUMMARY", "")
         self._rootdir = rootdir
 
-    def annotations(self, verdicts: Sequence[Mapping[str, Any]], failures: Sequence[Failure]) -> list[str]:
-        """One workflow command per verdict: a warning for what may be overlooked, an error for the rest."""
+    def annotations(self, verdicts: Sequence[Mapping[str, Any]], failures: Sequence[FailureFacts]) -> list[str]:
+        """One workflow command per verdict: a warning for a flaky or unrelated failure, an error for the rest."""
         lines = {failure["id"]: failure["line"] for failure in failures}
         return [self._annotation(verdict, lines.get(verdict["id"], 0)) for verdict in verdicts]
 
     def _annotation(self, verdict: Mapping[str, Any], line: int) -> str:
         word = str(verdict.get("verdict"))
-        properties = ["file=" + _in_a_property(self._path(verdict["id"]))]
+        properties = ["file=" + _escape_property(self._path(verdict["id"]))]
         if line:
             properties.append("line=%d" % line)
-        properties.append("title=" + _in_a_property(_TITLES.get(word, word)))
+        properties.append("title=" + _escape_property(_TITLES.get(word, word)))
         return "::%s %s::%s" % (
             "warning" if word in _HARMLESS else "error",
             ",".join(properties),
-            _in_a_message("%s: %s" % (verdict["id"], verdict.get("evidence") or word)),
+            _escape_message("%s: %s" % (verdict["id"], verdict.get("evidence") or word)),
         )
 
     def _path(self, node_id: str) -> str:
@@ -62,19 +62,19 @@ class GitHub:
             word = str(verdict.get("verdict"))
             kind = " (%s)" % verdict["kind"] if verdict.get("kind") else ""
             cells = ("`%s`" % verdict["id"], word + kind, str(verdict.get("evidence") or ""))
-            rows.append("| %s |" % " | ".join(_in_a_cell(cell) for cell in cells))
+            rows.append("| %s |" % " | ".join(_escape_cell(cell) for cell in cells))
         with open(self._summary, "a", encoding="utf-8") as file:
             file.write("\n".join(rows) + "\n\n")
 
 
-def _in_a_message(text: str) -> str:
+def _escape_message(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _in_a_property(text: str) -> str:
-    return _in_a_message(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_message(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _in_a_cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     text = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
     return " ".join(text.split())

@@ -14,7 +14,7 @@ from _pytest.junitxml import bin_xml_escape, mangle_test_address
 if TYPE_CHECKING:
     from typing import Any, Iterable, Mapping, Sequence
 
-    from flakehound_inside.triage.message_types import Failure, Rerun
+    from flakehound_inside.triage.facts import FailureFacts, RerunFacts
 
 _PROPERTIES = ("verdict", "kind", "stage", "evidence")
 _ERRORS = ("E", "C", "T")
@@ -22,7 +22,7 @@ _PASSED = ("P", "x", "X")
 
 
 def write_verdicts(
-    path: str, prefix: str | None, verdicts: Sequence[Mapping[str, Any]], failures: Sequence[Failure]
+    path: str, prefix: str | None, verdicts: Sequence[Mapping[str, Any]], failures: Sequence[FailureFacts]
 ) -> None:
     """Add properties and Surefire's elements to each failed test; what is in the file stays."""
     tree = ElementTree.parse(path)
@@ -59,45 +59,45 @@ def _add_properties(case: ElementTree.Element, verdict: Mapping[str, Any]) -> No
             )
 
 
-def _add_attempts(case: ElementTree.Element, verdict: Mapping[str, Any], failure: Failure | None) -> None:
+def _add_attempts(case: ElementTree.Element, verdict: Mapping[str, Any], failure: FailureFacts | None) -> None:
     """One element per failed attempt, behind pytest's own and before what was printed."""
-    reruns = _with_words(verdict.get("reruns", ()), failure["reruns"] if failure else [])
+    reruns = _with_messages(verdict.get("reruns", ()), failure["reruns"] if failure else [])
     failed = [rerun for rerun in reruns if rerun["outcome"] not in (*_PASSED, "S", "-")]
     place = max(n for n, child in enumerate(case) if child.tag in ("failure", "error", "properties")) + 1
     passed = any(rerun["outcome"] in _PASSED for rerun in reruns)
     if passed and verdict.get("verdict") != "likely-real":  # whoever reads the element takes the test for flaky
         # Surefire counts every failed attempt of a flaky test, the first one too.
-        attempts = [_element("flaky", rerun) for rerun in (_first(failure), *failed) if rerun]
+        attempts = [_element("flaky", rerun) for rerun in (_first_attempt(failure), *failed) if rerun]
     else:
         attempts = [_element("rerun", rerun) for rerun in failed]
     for offset, attempt in enumerate(attempts):
         case.insert(place + offset, attempt)
 
 
-def _with_words(told: Iterable[Mapping[str, Any]], inside: Sequence[Rerun]) -> list[Mapping[str, Any]]:
-    """The controller's reruns, those inside with the words that only we have."""
-    left = list(inside)
+def _with_messages(judged: Iterable[Mapping[str, Any]], inside: Sequence[RerunFacts]) -> list[Mapping[str, Any]]:
+    """The controller's reruns, those inside with the messages that only this process has."""
+    remaining = list(inside)
     reruns: list[Mapping[str, Any]] = []
-    for rerun in told:
-        if left and (rerun["stage"], rerun["outcome"]) == (left[0]["stage"], left[0]["outcome"]):
-            reruns.append({**rerun, **left.pop(0)})
+    for rerun in judged:
+        if remaining and (rerun["stage"], rerun["outcome"]) == (remaining[0]["stage"], remaining[0]["outcome"]):
+            reruns.append({**rerun, **remaining.pop(0)})
         else:
             reruns.append(rerun)
     return reruns
 
 
-def _first(failure: Failure | None) -> Mapping[str, Any] | None:
+def _first_attempt(failure: FailureFacts | None) -> Mapping[str, Any] | None:
     if failure is None:
         return None
     outcome = "F" if failure["phase"] == "call" else "E"
     return {**failure, "outcome": outcome, "stage": ""}
 
 
-def _element(sort: str, rerun: Mapping[str, Any]) -> ElementTree.Element:
+def _element(prefix: str, rerun: Mapping[str, Any]) -> ElementTree.Element:
     stage = rerun.get("stage") or ""
     message = rerun.get("message") or ("failed in the %s rerun" % stage if stage else "failed")
     element = ElementTree.Element(
-        sort + ("Error" if rerun["outcome"] in _ERRORS else "Failure"),
+        prefix + ("Error" if rerun["outcome"] in _ERRORS else "Failure"),
         message=bin_xml_escape(message),
         type=bin_xml_escape(rerun.get("exception") or ""),
     )

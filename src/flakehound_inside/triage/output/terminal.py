@@ -1,4 +1,4 @@
-"""Tell the user what the triage found: terminal, JUnit file, GitHub, exit code."""
+"""What the user sees of a triage: the section in the terminal, and through it JUnit, GitHub and the exit code."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flakehound_inside.triage.output.answer import against_tolerance, known_so_far, lines_of
-from flakehound_inside.triage.own_errors import Guard
+from flakehound_inside.triage.own_errors import OwnErrors
 
 if TYPE_CHECKING:
     from typing import Any, Callable, Mapping, Sequence
 
     from _pytest.terminal import TerminalReporter
 
-    from flakehound_inside.triage.journal import Journal
-    from flakehound_inside.triage.message_types import Failure
+    from flakehound_inside.triage.facts import FailureFacts, RerunFacts, RunFacts
+    from flakehound_inside.triage.journal import SessionJournal
+
+_OUTCOMES = {"P": "passed", "x": "failed as expected", "X": "passed", "S": "was skipped"}
 
 
-class Telling:
-    """What there is to tell, kept until the terminal asks for it."""
+class TriageOutput:
+    """The lines to show, from the answer of the controller until pytest prints its summary."""
 
-    def __init__(self, config: pytest.Config, facts: dict[str, Any], journals: Sequence[Journal]) -> None:
+    def __init__(self, config: pytest.Config, facts: RunFacts, journals: Sequence[SessionJournal]) -> None:
         self._config = config
         self._facts = facts
-        self._failures: list[Failure] = [failure for journal in journals for failure in journal.failures]
+        self._failures: list[FailureFacts] = [failure for journal in journals for failure in journal.failures]
         self._lines: list[str] = []
         self._commands: list[str] = []  # of GitHub Actions
         self._reporter: Any = config.pluginmanager.getplugin("terminalreporter")
@@ -48,29 +49,29 @@ class Telling:
             self._reporter.rewrite("", erase=True)
             self._reporter.rewrite("")
 
-    def tell(self, answer: dict[str, Any], environment: Mapping[str, str]) -> None:
-        """Take in the answer; a report that cannot be written is a warning and stops no other."""
+    def set_answer(self, answer: dict[str, Any], environment: Mapping[str, str]) -> None:
+        """Show the answer, and write it into files; one that cannot be written is a warning and stops no other."""
         verdicts = answer["triage"]["failures"]
-        self._lines = lines_of(answer, self._facts)
-        with Guard(self._config, "flakehound could not write its verdicts into the JUnit file"):
+        self._lines = _answer_lines(answer, self._facts)
+        with OwnErrors(self._config, "flakehound could not write its verdicts into the JUnit file"):
             self._write_junit(verdicts)
-        with Guard(self._config, "flakehound could not write its verdicts for GitHub Actions"):
+        with OwnErrors(self._config, "flakehound could not write its verdicts for GitHub Actions"):
             self._write_for_github(verdicts, environment)
 
-    def tell_of_an_interrupt(self) -> None:
-        """Keep what is known without an answer."""
-        self._lines = known_so_far(self._facts)
+    def set_interrupted(self) -> None:
+        """Show what is known without an answer."""
+        self._lines = _lines_so_far(self._facts, self._failures)
 
     def tolerate(self, session: pytest.Session, answer: dict[str, Any], failed_reports: int) -> None:
-        """Make a red run green if every failure of it is proven flaky, and say so, or why not."""
-        against = against_tolerance(session, answer, failed_reports, self._failures)
-        if against is None and session.exitstatus != pytest.ExitCode.TESTS_FAILED:
-            against = "pytest did not end as it does when tests fail"
-        if against is None:
+        """Make a red run green if every failure of it is proven flaky, and show that, or why not."""
+        reason = _reason_against_tolerance(session, answer, failed_reports, self._failures)
+        if reason is None and session.exitstatus != pytest.ExitCode.TESTS_FAILED:
+            reason = "pytest did not end as it does when tests fail"
+        if reason is None:
             session.exitstatus = pytest.ExitCode.OK
             self._lines.append("tolerated: every failure is proven flaky")
         else:
-            self._lines.append("not tolerated: " + against)
+            self._lines.append("not tolerated: " + reason)
 
     def print(self, reporter: TerminalReporter) -> None:
         """The section in the terminal, then what GitHub reads from there."""
@@ -80,18 +81,58 @@ class Telling:
             reporter.write_line(line)
 
     def _write_junit(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
-        named = getattr(self._config.option, "xmlpath", None)
-        if not named:
+        given = getattr(self._config.option, "xmlpath", None)
+        if not given:
             return
         from flakehound_inside.triage.output.junit import write_verdicts
 
-        path = os.path.join(self._facts["cwd"], os.path.expanduser(os.path.expandvars(named)))
+        path = os.path.join(self._facts["cwd"], os.path.expanduser(os.path.expandvars(given)))
         write_verdicts(path, self._config.option.junitprefix, verdicts, self._failures)
 
     def _write_for_github(self, verdicts: Sequence[Mapping[str, Any]], environment: Mapping[str, str]) -> None:
-        from flakehound_inside.triage.output.github import GitHub
+        from flakehound_inside.triage.output.github import GitHubJob
 
-        github = GitHub(environment, self._facts["rootdir"])
+        github = GitHubJob(environment, self._facts["rootdir"])
         if github.active:
             self._commands = github.annotations(verdicts, self._failures)
             github.append_summary(verdicts)
+
+
+def _answer_lines(answer: dict[str, Any], facts: RunFacts) -> list[str]:
+    """The controller's summary, and those notes of this process that it does not repeat."""
+    lines = [str(line) for line in answer.get("summary", ())]
+    lines += ["note: %s" % note for note in answer.get("notes", ())]
+    text = "\n".join(lines)
+    own = [facts["not_rerun"]] if facts["not_rerun"] else []
+    return lines + ["note: %s" % note for note in own + facts["notes"] if note not in text]
+
+
+def _lines_so_far(facts: RunFacts, failures: Sequence[FailureFacts]) -> list[str]:
+    """The reruns inside, one line per failure, for a triage that was interrupted."""
+    lines = ["  %s: %s" % (failure["id"], _rerun_phrase(failure["reruns"])) for failure in failures]
+    notes = ["note: %s" % note for note in [facts["not_rerun"], *facts["notes"]] if note]
+    return ["interrupted; known so far:", *lines, *notes]
+
+
+def _rerun_phrase(reruns: Sequence[RerunFacts]) -> str:
+    if not reruns:
+        return "failed, not rerun"
+    phrases = ["%s in the %s rerun" % (_OUTCOMES.get(r["outcome"], "failed"), r["stage"]) for r in reruns]
+    return "failed, then " + ", ".join(phrases)
+
+
+def _reason_against_tolerance(
+    session: pytest.Session, answer: dict[str, Any], failed_reports: int, failures: Sequence[FailureFacts]
+) -> str | None:
+    """Why the run stays red although tolerance was asked for; None when every failure is proven flaky."""
+    if session.shouldfail or session.shouldstop:
+        return "the run was stopped before its last test"
+    if session.testsfailed != failed_reports:
+        return "pytest counts %d failures, and %d are of tests" % (session.testsfailed, failed_reports)
+    judged = {failure["id"] for failure in answer["triage"]["failures"]}
+    missing = [failure["id"] for failure in failures if failure["id"] not in judged]
+    if missing:
+        return "%s was not judged" % missing[0]
+    if answer["triage"].get("tolerable") is not True:
+        return "not every failure is proven flaky"
+    return None

@@ -1,4 +1,4 @@
-"""Which commit a green run is of: asked of a real git while pytest collects, heard before the first test."""
+"""Commit and branch of a green run: a real git runs while pytest collects, and is read before the first test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from plugin_projects import Suite
 
 from flakehound_inside.triage import git_state
-from flakehound_inside.triage.git_state import Checkout
+from flakehound_inside.triage.git_state import GitState
 
 WHO = ("-c", "user.name=a", "-c", "user.email=a@b")
 UNKNOWN = {"commit": None, "branch": ""}
@@ -47,7 +47,7 @@ def checkout(suite: Suite) -> Suite:
 @pytest.fixture
 def patience(monkeypatch):
     # A machine that is busy may need longer than a user's green run should wait.
-    monkeypatch.setattr(git_state, "_PATIENCE_S", 60.0)
+    monkeypatch.setattr(git_state, "_MAX_WAIT_S", 60.0)
 
 
 def git(suite: Suite, *words: str) -> str:
@@ -57,10 +57,10 @@ def git(suite: Suite, *words: str) -> str:
 
 
 def facts_of(suite: Suite, **variables: str) -> dict[str, object]:
-    asked = Checkout()
-    asked.ask(str(suite.folder), {**os.environ, **variables})
-    asked.hear()
-    return asked.facts()
+    state = GitState()
+    state.start(str(suite.folder), {**os.environ, **variables})
+    state.read()
+    return state.facts()
 
 
 def left_behind(suite: Suite) -> dict[str, object]:
@@ -119,17 +119,17 @@ def test_more_files_than_a_pipe_holds_are_heard_to_the_end(checkout):
 
 def test_asking_and_not_hearing_leaves_neither_a_child_nor_a_descriptor(checkout):
     before = set(os.listdir("/proc/self/fd"))
-    asked = Checkout()
-    asked.ask(str(checkout.folder), os.environ)
-    pid = asked._pid
+    state = GitState()
+    state.start(str(checkout.folder), os.environ)
+    pid = state._pid
 
-    asked.drop()
+    state.discard()
 
     assert pid > 0
     with pytest.raises(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
     assert set(os.listdir("/proc/self/fd")) == before
-    assert asked.facts() == UNKNOWN
+    assert state.facts() == UNKNOWN
 
 
 def test_a_run_leaves_the_commit_it_started_from_whatever_its_tests_do_to_the_checkout(checkout):
