@@ -40,7 +40,7 @@ from lint_recall import DATA, Key, key_of, table
 from running import own_environment
 
 from flakehound.app.data.export import FACTS
-from flakehound.app.sessions.stored import runs_of
+from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.characteristic_functions import default
 from flakehound.core.outcomes import NodeId, Outcome
@@ -160,7 +160,7 @@ def _rows(project: str, store_path: Path, known: Labels) -> Iterator[dict[str, o
     with Store.open(store_path, create=False) as store:
         for session in store.sessions():
             assert session.id is not None
-            _evidence, looks = runs_of(store, session.id)
+            looks = stored_runs(store, session.id).observations
             passed = Counter[NodeId]()
             for record in looks:
                 passed.update(test for _place, test, outcome in record if outcome is Outcome.PASSED)

@@ -10,7 +10,7 @@ import sys
 import pytest
 from cli_projects import SHOP, flakehound_in, remedy_in, write_project
 
-from flakehound.app.sessions.stored import runs_of
+from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.store import Store
 
 pytest.importorskip("sklearn", reason="needs flakehound[learn]")
@@ -65,7 +65,7 @@ def test_what_was_measured_for_the_choice_is_exported_and_not_measured_again(sho
     assert all(float(row["run_time_s"]) > 0 and float(row["test_lines_of_code"]) > 0 for row in rows)
     with Store.open(shop / ".flakehound" / "flakehound.db") as store:
         (session,) = store.sessions()
-        _evidence, looks = runs_of(store, session.id)
+        looks = stored_runs(store, session.id).observations
     assert sum(bool(record.measures) for record in looks) == 3
 
 

@@ -15,7 +15,7 @@ from flakehound.app.hunt.measured_priors import Ratios, measured_ratios
 from flakehound.app.hunt.priors import priors_of, stored_knowledge
 from flakehound.app.hunt.static_priors import static_scores
 from flakehound.app.hunt.suite_trace import SHARE, calls_if_cheap, expected_s
-from flakehound.app.trace.settings import characteristic_in
+from flakehound.app.sessions.project_settings import characteristic_functions_in
 from flakehound.engine.suite.budget import Budget
 from flakehound.store import Store
 
@@ -106,7 +106,7 @@ def test_a_hunt_that_measures_plans_by_what_it_measured(tmp_path):
     assert said.code == 0, said.err
     report = json.loads((folder / "report.json").read_text())
     with Store.open(folder / ".flakehound" / "flakehound.db") as store:
-        earlier = stored_knowledge(store, store.latest(), characteristic_in(folder), LONG_S)
+        earlier = stored_knowledge(store, store.latest(), characteristic_functions_in(folder), LONG_S)
         suite = store.suite(store.latest().id)
     expected = priors_of(suite, earlier, static_scores(folder, suite.order, LONG_S))
     assert len(earlier.ratios.nod) == 12

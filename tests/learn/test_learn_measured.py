@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.app.hunt.default_models import ENOUGH_NOD, default_table, default_taught, taught_of
-from flakehound.app.hunt.model_selection import SingleModel
+from flakehound.app.hunt.default_models import (
+    MIN_NOD_TESTS,
+    default_selection_models,
+    default_table,
+    with_thresholds,
+)
+from flakehound.app.hunt.selection_models import ThresholdModel
 from flakehound.core.errors import Problem as Trouble
 from flakehound.features.table import NAMES
 from flakehound.learn.evaluation.scores import area_under_curve
@@ -53,7 +58,7 @@ def models(data):
 def cached(tmp_path_factory):
     """A cache in which the default models are."""
     folder = tmp_path_factory.mktemp("cache")
-    return folder, default_taught(Aim(), folder=folder)
+    return folder, default_selection_models(Aim(), folder=folder)
 
 
 # the table
@@ -148,7 +153,7 @@ def test_default_models_come_from_the_cache_the_second_time(cached):
     (file,) = folder.iterdir()
     before = file.stat().st_mtime_ns
 
-    assert default_taught(Aim(), folder=folder) == first
+    assert default_selection_models(Aim(), folder=folder) == first
     assert file.stat().st_mtime_ns == before
 
 
@@ -157,14 +162,15 @@ def test_a_damaged_cache_is_made_anew(cached, tmp_path):
     (file,) = folder.iterdir()
     (tmp_path / file.name).write_text(file.read_text()[:-100])
 
-    assert default_taught(Aim(), folder=tmp_path) == first
+    assert default_selection_models(Aim(), folder=tmp_path) == first
     assert (tmp_path / file.name).read_text() == file.read_text()
 
 
 def test_more_quality_costs_more_with_the_default_models(cached):
     folder, _knee = cached
     cheap, good = (
-        default_taught(aim, folder=folder).reruns.thresholds for aim in (Aim(cost=0.2), Aim(detection=0.95))
+        default_selection_models(aim, folder=folder).reruns.thresholds
+        for aim in (Aim(cost=0.2), Aim(detection=0.95))
     )
 
     assert cheap.cost <= 0.2
@@ -176,11 +182,11 @@ def test_more_quality_costs_more_with_the_default_models(cached):
 def test_few_nod_tests_do_not_teach_to_do_without_proof(data, models):
     few = data.rows(np.flatnonzero((data.label == 0) | (np.arange(300) < 60)))
 
-    many_said = taught_of(data, models, Aim(), "")
-    few_said = taught_of(few, fitted_models(few), Aim(), "")
+    many_said = with_thresholds(data, models, Aim(), "")
+    few_said = with_thresholds(few, fitted_models(few), Aim(), "")
 
-    assert data.label.sum() >= ENOUGH_NOD > few.label.sum()
-    assert isinstance(many_said.kinds, SingleModel)
+    assert data.label.sum() >= MIN_NOD_TESTS > few.label.sum()
+    assert isinstance(many_said.kinds, ThresholdModel)
     assert isinstance(few_said.kinds, Trouble)
     assert few_said.reruns.thresholds.upper > 1
 
@@ -188,7 +194,9 @@ def test_few_nod_tests_do_not_teach_to_do_without_proof(data, models):
 def test_models_that_cannot_tell_strangers_do_not_do_without_proof(data, models):
     telling = models.models[Problem.NOD_VS_VICTIM]
     guessing = replace(telling, kept_apart=(0.5,) * len(telling.kept_apart))
-    said = taught_of(data, replace(models, models={**models.models, Problem.NOD_VS_VICTIM: guessing}), Aim(), "")
+    said = with_thresholds(
+        data, replace(models, models={**models.models, Problem.NOD_VS_VICTIM: guessing}), Aim(), ""
+    )
 
     assert isinstance(said.kinds, Trouble)
 
@@ -196,7 +204,9 @@ def test_models_that_cannot_tell_strangers_do_not_do_without_proof(data, models)
 def test_a_suite_whose_tests_take_minutes_does_not_decide_about_the_thresholds(data, models):
     dear = np.where(data.projects == data.projects[0], 1000.0, 1.0) * data.cost_s
 
-    said, slow = (taught_of(replace(data, cost_s=cost_s), models, Aim(), "") for cost_s in (data.cost_s, dear))
+    said, slow = (
+        with_thresholds(replace(data, cost_s=cost_s), models, Aim(), "") for cost_s in (data.cost_s, dear)
+    )
 
     assert (slow.reruns.thresholds.lower, slow.reruns.thresholds.upper) == (
         said.reruns.thresholds.lower,
@@ -207,9 +217,9 @@ def test_a_suite_whose_tests_take_minutes_does_not_decide_about_the_thresholds(d
 def test_features_that_a_suite_cannot_have_are_left_out_and_told(tmp_path):
     lines = frozenset({"covered_lines", "source_covered_lines"})
 
-    taught = default_taught(Aim(), absent=lines, folder=tmp_path)
+    taught = default_selection_models(Aim(), absent=lines, folder=tmp_path)
 
-    assert not lines & set(taught.names)
+    assert not lines & set(taught.features)
     assert "without covered_lines, source_covered_lines" in taught.note
 
 

@@ -90,8 +90,7 @@ class Rounds:
     def _left(self) -> Order:
         ran: Counter[NodeId] = Counter()
         for record in self._history.records:
-            if record.why == WHY:
-                ran.update(test for _place, test, outcome in record if outcome is not Outcome.NOT_RUN)
+            ran.update(test for _place, test, outcome in record if outcome is not Outcome.NOT_RUN)
         return tuple(test for test in self._order if ran[test] < self._runs)
 
     def _plan(self, order: Order, setting: Setting, *, covered: bool = True) -> RunPlan:
@@ -222,7 +221,7 @@ def measured_at(hunt: PreparedHunt, runs: int, tell: Callable[[Spent], None]) ->
     return mean_vectors(hunt.opened.suite.order, kept, static)
 
 
-def measured_first(hunt: PreparedHunt) -> list[FeatureVector]:
+def measure_in_hunt(hunt: PreparedHunt) -> list[FeatureVector]:
     """The same with a line that says so, for whoever plans a hunt by features; empty places where time ran out."""
     with Progress(hunt.budget, lambda: "", lambda: "measuring", quiet=hunt.options.quiet) as progress:
         progress.say(f"measuring the features of {len(hunt.opened.suite.order)} tests ...")

@@ -61,8 +61,8 @@ def command(
         flakehound study calls                                      the last trace and hunt of this folder
         flakehound study calls --calls a.csv --calls b.csv --labels labels.csv
     """
+    from flakehound.app.sessions.project_settings import characteristic_functions_in
     from flakehound.app.studies.calls import SelectionWishes, studied
-    from flakehound.app.trace.settings import characteristic_in
     from flakehound.calls.characteristic_functions import default, manual
     from flakehound.report.study.calls import calls_study_text
 
@@ -74,7 +74,7 @@ def command(
         )
     sets = {
         "manual selection": manual(),
-        "flakehound's set": default() if calls else characteristic_in(current_folder()),
+        "flakehound's set": default() if calls else characteristic_functions_in(current_folder()),
     }
     wishes = SelectionWishes(beta_causes=beta_causes, beta_c=beta_c, folds=folds, seed=seed, slowdown=0.05)
     told = studied(data, sets, wishes, lambda words: click.echo(words, err=True))

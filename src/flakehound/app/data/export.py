@@ -12,7 +12,7 @@ from pathlib import Path
 from flakehound.app.data.tables import opened_table
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.app.sessions.store_file import existing_store
-from flakehound.app.sessions.stored import runs_of
+from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.core.errors import UsageError
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
@@ -103,8 +103,8 @@ def known_tests(stores: Sequence[Path]) -> tuple[dict[Key, Known], dict[str, str
 
 def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> None:
     assert session.id is not None
-    evidence, looks = runs_of(store, session.id)
-    history = History(store.suite(session.id), evidence)
+    runs = stored_runs(store, session.id)
+    history = History(store.suite(session.id), runs.evidence)
     project = Path(session.rootdir).name
     polluters = _polluters(store.verdicts(session.id))
     blamed = {name for names in polluters.values() for name in names}
@@ -119,7 +119,7 @@ def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> Non
         one.polluters |= polluters.get(test, set())
         if test in history.costs.mean_test_s:
             one.seconds, one.hunts = one.seconds + history.costs.test_s(test), one.hunts + 1
-    for vector in mean_vectors(history.suite.order, looks, store.source_features(session.id)):
+    for vector in mean_vectors(history.suite.order, runs.observations, store.source_features(session.id)):
         if vector.runs:
             values = {name: value for name, value in vector.values.items() if value is not None}
             known[project, vector.id].features = values

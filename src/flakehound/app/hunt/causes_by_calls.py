@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from flakehound.app.hunt.extra_runs import ExtraRuns
-from flakehound.app.trace.settings import wish_for
-from flakehound.calls.causes import likely_causes, parting
 from flakehound.calls.characteristic_functions import Characteristic
-from flakehound.core.calls import CallTrace, TraceMode
+from flakehound.calls.trace_plan import trace_for
+from flakehound.calls.verdict_causes import (
+    KINDS_EXPLAINED_BY_CALLS,
+    ObservedTrace,
+    traces_of_last_test,
+    with_likely_causes,
+)
+from flakehound.core.calls import TraceMode
 from flakehound.core.costs import TRACED_TEST
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
-from flakehound.core.records import RunRecord
-from flakehound.core.verdicts import Kind, LikelyCause, Verdict
+from flakehound.core.verdicts import Kind, Verdict
 
 MOST_TRACED = 40  # tests of one hunt
 SHARE = 0.05  # of the time that is kept for it
 MOST_S = 15.0
-CALLS_TELL_WHY = (Kind.NOD, Kind.UNRESOLVED)  # the others flake by state, whatever they call
 _ATTEMPTS = 4  # to see a test pass that failed
 
 
@@ -27,14 +30,6 @@ def reserve_s(limit_s: float | None) -> float:
     """The part of a hunt's time that is kept for the causes."""
     limit_s = limit_s or 0.0
     return min(MOST_S, max(SHARE * limit_s, min(1.0, 0.1 * limit_s)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenTrace:
-    """What a test called, and whether it failed."""
-
-    trace: CallTrace
-    failed: bool
 
 
 @dataclass(slots=True)
@@ -48,7 +43,7 @@ class CauseFinder:
         """The verdicts, those of flaky tests with likely causes or with where passing and failing runs part."""
         flaky = [one for one in verdicts if one.replay and (one.kind.is_flaky or one.kind is Kind.UNRESOLVED)]
         # Those with a cause that runs have proven can wait; of order-dependent ones the other test is the cause.
-        flaky.sort(key=lambda one: (one.kind not in CALLS_TELL_WHY, bool(one.causes), self._cost_s(one)))
+        flaky.sort(key=lambda one: (one.kind not in KINDS_EXPLAINED_BY_CALLS, bool(one.causes), self._cost_s(one)))
         told: dict[NodeId, Verdict] = {}
         for verdict in flaky:
             if len(told) < MOST_TRACED and self._fits(verdict):
@@ -70,7 +65,7 @@ class CauseFinder:
             if any(not one.failed for one in traces) or (attempt and not self._fits(verdict)):
                 break
             traces += self._traced(replace(passing, seed=(self.extra_runs.seed + attempt) % 2**32), verdict)
-        return explained(verdict, traces, self.known)
+        return with_likely_causes(verdict, traces, self.known)
 
     def _plans(self, verdict: Verdict) -> Iterator[RunPlan]:
         """The run that failed, with its seed; and one that may pass: alone, with another seed."""
@@ -91,44 +86,12 @@ class CauseFinder:
             isolation=isolation,
             seed=self.extra_runs.seed if seed is None else seed,
             hash_seed=self.extra_runs.opened.hash_seed if isolation is Isolation.SPAWN else None,
-            trace=wish_for(self.known, TraceMode.ALL),
+            trace=trace_for(self.known, TraceMode.ALL),
         )
 
-    def _traced(self, plan: RunPlan, verdict: Verdict) -> Iterator[SeenTrace]:
+    def _traced(self, plan: RunPlan, verdict: Verdict) -> Iterator[ObservedTrace]:
         """What the run's last test called."""
         records = self.extra_runs.run(plan)
         # One that was cut wrote no trace: it would look like an ordinary run, and count.
         self.extra_runs.save([record for record in records if record.calls])
-        yield from last_traces(records, verdict.id)
-
-
-def explained(verdict: Verdict, traces: Sequence[SeenTrace], known: Characteristic) -> Verdict:
-    """The verdict with what the traces of its test say."""
-    passing = next((one.trace for one in traces if not one.failed), None)
-    failing = next((one.trace for one in traces if one.failed), None)
-    parted = parting(passing, failing) if passing is not None and failing is not None else None
-    called = likely_causes([one.trace for one in traces], known) if verdict.kind in CALLS_TELL_WHY else ()
-    return replace(
-        verdict,
-        causes=_joined(verdict.causes, called),
-        evidence=verdict.evidence if parted is None else (*verdict.evidence, parted.text),
-    )
-
-
-def _joined(proven: Sequence[LikelyCause], called: Sequence[LikelyCause]) -> tuple[LikelyCause, ...]:
-    """What runs have proven first, with the lines that calls name for the same cause."""
-    lines = {likely.cause: likely.evidence for likely in called}
-    told = [
-        replace(likely, evidence=f"{likely.evidence}; {lines[likely.cause]}") if likely.cause in lines else likely
-        for likely in proven
-    ]
-    known = {likely.cause for likely in proven}
-    return (*told, *(likely for likely in called if likely.cause not in known))
-
-
-def last_traces(records: Iterable[RunRecord], test: NodeId) -> Iterator[SeenTrace]:
-    """What a test called in the runs that end with it."""
-    for record in records:
-        place = len(record.order) - 1
-        if record.order[-1:] == (test,) and place in record.calls:
-            yield SeenTrace(trace=record.calls[place], failed=record.last.is_failure)
+        yield from traces_of_last_test(records, verdict.id)

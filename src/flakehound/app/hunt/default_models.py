@@ -1,4 +1,4 @@
-"""The models of `hunt --policy cannier` where the user brings no table: fitted once on ours, and kept."""
+"""The models of `hunt --policy cannier` without a table of the user: fitted once on the shipped one, then cached."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hashlib import blake2b
 from importlib import resources
 from pathlib import Path
 
-from flakehound.app.hunt.model_selection import PAIRED, PairModel, SingleModel, Taught
+from flakehound.app.hunt.selection_models import PAIR_PROBLEMS, CandidateModel, SelectionModels, ThresholdModel
 from flakehound.app.lint.model_file import cache_folder, keep_text
 from flakehound.core.errors import FailedStep
 from flakehound.learn.evaluation.scores import area_under_curve
@@ -19,52 +19,60 @@ from flakehound.learn.tables.dataset import Dataset, UnusableData
 from flakehound.learn.tables.problems import Problem
 from flakehound.learn.tables.reading import dataset_from
 
+# Code that the fitted models depend on: an edit makes the cache of older fits invalid.
 _FITTING = ("measured/model.py", "measured/table.py", "tables/problems.py", "tables/ranks.py", "tables/reading.py")
 _NAME = "the default table"
-# Before a model may say "NOD" or "victim" without a run that proves it: NOD tests, and AUC in unseen projects.
-ENOUGH_NOD, GOOD_AUC = 40, 0.75
+# What a model needs to say "NOD" or "victim" without a run that proves it: NOD tests in its table, and AUC in
+# projects that were left out of its fit (decision 0026).
+MIN_NOD_TESTS, MIN_AUC = 40, 0.75
 
 
-def default_taught(aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Path | None = None) -> Taught:
-    """What the shipped table teaches, without some features; thresholds are found with projects kept apart."""
-    data, models = _learned(absent, folder)
+def default_selection_models(
+    aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Path | None = None
+) -> SelectionModels:
+    """The models of the shipped table without some features; thresholds come from projects left out of the fit."""
+    data, models = _fitted_or_cached(absent, folder)
     assert models is not None
-    return taught_of(data, models, aim, _note(data, absent))
+    return with_thresholds(data, models, aim, _note(data, absent))
 
 
-def taught_of(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> Taught:
-    """Models with their thresholds; until they are good at unseen projects, they only say what not to rerun."""
+def with_thresholds(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> SelectionModels:
+    """Models with thresholds. Unless they are good at unseen projects, they only say which tests not to rerun."""
     import numpy as np
 
-    alike = _with_suites_alike(data)
+    relative = _with_relative_costs(data)
     apart = {problem: np.array(model.kept_apart) for problem, model in models.models.items()}
-    sweep = sweep_of(alike, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
-    reruns = (sweep if _can_do_without_proof(sweep) else sweep.with_proof()).thresholds(aim)
-    telling = sweep_of(alike, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM])
-    kinds: SingleModel | FailedStep = FailedStep(what="the models are not good enough to tell kinds without runs")
-    if _can_do_without_proof(telling):
-        kinds = SingleModel(model=models.models[Problem.NOD_VS_VICTIM], thresholds=telling.thresholds(aim))
-    return Taught(
-        names=data.features,
-        reruns=SingleModel(model=models.models[Problem.NOD_VS_REST], thresholds=reruns),
+    sweep = sweep_of(relative, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
+    reruns = (sweep if _needs_no_proof(sweep) else sweep.with_proof()).thresholds(aim)
+    kinds_sweep = sweep_of(relative, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM])
+    kinds: ThresholdModel | FailedStep = FailedStep(
+        what="the models are not good enough to tell kinds without runs"
+    )
+    if _needs_no_proof(kinds_sweep):
+        kinds = ThresholdModel(model=models.models[Problem.NOD_VS_VICTIM], thresholds=kinds_sweep.thresholds(aim))
+    return SelectionModels(
+        features=data.features,
+        reruns=ThresholdModel(model=models.models[Problem.NOD_VS_REST], thresholds=reruns),
         kinds=kinds,
-        pairing={
-            problem: PairModel(model=models.models[problem], least=least_of(data, problem, apart[problem]))
-            for problem in PAIRED
+        pairs={
+            problem: CandidateModel(
+                model=models.models[problem], min_probability=least_of(data, problem, apart[problem])
+            )
+            for problem in PAIR_PROBLEMS
         },
         note=note,
     )
 
 
-def _can_do_without_proof(sweep: Sweep) -> bool:
-    good = area_under_curve(sweep.positive, sweep.probability) >= GOOD_AUC
-    return good and int(sweep.positive.sum()) >= ENOUGH_NOD
+def _needs_no_proof(sweep: Sweep) -> bool:
+    good = area_under_curve(sweep.positive, sweep.probability) >= MIN_AUC
+    return good and int(sweep.positive.sum()) >= MIN_NOD_TESTS
 
 
-def _with_suites_alike(data: Dataset) -> Dataset:
-    """With costs in parts of what a mean test of the same suite costs.
+def _with_relative_costs(data: Dataset) -> Dataset:
+    """The table with costs relative to the mean test of the same suite.
 
-    The thresholds are for another suite: one of ours whose tests take minutes must not decide alone.
+    Otherwise one suite whose tests take minutes would decide about the thresholds alone.
     """
     import numpy as np
 
@@ -76,8 +84,8 @@ def _with_suites_alike(data: Dataset) -> Dataset:
 def default_models(
     absent: frozenset[str] = frozenset(), *, may_fit: bool = True, folder: Path | None = None
 ) -> MeasuredModels | None:
-    """The models of the shipped table, without some features; None where none is kept and none may be fitted."""
-    return _learned(absent, folder, may_fit=may_fit)[1]
+    """The models of the shipped table, without some features; None where none is cached and none may be fitted."""
+    return _fitted_or_cached(absent, folder, may_fit=may_fit)[1]
 
 
 def default_table(packed: bytes, absent: frozenset[str] = frozenset()) -> Dataset:
@@ -95,14 +103,14 @@ def _note(data: Dataset, absent: frozenset[str]) -> str:
     )
 
 
-def _learned(
+def _fitted_or_cached(
     absent: frozenset[str], folder: Path | None, *, may_fit: bool = True
 ) -> tuple[Dataset, MeasuredModels | None]:
-    """The table, and its models: from the cache, where the same code fitted the same table before."""
+    """The table and its models, from the cache where the same code has fitted the same table before."""
     packed = shipped_bytes()
     data, place = default_table(packed, absent), folder or cache_folder()
     file = place / f"cannier-{_digest(packed, data.features)}.json" if place else None
-    models = _kept(file, data)
+    models = _cached(file, data)
     if models is None and may_fit:
         models = fitted_models(data)
         keep_text(file, as_text(models))
@@ -118,8 +126,8 @@ def _digest(packed: bytes, features: tuple[str, ...]) -> str:
     return maker.hexdigest()
 
 
-def _kept(file: Path | None, data: Dataset) -> MeasuredModels | None:
-    """Kept models; damaged ones, or those of another table, are as good as none."""
+def _cached(file: Path | None, data: Dataset) -> MeasuredModels | None:
+    """The cached models; None where the file is missing, damaged or about another table."""
     try:
         found = from_text(file.read_text(encoding="utf-8")) if file else None
     except (OSError, UnicodeDecodeError, UnusableData):

@@ -44,10 +44,10 @@ def estimate_priors(hunt: PreparedHunt, selector: Selector | None) -> Estimate:
 
 def _measure(hunt: PreparedHunt) -> bool:
     """Runs that measure features, and whether the user interrupted them. They may disturb tests: no evidence."""
-    from flakehound.app.measure import measured_first
+    from flakehound.app.measure import measure_in_hunt
 
     try:
-        measured_first(hunt)
+        measure_in_hunt(hunt)
     except KeyboardInterrupt:
         return True
     return False

@@ -11,8 +11,8 @@ from flakehound.app.hunt.options import HuntOptions
 from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.sessions.new_session import new_session
 from flakehound.app.sessions.plain_runs import import_pending_runs
-from flakehound.app.sessions.stored import runs_of
-from flakehound.app.trace.settings import characteristic_in
+from flakehound.app.sessions.project_settings import characteristic_functions_in
+from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.history import History
 from flakehound.engine.processes.launch import Target
@@ -65,7 +65,7 @@ def _prepared(
 def _begun(options: HuntOptions, opened: OpenSuite, store: Store, budget: Budget) -> PreparedHunt:
     """The hunt with its session, and with the reference run as the first of its runs."""
     # First: settings that cannot be read are an error before the store gets a session.
-    characteristic = characteristic_in(Path(opened.handshake.rootdir))
+    characteristic = characteristic_functions_in(Path(opened.handshake.rootdir))
     session = options.resumed or store.begin(_session(options, opened), opened.suite)
     hunt = PreparedHunt(
         options=options,
@@ -93,8 +93,7 @@ def _history_so_far(options: HuntOptions, store: Store, opened: OpenSuite) -> Hi
             "the suite's tests are not the ones of the hunt that was to be resumed",
             remedy=same_command(resume=None),
         )
-    evidence, _observations = runs_of(store, options.resumed.id)
-    return History(opened.suite, evidence)
+    return History(opened.suite, stored_runs(store, options.resumed.id).evidence)
 
 
 def _seed_of_this_start(options: HuntOptions, store: Store) -> int:

@@ -30,4 +30,4 @@ def _model_selector(options: PolicyOptions, seed: int) -> Selector:
     aim = Aim(detection=options.detection, cost=options.cost)
     if options.training is None:
         return ModelSelector.by_default(options.features, aim)
-    return ModelSelector.of_own_table(options.training, options.features, aim, seed)
+    return ModelSelector.from_own_table(options.training, options.features, aim, seed)

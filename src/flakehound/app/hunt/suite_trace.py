@@ -6,8 +6,8 @@ import math
 
 from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.trace.run import WHY, run_traced
-from flakehound.app.trace.settings import wish_for
 from flakehound.calls.causes import likely_causes
+from flakehound.calls.trace_plan import trace_for
 from flakehound.cli.progress import Progress
 from flakehound.core.calls import TraceMode
 from flakehound.core.costs import TRACED_SUITE, TRACED_SUITE_SPARSELY
@@ -31,7 +31,7 @@ def calls_in_suite(hunt: PreparedHunt, most_s: float = math.inf) -> dict[NodeId,
         isolation=opened.isolation,
         seed=0,
         hash_seed=opened.hash_seed,
-        trace=wish_for(known, _mode(opened.handshake.python)),
+        trace=trace_for(known, _mode(opened.handshake.python)),
     )
     limits = Limits(test_limit_s=hunt.options.test_limit_s or FIRST_TEST_LIMIT_S)
     with Progress(hunt.budget, lambda: "", lambda: "tracing", quiet=hunt.options.quiet) as progress:

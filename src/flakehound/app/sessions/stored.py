@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flakehound.app.hunt.causes_by_calls import explained, last_traces
 from flakehound.app.sessions.commands import hunt_command, store_arguments
 from flakehound.app.sessions.places import current_folder
+from flakehound.app.sessions.project_settings import characteristic_functions_in
 from flakehound.app.sessions.store_file import existing_store
+from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.app.sessions.target import default_python, plain_arguments, target_of
-from flakehound.app.trace.settings import characteristic_in
 from flakehound.calls.characteristic_functions import default
+from flakehound.calls.verdict_causes import traces_of_last_test, with_likely_causes
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.history import History
-from flakehound.core.plans import Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.processes.launch import Target
@@ -25,7 +25,7 @@ from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.options import SearchOptions
 from flakehound.report.hunt.summary import HuntResult, SpentFacts, SuiteFacts
-from flakehound.store import SessionInfo, Store
+from flakehound.store import SessionInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,35 +83,18 @@ def read_last_hunt(store_path: Path) -> StoredHunt:
         session = store.latest(str(current_folder())) or store.latest()
         if session is None or session.id is None:
             raise no_hunt_in(store_path)
-        evidence, observations = runs_of(store, session.id)
-        history = History(store.suite(session.id), evidence)
+        runs = stored_runs(store, session.id)
+        history = History(store.suite(session.id), runs.evidence)
         traced = list(store.traced_records(session.id))
-    hunted = _with_causes(_result_of(session, history, observations, store_path), traced)
+    hunted = _with_causes(_result_of(session, history, runs.observations, store_path), traced)
     return StoredHunt(store_path=store_path, session=session, history=history, hunted=hunted)
 
 
-def runs_of(store: Store, session_id: int) -> tuple[list[RunRecord], list[RunRecord]]:
-    """The runs that count as evidence, and those that measured a test or saw what it leaves.
-
-    Whoever traces, measures or compares may disturb what he looks at. Traced runs are in neither.
-    """
-    traced = store.traced_runs(session_id)
-    evidence: list[RunRecord] = []
-    looks: list[RunRecord] = []
-    for record in store.records(session_id):
-        if record.id not in traced:
-            (looks if record.measures or _only_looks(record) else evidence).append(record)
-    return evidence, looks
-
-
-def _only_looks(record: RunRecord) -> bool:
-    """Whether it was made to see what a test leaves, see `StateFinder`."""
-    return bool(record.traces) and record.setting is Setting.PROBE
-
-
 def _with_causes(result: HuntResult, traced: Sequence[RunRecord]) -> HuntResult:
-    known = characteristic_in(Path(result.suite.rootdir)) if traced else default()
-    verdicts = (explained(one, list(last_traces(traced, one.id)), known) for one in result.verdicts)
+    known = characteristic_functions_in(Path(result.suite.rootdir)) if traced else default()
+    verdicts = (
+        with_likely_causes(one, list(traces_of_last_test(traced, one.id)), known) for one in result.verdicts
+    )
     return replace(result, verdicts=tuple(verdicts))
 
 

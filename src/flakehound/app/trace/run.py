@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flakehound.app.sessions.new_session import new_session
-from flakehound.app.trace.settings import characteristic_in, wish_for
+from flakehound.app.sessions.project_settings import characteristic_functions_in
 from flakehound.calls.characteristic_functions import Characteristic
+from flakehound.calls.trace_plan import trace_for
 from flakehound.core.calls import CallTrace, TraceMode
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
@@ -59,7 +60,7 @@ def traced(wishes: CallWishes, tell: Callable[[str], None]) -> Traced:
         with_reference=False,
     )
     try:
-        known = characteristic_in(Path(opened.handshake.rootdir))
+        known = characteristic_functions_in(Path(opened.handshake.rootdir))
         plan = RunPlan(
             order=opened.suite.order,
             why=WHY,
@@ -67,7 +68,7 @@ def traced(wishes: CallWishes, tell: Callable[[str], None]) -> Traced:
             isolation=opened.isolation,
             seed=wishes.seed,
             hash_seed=opened.hash_seed,
-            trace=wish_for(known, wishes.mode, counts=wishes.counts),
+            trace=trace_for(known, wishes.mode, counts=wishes.counts),
         )
         tell(f"{len(plan.order)} tests, traced once (seed {wishes.seed}) ...")
         with Store.open(wishes.store_path) as store:

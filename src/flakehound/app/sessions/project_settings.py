@@ -1,4 +1,4 @@
-"""The characteristic functions that hold in a project: ours, and what its `pyproject.toml` adds."""
+"""The settings of a project in its `pyproject.toml`: characteristic functions beside the default ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 from flakehound.calls.characteristic_functions import Characteristic, default
 from flakehound.calls.settings import Malformed, with_settings
-from flakehound.core.calls import TraceMode, TraceWish
 from flakehound.core.errors import UsageError
 
 
-def characteristic_in(rootdir: Path) -> Characteristic:
+def characteristic_functions_in(rootdir: Path) -> Characteristic:
     """`[tool.flakehound.calls]` on top of the defaults; Python 3.10 cannot read TOML, and has only those."""
     file = rootdir / "pyproject.toml"
     if sys.version_info < (3, 11) or not file.is_file():
@@ -27,8 +26,3 @@ def characteristic_in(rootdir: Path) -> Characteristic:
     except Malformed as fault:
         what = f"[tool.flakehound.calls] in {str(file)!r} cannot be understood: {fault}"
         raise UsageError(what, remedy="flakehound calls --help") from fault
-
-
-def wish_for(known: Characteristic, mode: TraceMode, *, counts: bool = False) -> TraceWish:
-    """What to trace so that these functions are found."""
-    return TraceWish(mode=mode, counts=counts, wanted=known.patterns, neutral=known.neutral)

@@ -1,0 +1,11 @@
+"""What a traced run has to record so that characteristic functions are found."""
+
+from __future__ import annotations
+
+from flakehound.calls.characteristic_functions import Characteristic
+from flakehound.core.calls import TraceMode, TraceWish
+
+
+def trace_for(known: Characteristic, mode: TraceMode, *, counts: bool = False) -> TraceWish:
+    """The trace that finds these functions; `counts` also records how often each was called."""
+    return TraceWish(mode=mode, counts=counts, wanted=known.patterns, neutral=known.neutral)
