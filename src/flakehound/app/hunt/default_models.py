@@ -1,4 +1,4 @@
-"""The models of `hunt --policy cannier` without a table of the user: fitted once on the shipped one, then cached."""
+"""The default models of `hunt --policy cannier`: fitted once on the table we ship, then cached."""
 
 from __future__ import annotations
 
