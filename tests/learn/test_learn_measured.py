@@ -17,7 +17,7 @@ from flakehound.app.hunt.default_models import (
     with_thresholds,
 )
 from flakehound.app.hunt.selection_models import ThresholdModel
-from flakehound.core.errors import Problem as Trouble
+from flakehound.core.errors import FailedStep
 from flakehound.features.table import NAMES
 from flakehound.learn.evaluation.scores import area_under_curve
 from flakehound.learn.measured.assisted_reruns import Aim
@@ -187,7 +187,7 @@ def test_few_nod_tests_do_not_teach_to_do_without_proof(data, models):
 
     assert data.label.sum() >= MIN_NOD_TESTS > few.label.sum()
     assert isinstance(many_said.kinds, ThresholdModel)
-    assert isinstance(few_said.kinds, Trouble)
+    assert isinstance(few_said.kinds, FailedStep)
     assert few_said.reruns.thresholds.upper > 1
 
 
@@ -198,7 +198,7 @@ def test_models_that_cannot_tell_strangers_do_not_do_without_proof(data, models)
         data, replace(models, models={**models.models, Problem.NOD_VS_VICTIM: guessing}), Aim(), ""
     )
 
-    assert isinstance(said.kinds, Trouble)
+    assert isinstance(said.kinds, FailedStep)
 
 
 def test_a_suite_whose_tests_take_minutes_does_not_decide_about_the_thresholds(data, models):
