@@ -36,9 +36,9 @@ from flakehound.core.collection_patterns import Patterns
 from flakehound.core.statistics.rates import probability
 from flakehound.learn.models.logistic import solved
 from flakehound.lint.collect.cases import StaticCase, cases_of
+from flakehound.lint.facts.case_context import FactsCache
+from flakehound.lint.facts.reading import context_of
 from flakehound.lint.metrics.table import METRIC_NAMES, metrics_of
-from flakehound.lint.rules._context import Memory
-from flakehound.lint.rules._joining import context_of
 from flakehound.lint.rules.registry import findings_of
 from flakehound.lint.scoring.rule_weights import WEIGHTS, signals
 from flakehound.lint.source.project import Project
@@ -199,17 +199,17 @@ def rows_of(job: Job) -> list[Row]:
     project = project_of(job)
     if project is None:
         return []
-    memory = Memory()
+    cache = FactsCache()
     cases = [case for module in project.test_modules() for case in cases_of(module, project.patterns, project)]
     if most is not None and len(cases) > most:
         return []
-    found = [_row(name, case, known, project, memory) for case in cases]
+    found = [_row(name, case, known, project, cache) for case in cases]
     return found if any(row.label for row in found) else []
 
 
-def _row(name: str, case: StaticCase, known: Mapping[Key, str], project: Project, memory: Memory) -> Row:
+def _row(name: str, case: StaticCase, known: Mapping[Key, str], project: Project, cache: FactsCache) -> Row:
     key = (case.path, case.classes[-1] if case.classes else "", case.name)
-    findings = findings_of(context_of(case, project, memory))
+    findings = findings_of(context_of(case, project, cache))
     metrics = metrics_of(case, project)
     values = {one: getattr(metrics, one) for one in METRIC_NAMES}
     return Row(

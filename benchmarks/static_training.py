@@ -26,8 +26,8 @@ from flakehound.app.lint.scoring import model_inputs
 from flakehound.learn.static.table import VERSION
 from flakehound.lint.analyse import CaseAnalysis, analyse_file
 from flakehound.lint.collect.cases import cases_of
-from flakehound.lint.rules._context import Memory
-from flakehound.lint.rules._joining import context_of
+from flakehound.lint.facts.case_context import FactsCache
+from flakehound.lint.facts.reading import context_of
 from flakehound.lint.scoring.vocabulary import all_words_of
 
 _OUT = Path(flakehound.learn.__file__).parent / "facts" / "static_training.csv.gz"
@@ -61,9 +61,9 @@ def words_of(job: Job) -> frozenset[str]:
     project = project_of(job)
     if project is None or not rows_of(job):
         return frozenset()
-    memory = Memory()
+    cache = FactsCache()
     cases = [case for module in project.test_modules() for case in cases_of(module, project.patterns, project)]
-    return frozenset[str]().union(*(all_words_of(context_of(case, project, memory).own) for case in cases))
+    return frozenset[str]().union(*(all_words_of(context_of(case, project, cache).test_code) for case in cases))
 
 
 def frequent_words(jobs: Iterable[Job], least: int) -> list[str]:

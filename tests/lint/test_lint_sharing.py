@@ -5,18 +5,18 @@ from __future__ import annotations
 from lint_samples import project
 
 from flakehound.lint.collect.cases import cases_of
-from flakehound.lint.rules._context import Memory
-from flakehound.lint.rules._joining import context_of
-from flakehound.lint.scoring.shared_objects import Sharings
+from flakehound.lint.facts.case_context import FactsCache
+from flakehound.lint.facts.reading import context_of
+from flakehound.lint.scoring.shared_objects import FileSharing
 
 
 def sharing(name, path="test_it.py", **files):
     """Of the test of that name."""
     found = project(**files)
     cases = cases_of(found.module(path), found.patterns, found)
-    sharings, memory = Sharings(cases), Memory()
+    sharing, cache = FileSharing(cases), FactsCache()
     (case,) = [one for one in cases if one.name == name]
-    return sharings.of(case, context_of(case, found, memory))
+    return sharing.counts_of(case, context_of(case, found, cache))
 
 
 def test_a_name_that_some_function_changes_is_state():

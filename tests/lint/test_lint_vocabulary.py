@@ -7,8 +7,8 @@ from lint_samples import project
 
 from flakehound.core.vocabulary import WORDS, column_of
 from flakehound.lint.collect.cases import cases_of
-from flakehound.lint.rules._context import Memory
-from flakehound.lint.rules._joining import context_of
+from flakehound.lint.facts.case_context import FactsCache
+from flakehound.lint.facts.reading import context_of
 from flakehound.lint.scoring.vocabulary import all_words_of, columns_of, words_in_name, words_of
 
 
@@ -28,12 +28,12 @@ def test_a_name_is_made_of_words(name, words):
     assert words_in_name(name) == words
 
 
-def parts_of(name, **files):
+def functions_of(name, **files):
     """The functions that the test runs, the code under test not among them."""
     found = project(**files)
     cases = cases_of(found.module("test_it.py"), found.patterns, found)
     (case,) = [one for one in cases if one.name == name]
-    return context_of(case, found, Memory()).own
+    return context_of(case, found, FactsCache()).test_code
 
 
 SHOP = """
@@ -63,11 +63,11 @@ TESTS = """
 
 
 def test_names_of_the_test_its_fixtures_and_helpers_count_and_texts_and_production_do_not():
-    parts = parts_of("test_rates", test_it=TESTS, shop=SHOP)
+    functions = functions_of("test_rates", test_it=TESTS, shop=SHOP)
 
-    assert words_of(parts) == ["error", "path", "pytest", "value"]
-    assert {"tmp", "kept", "filename", "checked", "place"} <= all_words_of(parts)
-    assert not {"open", "result", "list", "expected", "exception", "join"} & all_words_of(parts)
+    assert words_of(functions) == ["error", "path", "pytest", "value"]
+    assert {"tmp", "kept", "filename", "checked", "place"} <= all_words_of(functions)
+    assert not {"open", "result", "list", "expected", "exception", "join"} & all_words_of(functions)
 
 
 def test_every_word_has_a_column():

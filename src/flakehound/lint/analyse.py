@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from flakehound.core.predictions import LintFinding
 from flakehound.lint.collect.cases import StaticCase, cases_of
+from flakehound.lint.facts.case_context import FactsCache
+from flakehound.lint.facts.reading import context_of
 from flakehound.lint.metrics.table import MetricsRow, row_of
-from flakehound.lint.rules._context import Memory
-from flakehound.lint.rules._joining import context_of
 from flakehound.lint.rules.registry import findings_of
-from flakehound.lint.scoring.shared_objects import Sharing, Sharings
+from flakehound.lint.scoring.shared_objects import FileSharing, SharingCounts
 from flakehound.lint.scoring.vocabulary import words_of
 from flakehound.lint.source.enclosing_names import scope_at
 from flakehound.lint.source.modules import Module
@@ -23,7 +23,7 @@ class CaseAnalysis:
     """What lint reads in the source of one test."""
 
     row: MetricsRow
-    sharing: Sharing
+    sharing: SharingCounts
     words: tuple[str, ...]  # of `core.vocabulary.WORDS`, those that its code uses
     suppressed: int  # findings that comments in the source take out
     findings: tuple[LintFinding, ...]
@@ -31,10 +31,10 @@ class CaseAnalysis:
 
 def analyse_file(project: Project, module: Module) -> tuple[CaseAnalysis, ...]:
     """Everything that lint reads in the tests of a file, in their order."""
-    memory = project.kept(("rules",), Memory)
+    cache = project.kept(("rules",), FactsCache)
     cases = cases_of(module, project.patterns, project)
-    sharings = Sharings(cases)
-    return tuple(_analysis(case, project, memory, sharings) for case in cases)
+    sharing = FileSharing(cases)
+    return tuple(_analysis(case, project, cache, sharing) for case in cases)
 
 
 def measure_file(project: Project, module: Module) -> tuple[MetricsRow, ...]:
@@ -47,15 +47,15 @@ def case_ids(project: Project, module: Module) -> tuple[str, ...]:
     return tuple(case.id for case in cases_of(module, project.patterns, project))
 
 
-def _analysis(case: StaticCase, project: Project, memory: Memory, sharings: Sharings) -> CaseAnalysis:
-    context = context_of(case, project, memory)
+def _analysis(case: StaticCase, project: Project, cache: FactsCache, sharing: FileSharing) -> CaseAnalysis:
+    context = context_of(case, project, cache)
     found = findings_of(context)
     comments = {path: _comments(path, project) for path in {case.path, *(one.path for one in found)}}
     remaining = list(heard(found, comments, case.path, case.line))
     return CaseAnalysis(
         row=row_of(case, project),
-        sharing=sharings.of(case, context),
-        words=tuple(words_of(context.own)),
+        sharing=sharing.counts_of(case, context),
+        words=tuple(words_of(context.test_code)),
         suppressed=len(found) - len(remaining),
         findings=tuple(replace(one, scope=scope_at(one.path, one.line, project)) for one in remaining),
     )

@@ -10,7 +10,7 @@ from flakehound.core.predictions import LintFinding
 from flakehound.core.verdicts import Cause
 from flakehound.lint.analyse import CaseAnalysis
 from flakehound.lint.metrics.table import METRIC_NAMES, Metrics, MetricsRow
-from flakehound.lint.scoring.shared_objects import SHARING_NAMES, Sharing
+from flakehound.lint.scoring.shared_objects import SharingCounts
 
 FORMAT = 5  # increased with every change of the encoding
 
@@ -23,7 +23,7 @@ def encode_analyses(cases: Iterable[CaseAnalysis]) -> list[dict[str, Any]]:
     return [
         {
             "row": _encode_row(one.row),
-            "sharing": _values(one.sharing, SHARING_NAMES),
+            "sharing": one.sharing.cells(),
             "words": one.words,
             "suppressed": one.suppressed,
             "findings": [_encode_finding(finding) for finding in one.findings],
@@ -37,7 +37,7 @@ def decode_analyses(encoded: Iterable[Mapping[str, Any]]) -> tuple[CaseAnalysis,
     return tuple(
         CaseAnalysis(
             row=_decode_row(one["row"]),
-            sharing=Sharing(**one["sharing"]),
+            sharing=SharingCounts(**one["sharing"]),
             words=tuple(one["words"]),
             suppressed=one["suppressed"],
             findings=tuple(_decode_finding(finding) for finding in one["findings"]),

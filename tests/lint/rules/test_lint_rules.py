@@ -6,8 +6,8 @@ import pytest
 
 from flakehound.core.predictions import LintFinding
 from flakehound.lint.collect.cases import cases_of
-from flakehound.lint.rules._context import Memory
-from flakehound.lint.rules._joining import context_of
+from flakehound.lint.facts.case_context import FactsCache
+from flakehound.lint.facts.reading import context_of
 from flakehound.lint.rules.registry import all_rules, findings_of
 from flakehound.lint.source.project import Project
 
@@ -17,13 +17,13 @@ RULES = {rule.name: rule for rule in all_rules()}
 def linted(*, rule: str = "", **files: str) -> list[LintFinding]:
     """Findings on the tests of a project of a few files, of one rule or of all."""
     project = Project({f"{name}.py": text.encode() for name, text in files.items()})
-    memory = Memory()
+    cache = FactsCache()
     chosen = [RULES[rule]] if rule else None
     return [
         finding
         for module in project.test_modules()
         for case in cases_of(module, project.patterns, project)
-        for finding in findings_of(context_of(case, project, memory), chosen)
+        for finding in findings_of(context_of(case, project, cache), chosen)
     ]
 
 

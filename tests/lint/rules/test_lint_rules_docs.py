@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from flakehound.lint.findings import Rule
+from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules.registry import all_rules
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "rules.md"
@@ -41,15 +41,15 @@ def page() -> str:
     return "\n".join([INTRODUCTION, head + index, "", *(_section(rule) for rule in rules)])
 
 
-def _line(rule: Rule) -> str:
+def _line(rule: LintRule) -> str:
     return f"| [{rule.id}](#{_anchor(rule)}) | {rule.name} | {rule.cause.value} | {rule.title} |"
 
 
-def _anchor(rule: Rule) -> str:
+def _anchor(rule: LintRule) -> str:
     return f"{rule.id}-{rule.name}".lower()
 
 
-def _section(rule: Rule) -> str:
+def _section(rule: LintRule) -> str:
     return (
         f"## {rule.id} {rule.name}\n\n{rule.title}. Cause: `{rule.cause.value}`.\n\n"
         f"**Why it flakes.** {rule.why}\n\n"

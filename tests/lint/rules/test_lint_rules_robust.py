@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flakehound.lint.rules._context import Context, Memory
+from flakehound.lint.facts.case_context import CaseContext, FactsCache
 from flakehound.lint.rules.registry import findings_of
 from flakehound.lint.source.modules import Module, parsed
 
@@ -25,13 +25,13 @@ def functions_in(module: Module) -> Iterator[ast.AST]:
 
 @pytest.mark.parametrize("start", range(4))  # a third of it; `benchmarks/lint_robust.py` goes through all
 def test_the_standard_library_goes_through_all_rules(start):
-    memory, functions = Memory(), 0
+    cache, functions = FactsCache(), 0
     for path in FILES[start::12]:
         module = parsed(path.name, path.read_bytes())
         if isinstance(module, Module):
             for function in functions_in(module):
-                part = memory.part(module, function)
-                findings_of(Context(case_id="x", parts=(part,), memory=memory))
+                reached = cache.function(module, function)
+                findings_of(CaseContext(test_id="x", functions=(reached,), cache=cache))
                 functions += 1
 
     assert functions > 100

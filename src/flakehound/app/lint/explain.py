@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from flakehound.core.errors import UsageError
-from flakehound.lint.findings import Rule
+from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules.registry import all_rules
 
 
@@ -24,7 +24,7 @@ def unknown_rule(name: str) -> UsageError:
     return UsageError(f"there is no rule {name!r}", remedy=f"flakehound lint --explain {nearest}")
 
 
-def _page(rule: Rule) -> str:
+def _page(rule: LintRule) -> str:
     bad, good = (_indented(example) for example in (rule.bad, rule.good))
     head = f"{rule.id} {rule.name}: {rule.title} (cause: {rule.cause.value})"
     return f"{head}\n\n{rule.why}\n\nBad:\n{bad}\n\nGood:\n{good}\n\n{rule.fix}"

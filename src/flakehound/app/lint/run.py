@@ -19,8 +19,8 @@ from flakehound.core.predictions import LintFinding, LintResult, Prediction, Rul
 from flakehound.lint import baseline
 from flakehound.lint.analyse import CaseAnalysis, analyse_file
 from flakehound.lint.encoding import FORMAT, decode_analyses, encode_analyses
-from flakehound.lint.findings import Rule
 from flakehound.lint.metrics.table import COLUMNS
+from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules.registry import all_rules
 
 _CODEC = AnswerCodec(name=f"rules and metrics {FORMAT}", encode=encode_analyses, decode=decode_analyses)
@@ -139,5 +139,5 @@ def _prediction(
     )
 
 
-def _rule_text(rule: Rule) -> RuleText:
+def _rule_text(rule: LintRule) -> RuleText:
     return RuleText(id=rule.id, name=rule.name, title=rule.title, why=rule.why, fix=rule.fix, cause=rule.cause)

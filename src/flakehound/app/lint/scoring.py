@@ -12,7 +12,6 @@ from flakehound.core.predictions import LintFinding
 from flakehound.learn.static.reasons import explained
 from flakehound.lint.analyse import CaseAnalysis
 from flakehound.lint.scoring.rule_weights import counts, score
-from flakehound.lint.scoring.shared_objects import cells_of
 from flakehound.lint.scoring.vocabulary import columns_of
 
 RULES, MODEL = "rules", "model"
@@ -85,7 +84,7 @@ def model_inputs(case: CaseAnalysis, findings: Sequence[LintFinding]) -> dict[st
     """The values of a test that a model uses: metrics, what it shares with others, findings, words."""
     return {
         **case.row.metric_cells(),
-        **cells_of(case.sharing),
+        **case.sharing.cells(),
         **counts(findings),
         **columns_of(case.words),
     }

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _STARTERS = frozenset(
@@ -17,28 +18,28 @@ _STARTERS = frozenset(
 )
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
         if (
-            call.last in _STARTERS
-            and _is_forgotten(part, call)
+            call.short_name in _STARTERS
+            and _is_forgotten(function, call)
             and not call.name.startswith(("nursery", "tg", "group"))
         ):
-            yield told(call, "{} starts a task that nothing awaits")
+            yield sign_for(call, "{} starts a task that nothing awaits")
 
 
-def _is_forgotten(part: Part, call: Call) -> bool:
+def _is_forgotten(function: ReachedFunction, call: Call) -> bool:
     if call.is_statement:
         return True
     holder = call.parents[0] if call.parents else None
     if not isinstance(holder, ast.Assign) or not isinstance(holder.targets[0], ast.Name):
         return False
     name = holder.targets[0].id
-    uses = [node for node in nodes_of(part.function) if isinstance(node, ast.Name) and node.id == name]
+    uses = [node for node in nodes_of(function.node) if isinstance(node, ast.Name) and node.id == name]
     return len(uses) < 2
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH312",
     name="abandoned-task",
     cause=Cause.CONCURRENCY,
@@ -49,5 +50,5 @@ RULE = Rule(
     bad="import asyncio\n\nasync def test_log(log):\n    asyncio.create_task(log.flush())\n    assert log.empty\n",
     good="import asyncio\n\nasync def test_log(log):\n    await asyncio.create_task(log.flush())\n   "
     " assert log.empty\n",
-    check=in_each(_look, production=False),
+    check=in_each_function(_find, in_production=False),
 )

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part
-from flakehound.lint.rules._lasting import lasting
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
 
 _OTHERS = (
     *("sys.", "os.environ", "logging."),  # have rules of their own
@@ -16,11 +17,11 @@ _OTHERS = (
 )
 
 
-def _look(part: Part) -> Iterator[Sign]:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
     counts: dict[str, int] = {}
     places: dict[str, ast.AST] = {}
-    for target, node in (*part.sights.assigned, *_set_by_call(part)):
-        name = _imported(part, target)
+    for target, node in (*function.facts.assignments, *_set_by_call(function)):
+        name = _imported(function, target)
         if name:
             counts[name] = counts.get(name, 0) + 1
             places.setdefault(name, node)
@@ -28,42 +29,46 @@ def _look(part: Part) -> Iterator[Sign]:
         # Assigned twice: replaced and put back.
         if counts[name] == 1:
             yield Sign(node, f"{name} is replaced and nothing puts it back")
-    for target, node in part.sights.assigned:
-        if isinstance(target, ast.Attribute) and _is_class_of_object(part, target.value):
+    for target, node in function.facts.assignments:
+        if isinstance(target, ast.Attribute) and _is_class_of_object(function, target.value):
             yield Sign(
                 node, f"{ast.unparse(target)} is set for every object of the class, and nothing puts it back"
             )
 
 
-def _is_class_of_object(part: Part, node: ast.expr) -> bool:
+def _is_class_of_object(function: ReachedFunction, node: ast.expr) -> bool:
     """Whether it is `type(x)`; each mock has a class of its own, and `type(self)` has a rule of its own."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) != 1:
         return False
     (one,) = node.args
-    name = part.sights.dotted(one)
+    name = function.facts.dotted_name(one)
     return node.func.id == "type" and name not in ("self", "cls") and "mock" not in name.lower()
 
 
-def _imported(part: Part, target: ast.expr) -> str | None:
+def _imported(function: ReachedFunction, target: ast.expr) -> str | None:
     if not isinstance(target, ast.Attribute):
         return None
     root: ast.expr = target
     while isinstance(root, ast.Attribute):
         root = root.value
-    if not isinstance(root, ast.Name) or root.id in part.sights.bound or root.id in part.sights.parameters:
+    if (
+        not isinstance(root, ast.Name)
+        or root.id in function.facts.bindings
+        or root.id in function.facts.parameters
+    ):
         return None
-    name = part.sights.dotted(target)
-    return name if root.id in part.sights.imports and not name.startswith(_OTHERS) else None
+    name = function.facts.dotted_name(target)
+    return name if root.id in function.facts.imports and not name.startswith(_OTHERS) else None
 
 
-def _set_by_call(part: Part) -> Iterator[tuple[ast.expr, ast.AST]]:
-    for call in part.sights.calls:
+def _set_by_call(function: ReachedFunction) -> Iterator[tuple[ast.expr, ast.AST]]:
+    for call in function.facts.calls:
         first, second = call.argument(0), call.argument(1)
         if call.name == "setattr" and first is not None and isinstance(second, ast.Constant):
             yield ast.Attribute(value=first, attr=str(second.value), ctx=ast.Store()), call.node
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH904",
     name="assigned-patch",
     cause=Cause.TEST_ORDER,
@@ -73,5 +78,5 @@ RULE = Rule(
     bad="import shop\n\ndef test_price():\n    shop.rate = lambda: 2\n    assert shop.price(1) == 2\n",
     good="import shop\n\ndef test_price(monkeypatch):\n    monkeypatch.setattr(shop, 'rate', lambda: "
     "2)\n    assert shop.price(1) == 2\n",
-    check=lasting(_look, production=False),
+    check=lasting_change(_find, in_production=False),
 )

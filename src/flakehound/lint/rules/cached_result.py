@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part, at_hand
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.rules._checks import in_direct_calls
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
 
 _CACHES = (
     "functools.lru_cache",
@@ -17,16 +19,16 @@ _CACHES = (
 )
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    if any(name.startswith(_CACHES) for name in part.sights.decorators):
-        yield Sign(part.function, f"{part.name}() remembers results from one test to the next")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    if any(name.startswith(_CACHES) for name in function.facts.decorators):
+        yield Sign(function.node, f"{function.name}() remembers results from one test to the next")
 
 
-def _is_cleared(context: Context) -> bool:
-    return any(guard.endswith("cache_clear") for guard in context.guards)
+def _is_cleared(context: CaseContext) -> bool:
+    return any(name.endswith("cache_clear") for name in context.used_names)
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH913",
     name="cached-result",
     cause=Cause.TEST_ORDER,
@@ -37,5 +39,5 @@ RULE = Rule(
     bad="import functools\n\n@functools.lru_cache\ndef settings():\n    return load()\n\n"
     "def test_settings():\n    assert settings().debug\n",
     good="def settings():\n    return load()\n\ndef test_settings():\n    assert settings().debug\n",
-    check=at_hand(_look, unless=_is_cleared),
+    check=in_direct_calls(_find, unless=_is_cleared),
 )

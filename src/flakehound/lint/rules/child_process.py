@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 _NAMES = frozenset(
     ("subprocess.run", "subprocess.Popen", "subprocess.call", "subprocess.check_call",
@@ -19,12 +21,12 @@ _NAMES = frozenset(
 )  # fmt: skip
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in matching(part, _NAMES):
-        yield told(call, "{} starts or stops another program, whose speed and environment are not the test's")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, _NAMES):
+        yield sign_for(call, "{} starts or stops another program, whose speed and environment are not the test's")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH505",
     name="child-process",
     cause=Cause.ENVIRONMENT,
@@ -34,5 +36,5 @@ RULE = Rule(
     "status and version.",
     bad="import subprocess\n\ndef test_cli():\n    assert subprocess.check_output(['git', 'status'])\n",
     good="def test_cli(capsys):\n    main(['status'])\n    assert 'clean' in capsys.readouterr().out\n",
-    check=in_each(_look),
+    check=in_each_function(_find),
 )

@@ -6,36 +6,37 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part
-from flakehound.lint.rules._lasting import lasting
-from flakehound.lint.rules.module_state import MUTATORS
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
+from flakehound.lint.rules.module_state import MUTATING_METHODS
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _ONCE = frozenset(("setUpClass", "setup_class", "tearDownClass", "teardown_class", "__init_subclass__"))
 
 
-def _look(part: Part) -> Iterator[Sign]:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
     # In a plain function, or in a class within it, `cls` and `self` are somebody else's.
-    if part.name in _ONCE or part.owner is None or part.sights.parameters.isdisjoint({"self", "cls"}):
+    if function.name in _ONCE or function.owner is None or function.facts.parameters.isdisjoint({"self", "cls"}):
         return
-    for target, statement in part.sights.assigned:
-        if _is_of_class(part, target):
+    for target, statement in function.facts.assignments:
+        if _is_of_class(function, target):
             yield Sign(statement, f"{ast.unparse(target)} belongs to the class, and so to all its tests")
-    shared = _mutable_attributes(part.owner)
-    for node, name in _changed(part) if shared else ():
-        if name in shared - _own_attributes(part):
+    shared = _mutable_attributes(function.owner)
+    for node, name in _changed(function) if shared else ():
+        if name in shared - _own_attributes(function):
             yield Sign(node, f"{name} belongs to the class, and is changed for all its tests")
 
 
-def _is_of_class(part: Part, target: ast.expr) -> bool:
+def _is_of_class(function: ReachedFunction, target: ast.expr) -> bool:
     if isinstance(target, ast.Subscript):
         target = target.value
     if not isinstance(target, ast.Attribute):
         return False
     owner = target.value
     if isinstance(owner, ast.Name):
-        return owner.id == "cls" or (part.owner is not None and owner.id == part.owner.name)
+        return owner.id == "cls" or (function.owner is not None and owner.id == function.owner.name)
     return ast.unparse(owner) in ("self.__class__", "type(self)")
 
 
@@ -50,19 +51,19 @@ def _mutable_attributes(owner: ast.ClassDef | None) -> set[str]:
     }
 
 
-def _own_attributes(part: Part) -> set[str]:
-    methods = [one for one in (part.owner.body if part.owner else []) if isinstance(one, ast.FunctionDef)]
+def _own_attributes(function: ReachedFunction) -> set[str]:
+    methods = [one for one in (function.owner.body if function.owner else []) if isinstance(one, ast.FunctionDef)]
     setups = [one for one in methods if one.name in ("setUp", "setup_method", "setup", "__init__")]
     nodes = [node for method in setups for node in nodes_of(method)]
     return {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
 
 
-def _changed(part: Part) -> Iterator[tuple[ast.AST, str]]:
-    for call in part.sights.calls:
-        function = call.node.func
-        if isinstance(function, ast.Attribute) and function.attr in MUTATORS and _is_selfs(function.value):
-            yield call.node, function.value.attr  # type: ignore[attr-defined]
-    for target, statement in part.sights.assigned:
+def _changed(function: ReachedFunction) -> Iterator[tuple[ast.AST, str]]:
+    for call in function.facts.calls:
+        callee = call.node.func
+        if isinstance(callee, ast.Attribute) and callee.attr in MUTATING_METHODS and _is_selfs(callee.value):
+            yield call.node, callee.value.attr  # type: ignore[attr-defined]
+    for target, statement in function.facts.assignments:
         if isinstance(target, ast.Subscript) and _is_selfs(target.value):
             yield statement, target.value.attr  # type: ignore[attr-defined]
 
@@ -73,7 +74,7 @@ def _is_selfs(node: ast.expr) -> bool:
     )
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH907",
     name="class-state",
     cause=Cause.TEST_ORDER,
@@ -84,5 +85,5 @@ RULE = Rule(
     "      assert len(self.items) == 1\n",
     good="class TestCart:\n    def setup_method(self):\n        self.items = []\n\n    def test_add(self):\n"
     "        self.items.append(1)\n        assert len(self.items) == 1\n",
-    check=lasting(_look),
+    check=lasting_change(_find),
 )

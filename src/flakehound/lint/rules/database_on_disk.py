@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import is_temporary, text_of, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import is_temporary_path, string_value
 
 _OPENERS = frozenset(
     ("sqlite3.connect", "shelve.open", "dbm.open", "tinydb.TinyDB", "peewee.SqliteDatabase",
@@ -19,21 +21,21 @@ _OPENERS = frozenset(
 _IN_MEMORY = ("", ":memory:", "sqlite://", "sqlite:///:memory:")
 
 
-def _is_on_disk(part: Part, call: Call) -> bool:
+def _is_on_disk(function: ReachedFunction, call: Call) -> bool:
     where = call.argument(0)
-    if call.name not in _OPENERS or where is None or is_temporary(part, where):
+    if call.name not in _OPENERS or where is None or is_temporary_path(function, where):
         return False
-    text = text_of(part.sights.value_of(where))
-    return text not in _IN_MEMORY and (text is not None or not part.production)
+    text = string_value(function.facts.value_of(where))
+    return text not in _IN_MEMORY and (text is not None or not function.is_production)
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
-        if _is_on_disk(part, call):
-            yield told(call, "{} opens a database that outlives the test")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
+        if _is_on_disk(function, call):
+            yield sign_for(call, "{} opens a database that outlives the test")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH504",
     name="database-on-disk",
     cause=Cause.IO,
@@ -42,5 +44,5 @@ RULE = Rule(
     fix="Use `:memory:` or a file below `tmp_path`, one per test.",
     bad="import sqlite3\n\ndef test_rows():\n    db = sqlite3.connect('test.db')\n    assert rows(db) == []\n",
     good="import sqlite3\n\ndef test_rows():\n    db = sqlite3.connect(':memory:')\n    assert rows(db) == []\n",
-    check=in_each(_look),
+    check=in_each_function(_find),
 )

@@ -6,41 +6,48 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, at_hand
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import told
-from flakehound.lint.rules.unordered_as_ordered import is_put_in_order
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_direct_calls
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules.unordered_as_ordered import is_order_irrelevant
 
 _NAMES = frozenset(("os.listdir", "os.scandir", "glob.glob", "glob.iglob", "os.walk"))
 _METHODS = frozenset(("iterdir", "rglob"))
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
-        listed = call.name in _NAMES or call.last in _METHODS or (call.last == "glob" and "." in call.name)
-        if listed and not is_put_in_order(call.parents) and not _is_sorted_later(part, call):
-            yield told(call, "{} gives entries in whatever order the file system has them")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
+        if _lists_folder(call) and not is_order_irrelevant(call.parents) and not _is_sorted_later(function, call):
+            yield sign_for(call, "{} gives entries in whatever order the file system has them")
 
 
-def _is_sorted_later(part: Part, call: Call) -> bool:
+def _lists_folder(call: Call) -> bool:
+    is_glob_method = call.short_name == "glob" and "." in call.name
+    return call.name in _NAMES or call.short_name in _METHODS or is_glob_method
+
+
+def _is_sorted_later(function: ReachedFunction, call: Call) -> bool:
     holder = call.parents[0] if call.parents else None
     if isinstance(holder, ast.Assign) and isinstance(holder.targets[0], ast.Name):
         name = holder.targets[0].id
-        return any(_settles(one, name) for one in part.sights.calls)
+        return any(_makes_order_irrelevant(one, name) for one in function.facts.calls)
     # A loop over entries alone compares nothing.
-    return isinstance(holder, ast.For) and not part.production
+    return isinstance(holder, ast.For) and not function.is_production
 
 
-def _settles(call: Call, name: str) -> bool:
-    function = call.node.func
-    if isinstance(function, ast.Attribute) and function.attr == "sort":
-        return isinstance(function.value, ast.Name) and function.value.id == name
+def _makes_order_irrelevant(call: Call, name: str) -> bool:
+    callee = call.node.func
+    if isinstance(callee, ast.Attribute) and callee.attr == "sort":
+        return isinstance(callee.value, ast.Name) and callee.value.id == name
     first = call.argument(0)
-    return call.last in ("sorted", "set", "len", "Counter") and isinstance(first, ast.Name) and first.id == name
+    return (
+        call.short_name in ("sorted", "set", "len", "Counter") and isinstance(first, ast.Name) and first.id == name
+    )
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH602",
     name="directory-order",
     cause=Cause.UNORDERED_COLLECTION,
@@ -50,5 +57,5 @@ RULE = Rule(
     fix="Wrap the call in `sorted(...)`, or compare sets.",
     bad="import os\n\ndef test_files(tmp_path):\n    assert os.listdir(tmp_path) == ['a', 'b']\n",
     good="import os\n\ndef test_files(tmp_path):\n    assert sorted(os.listdir(tmp_path)) == ['a', 'b']\n",
-    check=at_hand(_look),
+    check=in_direct_calls(_find),
 )

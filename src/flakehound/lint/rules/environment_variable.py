@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part
-from flakehound.lint.rules._lasting import lasting
-from flakehound.lint.rules._values import matching, text_of, told
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of, string_value
 
 _CHANGERS = frozenset(("os.putenv", "os.unsetenv", "os.environ.update", "os.environ.setdefault", "os.environ.pop",
                        "os.environ.clear", "dotenv.load_dotenv"))  # fmt: skip
@@ -22,26 +23,26 @@ _HARMLESS = frozenset(
 )  # fmt: skip
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for target, statement in part.sights.assigned:
-        if _is_variable(part, target):
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for target, statement in function.facts.assignments:
+        if _is_variable(function, target):
             yield Sign(statement, "os.environ[...] is changed and stays so for the tests that follow")
-    for call in matching(part, _CHANGERS):
-        if text_of(call.argument(0)) not in _HARMLESS:
-            yield told(call, "{} changes the environment for the tests that follow")
+    for call in calls_of(function, _CHANGERS):
+        if string_value(call.argument(0)) not in _HARMLESS:
+            yield sign_for(call, "{} changes the environment for the tests that follow")
 
 
-def _is_variable(part: Part, target: ast.expr) -> bool:
-    if not isinstance(target, ast.Subscript) or text_of(target.slice) in _HARMLESS:
+def _is_variable(function: ReachedFunction, target: ast.expr) -> bool:
+    if not isinstance(target, ast.Subscript) or string_value(target.slice) in _HARMLESS:
         return False
-    return part.sights.dotted(target.value) == "os.environ"
+    return function.facts.dotted_name(target.value) == "os.environ"
 
 
-def _is_guarded(context: Context) -> bool:
-    return any("patch.dict" in guard or guard.endswith("EnvironmentVarGuard") for guard in context.guards)
+def _is_guarded(context: CaseContext) -> bool:
+    return any("patch.dict" in name or name.endswith("EnvironmentVarGuard") for name in context.used_names)
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH901",
     name="environment-variable",
     cause=Cause.TEST_ORDER,
@@ -50,5 +51,5 @@ RULE = Rule(
     fix="`monkeypatch.setenv(...)` or `mock.patch.dict(os.environ, ...)`, which undo it.",
     bad="import os\n\ndef test_debug():\n    os.environ['DEBUG'] = '1'\n    assert debug()\n",
     good="def test_debug(monkeypatch):\n    monkeypatch.setenv('DEBUG', '1')\n    assert debug()\n",
-    check=lasting(_look, unless=_is_guarded),
+    check=lasting_change(_find, unless=_is_guarded),
 )

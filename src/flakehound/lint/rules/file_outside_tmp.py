@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each, uses
-from flakehound.lint.rules._function_facts import Call, FunctionNode, parameters_of
-from flakehound.lint.rules._values import is_temporary, text_of, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call, FunctionNode, parameters_of
+from flakehound.lint.rules._checks import in_each_function, uses
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import is_temporary_path, string_value
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _OPENERS = frozenset(
@@ -42,20 +44,20 @@ SAFE = (
 
 def _written(call: Call) -> ast.expr | None:
     """The path that a call writes to, where it writes."""
-    if call.name in _OPENERS or call.last == "open":
-        mode = text_of(call.argument(0 if call.name not in _OPENERS else 1, "mode"))
+    if call.name in _OPENERS or call.short_name == "open":
+        mode = string_value(call.argument(0 if call.name not in _OPENERS else 1, "mode"))
         writes = mode is not None and len(mode) < 5 and any(sign in mode for sign in "wax+")
         return _target(call, call.name in _OPENERS) if writes else None
     if call.name in _CHANGERS:
         return call.node.args[-1] if call.node.args else None
-    if call.last not in _METHODS or _is_other_object(call):
+    if call.short_name not in _METHODS or _is_other_object(call):
         return None
-    return _target(call, call.last.startswith(("to_", "savefig")))
+    return _target(call, call.short_name.startswith(("to_", "savefig")))
 
 
 def _is_other_object(call: Call) -> bool:
     """Whether it is a method of an object that is made here and is no path: `HelpFormatter().write_text(...)`."""
-    maker = call.name.removesuffix(f".{call.last}")
+    maker = call.name.removesuffix(f".{call.short_name}")
     made = maker.removesuffix("(_)").removesuffix("()").rpartition(".")[2]
     return maker.endswith(")") and made[:1].isupper() and "Path" not in made and "DataFrame" not in made
 
@@ -66,28 +68,28 @@ def _target(call: Call, first: bool) -> ast.expr | None:
     return call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
         path = _written(call)
-        if path is not None and not is_temporary(part, path) and _is_known(part, path):
-            yield told(call, "{} changes files outside of a temporary folder")
+        if path is not None and not is_temporary_path(function, path) and _is_known(function, path):
+            yield sign_for(call, "{} changes files outside of a temporary folder")
 
 
-def _is_known(part: Part, path: ast.expr) -> bool:
+def _is_known(function: ReachedFunction, path: ast.expr) -> bool:
     # In production code and inner functions the path is the caller's business, unless it is written there.
-    if not part.production:
-        return not _is_argument_within(part, path)
-    return any(isinstance(one, ast.Constant) for one in nodes_of(part.sights.value_of(path)))
+    if not function.is_production:
+        return not _is_argument_within(function, path)
+    return any(isinstance(one, ast.Constant) for one in nodes_of(function.facts.value_of(path)))
 
 
-def _is_argument_within(part: Part, path: ast.expr) -> bool:
+def _is_argument_within(function: ReachedFunction, path: ast.expr) -> bool:
     """Whether some name in it is a parameter of an inner function."""
-    names = {one.id for one in nodes_of(path) if isinstance(one, ast.Name)} - part.sights.parameters
-    inner = (one for one in nodes_of(part.function) if one is not part.function and isinstance(one, FunctionNode))
+    names = {one.id for one in nodes_of(path) if isinstance(one, ast.Name)} - function.facts.parameters
+    inner = (one for one in nodes_of(function.node) if one is not function.node and isinstance(one, FunctionNode))
     return any(not names.isdisjoint(parameters_of(one)) for one in inner)
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH501",
     name="file-outside-tmp",
     cause=Cause.IO,
@@ -97,5 +99,5 @@ RULE = Rule(
     bad="def test_save(report):\n    with open('out.txt', 'w') as out:\n        report.save(out)\n",
     good="def test_save(report, tmp_path):\n    with open(tmp_path / 'out.txt', 'w') as out:\n       "
     " report.save(out)\n",
-    check=in_each(_look, unless=uses(*SAFE)),
+    check=in_each_function(_find, unless=uses(*SAFE)),
 )

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import number_of, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import number_value
 
 _SERVING = ("bind", "listen", "HTTPServer", "TCPServer", "UDPServer", "ThreadingHTTPServer", "make_server",
     "serve_forever",
@@ -17,26 +19,26 @@ _SERVING = ("bind", "listen", "HTTPServer", "TCPServer", "UDPServer", "Threading
             "connect")  # fmt: skip
 
 
-def _port(part: Part, call: Call) -> int | None:
+def _port(function: ReachedFunction, call: Call) -> int | None:
     candidates: list[ast.expr | None] = [call.keyword("port")]
     for argument in call.node.args:
-        value = part.sights.value_of(argument)
+        value = function.facts.value_of(argument)
         candidates += value.elts[1:2] if isinstance(value, ast.Tuple) else []
-    if call.last in ("listen", "create_server", "start_server"):
+    if call.short_name in ("listen", "create_server", "start_server"):
         candidates += call.node.args
-    numbers = (number_of(part.sights.value_of(one)) for one in candidates if one is not None)
+    numbers = (number_value(function.facts.value_of(one)) for one in candidates if one is not None)
     return next((int(number) for number in numbers if number and 1024 <= number <= 65535), None)
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
-        if call.last in _SERVING or call.keyword("port") is not None:
-            port = _port(part, call)
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
+        if call.short_name in _SERVING or call.keyword("port") is not None:
+            port = _port(function, call)
             if port:
-                yield told(call, f"{{}} uses the fixed port {port}")
+                yield sign_for(call, f"{{}} uses the fixed port {port}")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH404",
     name="fixed-port",
     cause=Cause.NETWORK,
@@ -46,5 +48,5 @@ RULE = Rule(
     bad="import socket\n\ndef test_server():\n    server = socket.socket()\n    "
     "server.bind(('localhost', 8080))\n",
     good="import socket\n\ndef test_server():\n    server = socket.socket()\n    server.bind(('localhost', 0))\n",
-    check=in_each(_look, production=False),
+    check=in_each_function(_find, in_production=False),
 )

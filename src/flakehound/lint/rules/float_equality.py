@@ -6,22 +6,24 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import Comparison
-from flakehound.lint.rules._values import number_of
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import ValueComparison
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
+from flakehound.lint.rules._values import number_value
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _NEAR = frozenset(("approx", "isclose", "round", "allclose", "Decimal", "Fraction"))
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for one in part.sights.comparisons:
-        if one.how == "equal" and _is_fractional(one) and not _is_near(one.left) and not _is_near(one.right):
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for one in function.facts.comparisons:
+        if one.relation == "equal" and _is_fractional(one) and not _is_near(one.left) and not _is_near(one.right):
             yield Sign(one.node, "asks two floating point numbers to be exactly equal")
 
 
-def _is_fractional(one: Comparison) -> bool:
+def _is_fractional(one: ValueComparison) -> bool:
     return _is_inexact(one.left) != _is_inexact(one.right) or _computes(one.left) or _computes(one.right)
 
 
@@ -35,7 +37,7 @@ def _called(node: ast.Call) -> str:
 
 def _is_inexact(node: ast.expr) -> bool:
     """Whether it is a fraction that binary numbers cannot hold exactly: 0.5 can, 0.1 cannot."""
-    number = number_of(node)
+    number = number_value(node)
     return number is not None and not float(number * 1024).is_integer()
 
 
@@ -45,7 +47,7 @@ def _computes(node: ast.expr) -> bool:
     )
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH603",
     name="float-equality",
     cause=Cause.FLOATING_POINT,
@@ -55,5 +57,5 @@ RULE = Rule(
     fix="Use `pytest.approx`, `math.isclose` or `numpy.testing.assert_allclose`.",
     bad="def test_sum():\n    assert total([0.1, 0.2]) == 0.3\n",
     good="import pytest\n\ndef test_sum():\n    assert total([0.1, 0.2]) == pytest.approx(0.3)\n",
-    check=in_each(_look, production=False),
+    check=in_each_function(_find, in_production=False),
 )

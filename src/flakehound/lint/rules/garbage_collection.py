@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 _NAMES = frozenset(
     ("weakref.ref", "weakref.proxy", "weakref.finalize", "sys.getrefcount", "resource.getrusage", "psutil.Process",
@@ -15,13 +17,13 @@ _NAMES = frozenset(
 )  # fmt: skip
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in matching(part, _NAMES, ("gc.", "tracemalloc.", "objgraph.")):
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, _NAMES, ("gc.", "tracemalloc.", "objgraph.")):
         if call.name != "gc.freeze":
-            yield told(call, "{} asks about memory, which other tests and the collector share")
+            yield sign_for(call, "{} asks about memory, which other tests and the collector share")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH702",
     name="garbage-collection",
     cause=Cause.RESOURCE_LEAK,
@@ -32,5 +34,5 @@ RULE = Rule(
     bad="import gc, weakref\n\ndef test_freed(make):\n    ref = weakref.ref(make())\n    "
     "gc.collect()\n    assert ref() is None\n",
     good="def test_freed(make):\n    thing = make()\n    thing.close()\n    assert thing.closed\n",
-    check=in_each(_look, production=False),
+    check=in_each_function(_find, in_production=False),
 )

@@ -6,15 +6,17 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each, uses
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_each_function, uses
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    if any(_is_derandomised(one) for one in getattr(part.function, "decorator_list", [])):
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    if any(_is_derandomised(one) for one in getattr(function.node, "decorator_list", [])):
         return
-    if any(name.endswith("given") and "hypothesis" in name for name in part.sights.decorators):
-        yield Sign(part.function, "hypothesis invents other examples in every run, and each has a deadline")
+    if any(name.endswith("given") and "hypothesis" in name for name in function.facts.decorators):
+        yield Sign(function.node, "hypothesis invents other examples in every run, and each has a deadline")
 
 
 def _is_derandomised(decorator: ast.expr) -> bool:
@@ -22,7 +24,7 @@ def _is_derandomised(decorator: ast.expr) -> bool:
     return any(one.arg == "derandomize" for one in keywords)
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH105",
     name="generated-examples",
     cause=Cause.RANDOMNESS,
@@ -34,5 +36,5 @@ RULE = Rule(
     "   assert sort(text)\n",
     good="from hypothesis import given, settings, strategies as st\n\n@settings(derandomize=True, deadline=None)\n"
     "@given(st.text())\ndef test_sort(text):\n    assert sort(text)\n",
-    check=in_each(_look, unless=uses("hypothesis.settings.load_profile"), production=False),
+    check=in_each_function(_find, unless=uses("hypothesis.settings.load_profile"), in_production=False),
 )

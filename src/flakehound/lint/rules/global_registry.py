@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part
-from flakehound.lint.rules._lasting import lasting
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 _NAMES = frozenset(
     ("atexit.register", "signal.signal", "signal.alarm", "codecs.register", "socket.setdefaulttimeout",
@@ -41,34 +42,34 @@ _REGISTERING = (
 )
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in matching(part, _NAMES):
-        if id(call.node) not in part.sights.entered and not _is_guarded(part, call.name):
-            yield told(call, "{} holds for the whole process")
-    for call in part.sights.calls:
-        if call.last in _REGISTERING and call.is_statement and _is_global(part, call.node.func):
-            yield told(call, "{} registers something for the whole process")
-    for target, statement in part.sights.assigned:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, _NAMES):
+        if id(call.node) not in function.facts.context_manager_calls and not _is_guarded(function, call.name):
+            yield sign_for(call, "{} holds for the whole process")
+    for call in function.facts.calls:
+        if call.short_name in _REGISTERING and call.is_statement and _is_global(function, call.node.func):
+            yield sign_for(call, "{} registers something for the whole process")
+    for target, statement in function.facts.assignments:
         inner = target.value if isinstance(target, ast.Attribute | ast.Subscript) else target
-        if part.sights.dotted(inner).startswith(_TABLES):
+        if function.facts.dotted_name(inner).startswith(_TABLES):
             yield Sign(statement, f"{ast.unparse(target)} holds for the whole process")
 
 
-def _is_guarded(part: Part, name: str) -> bool:
-    return name.startswith("warnings.") and any("catch_warnings" in call.name for call in part.sights.calls)
+def _is_guarded(function: ReachedFunction, name: str) -> bool:
+    return name.startswith("warnings.") and any("catch_warnings" in call.name for call in function.facts.calls)
 
 
-def _is_global(part: Part, function: ast.expr) -> bool:
-    root = function
+def _is_global(function: ReachedFunction, callee: ast.expr) -> bool:
+    root = callee
     while isinstance(root, ast.Attribute):
         root = root.value
     if not isinstance(root, ast.Name):
         return False
-    local = root.id in part.sights.bound or root.id in part.sights.parameters
-    return not local and (root.id in part.sights.imports or root.id in part.surroundings.bound)
+    local = root.id in function.facts.bindings or root.id in function.facts.parameters
+    return not local and (root.id in function.facts.imports or root.id in function.module.bindings)
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH908",
     name="global-registry",
     cause=Cause.TEST_ORDER,
@@ -79,5 +80,5 @@ RULE = Rule(
     "assert stops()\n",
     good="def test_stop(handler):\n    registry = Registry()\n    registry.register(handler)\n    "
     "assert registry.stops()\n",
-    check=lasting(_look, production=False),
+    check=lasting_change(_find, in_production=False),
 )

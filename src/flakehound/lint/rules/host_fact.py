@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part, in_each
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 _NAMES = frozenset(
     ("os.getlogin", "getpass.getuser", "socket.gethostname", "socket.getfqdn", "os.cpu_count",
@@ -18,25 +20,25 @@ _NAMES = frozenset(
 )  # fmt: skip
 
 
-def _look(part: Part) -> Iterator[Sign]:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
     # A fixture that reads a variable saves it for later.
-    if not part.fixture:
-        yield from _questions(part)
+    if not function.is_fixture:
+        yield from _questions(function)
 
 
-def _questions(part: Part) -> Iterator[Sign]:
-    for call in matching(part, _NAMES):
-        yield told(call, "{} asks the machine, and the answer differs between machines")
-    for node in part.sights.subscripts:
-        if part.sights.dotted(node.value) == "os.environ":
+def _questions(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, _NAMES):
+        yield sign_for(call, "{} asks the machine, and the answer differs between machines")
+    for node in function.facts.subscripts:
+        if function.facts.dotted_name(node.value) == "os.environ":
             yield Sign(node, "os.environ[...] reads what the machine happens to hold")
 
 
-def _is_set(context: Context) -> bool:
-    return any(guard.endswith(("setenv", "patch.dict", "delenv")) for guard in context.guards)
+def _is_set(context: CaseContext) -> bool:
+    return any(name.endswith(("setenv", "patch.dict", "delenv")) for name in context.used_names)
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH803",
     name="host-fact",
     cause=Cause.ENVIRONMENT,
@@ -45,5 +47,5 @@ RULE = Rule(
     fix="Hand the fact in, or set it with `monkeypatch.setenv` for the test.",
     bad="import os\n\ndef test_home():\n    assert home() == os.environ['HOME']\n",
     good="def test_home(monkeypatch):\n    monkeypatch.setenv('HOME', '/h')\n    assert home() == '/h'\n",
-    check=in_each(_look, production=False, unless=_is_set),
+    check=in_each_function(_find, in_production=False, unless=_is_set),
 )

@@ -7,31 +7,33 @@ import re
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import Comparison
-from flakehound.lint.rules._values import text_of
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import ValueComparison
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
+from flakehound.lint.rules._values import string_value
 from flakehound.lint.rules.unordered_as_ordered import is_set
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{2}", re.I)
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for one in part.sights.comparisons:
-        what = _volatile(part, one)
-        if what and one.how != "is":
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for one in function.facts.comparisons:
+        what = _volatile(function, one)
+        if what and one.relation != "is":
             yield Sign(one.node, f"compares {what}, which differs between processes")
 
 
-def _volatile(part: Part, one: Comparison) -> str:
-    calls = [_builtin(part.sights.value_of(side)) for side in one.sides]
+def _volatile(function: ReachedFunction, one: ValueComparison) -> str:
+    calls = [_builtin(function.facts.value_of(side)) for side in one.sides]
     # `hash(a) == hash(b)` asks whether equal things have equal hashes, which is steady.
-    if calls.count("hash") == 1 or (calls.count("id") == 1 and one.how == "less"):
+    if calls.count("hash") == 1 or (calls.count("id") == 1 and one.relation == "less"):
         return "a hash" if "hash" in calls else "an address"
     for side in one.sides:
-        if _builtin(side) in ("repr", "str") and isinstance(side, ast.Call) and is_set(part, side.args[0]):
+        if _builtin(side) in ("repr", "str") and isinstance(side, ast.Call) and is_set(function, side.args[0]):
             return "the text of a set"
-        if _ADDRESS.search(text_of(side) or ""):
+        if _ADDRESS.search(string_value(side) or ""):
             return "the text of an object with its address"
     return ""
 
@@ -41,7 +43,7 @@ def _builtin(node: ast.expr) -> str:
     return node.func.id if known and isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH604",
     name="identity-comparison",
     cause=Cause.UNORDERED_COLLECTION,
@@ -51,5 +53,5 @@ RULE = Rule(
     fix="Compare the values, or `is` the objects while both are alive.",
     bad="def test_key():\n    assert hash('key') == 4182\n",
     good="def test_key():\n    assert hash('key') == hash('k' + 'ey')\n",
-    check=in_each(_look, production=False),
+    check=in_each_function(_find, in_production=False),
 )

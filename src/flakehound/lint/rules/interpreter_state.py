@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part
-from flakehound.lint.rules._lasting import lasting
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 _TABLES = frozenset(
     ("sys.path", "sys.modules", "sys.argv", "sys.stdout", "sys.stderr", "sys.stdin", "sys.meta_path")
@@ -23,26 +24,26 @@ _CHANGERS = frozenset(
 )  # fmt: skip
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for target, statement in part.sights.assigned:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for target, statement in function.facts.assignments:
         inner = target.value if isinstance(target, ast.Subscript) else target
-        name = part.sights.dotted(inner) if isinstance(inner, ast.Attribute) else ""
-        if name in _TABLES and not _is_restored(part, name):
+        name = function.facts.dotted_name(inner) if isinstance(inner, ast.Attribute) else ""
+        if name in _TABLES and not _is_restored(function, name):
             yield Sign(statement, f"{name} is changed and stays so for the tests that follow")
-    for call in matching(part, _CHANGERS):
-        yield told(call, "{} changes the interpreter for the tests that follow")
+    for call in calls_of(function, _CHANGERS):
+        yield sign_for(call, "{} changes the interpreter for the tests that follow")
 
 
-def _is_restored(part: Part, name: str) -> bool:
-    return sum(isinstance(target, ast.Attribute) and part.sights.dotted(target) == name
-               for target, _ in part.sights.assigned) > 1  # fmt: skip
+def _is_restored(function: ReachedFunction, name: str) -> bool:
+    return sum(isinstance(target, ast.Attribute) and function.facts.dotted_name(target) == name
+               for target, _ in function.facts.assignments) > 1  # fmt: skip
 
 
-def _is_guarded(context: Context) -> bool:
-    return any("patch.dict" in guard or guard.endswith("syspath_prepend") for guard in context.guards)
+def _is_guarded(context: CaseContext) -> bool:
+    return any("patch.dict" in name or name.endswith("syspath_prepend") for name in context.used_names)
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH903",
     name="interpreter-state",
     cause=Cause.TEST_ORDER,
@@ -53,5 +54,5 @@ RULE = Rule(
     bad="import sys\n\ndef test_cli():\n    sys.argv = ['tool', '-v']\n    assert main() == 0\n",
     good="import sys\n\ndef test_cli(monkeypatch):\n    monkeypatch.setattr(sys, 'argv', ['tool', "
     "'-v'])\n    assert main() == 0\n",
-    check=lasting(_look, unless=_is_guarded),
+    check=lasting_change(_find, unless=_is_guarded),
 )

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
 
 _OPENERS = frozenset(
     ("open", "io.open", "codecs.open", "socket.socket", "tempfile.mkstemp", "os.open", "gzip.open")
@@ -20,11 +21,11 @@ _CLOSERS = frozenset(
 )
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    closed = any(call.last in _CLOSERS for call in part.sights.calls) or part.fixture
-    for call in part.sights.calls:
-        if not closed and id(call.node) not in part.sights.entered and _leaks(call):
-            yield told(call, "{} is not closed or removed here")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    closed = any(call.short_name in _CLOSERS for call in function.facts.calls) or function.is_fixture
+    for call in function.facts.calls:
+        if not closed and id(call.node) not in function.facts.context_manager_calls and _leaks(call):
+            yield sign_for(call, "{} is not closed or removed here")
 
 
 def _leaks(call: Call) -> bool:
@@ -39,7 +40,7 @@ def _is_false(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH701",
     name="leaked-handle",
     cause=Cause.RESOURCE_LEAK,
@@ -51,5 +52,5 @@ RULE = Rule(
     "path.read_text() == 'x'\n",
     good="def test_write(path):\n    with open(path, 'w') as out:\n        out.write('x')\n    "
     "assert path.read_text() == 'x'\n",
-    check=in_each(_look, production=False),
+    check=in_each_function(_find, in_production=False),
 )

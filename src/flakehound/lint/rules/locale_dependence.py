@@ -6,32 +6,36 @@ import re
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import text_of, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import string_value
 
-_SPOKEN = re.compile(r"%-?[aAbBcxXp]")
+_LOCALE_FORMAT = re.compile(r"%-?[aAbBcxXp]")
 _NAMES = frozenset(("locale.currency", "locale.format_string", "locale.str", "locale.getlocale",
     "locale.getdefaultlocale",
                     "locale.setlocale", "locale.strcoll", "locale.atof",
                     "locale.getpreferredencoding"))  # fmt: skip
 
 
-def _is_spoken(call: Call) -> bool:
+def _depends_on_locale(call: Call) -> bool:
     if call.name in _NAMES:
         return True
-    formats = [text_of(one) for one in call.node.args[:2]] if call.last in ("strftime", "strptime") else []
-    return any(one and _SPOKEN.search(one) for one in formats)
+    formats = (
+        [string_value(one) for one in call.node.args[:2]] if call.short_name in ("strftime", "strptime") else []
+    )
+    return any(one and _LOCALE_FORMAT.search(one) for one in formats)
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
-        if _is_spoken(call):
-            yield told(call, "{} depends on the machine's locale")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
+        if _depends_on_locale(call):
+            yield sign_for(call, "{} depends on the machine's locale")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH801",
     name="locale-dependence",
     cause=Cause.ENVIRONMENT,
@@ -41,5 +45,5 @@ RULE = Rule(
     fix="Set the locale in a fixture that restores it, or format without names of days and months.",
     bad="import datetime\n\ndef test_month():\n    assert datetime.date(2021, 5, 1).strftime('%B') == 'May'\n",
     good="import datetime\n\ndef test_month():\n    assert datetime.date(2021, 5, 1).strftime('%m') == '05'\n",
-    check=in_each(_look, production=False),
+    check=in_each_function(_find, in_production=False),
 )

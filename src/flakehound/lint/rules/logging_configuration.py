@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part
-from flakehound.lint.rules._lasting import lasting
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 _NAMES = frozenset(("logging.basicConfig", "logging.disable", "logging.config.dictConfig",
     "logging.config.fileConfig",
@@ -17,19 +18,19 @@ _NAMES = frozenset(("logging.basicConfig", "logging.disable", "logging.config.di
 _METHODS = frozenset(("setLevel", "addHandler", "removeHandler", "addFilter"))
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    undone = {call.last for call in part.sights.calls} >= {"addHandler", "removeHandler"}
-    for call in matching(part, _NAMES):
-        yield told(call, "{} sets up logging for the whole process")
-    for call in part.sights.calls:
-        if call.last in _METHODS and call.name.startswith("logging.getLogger") and not undone:
-            yield told(call, "{} changes a logger that all tests share")
-    for target, statement in part.sights.assigned:
-        if isinstance(target, ast.Attribute) and part.sights.dotted(target).startswith("logging."):
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    undone = {call.short_name for call in function.facts.calls} >= {"addHandler", "removeHandler"}
+    for call in calls_of(function, _NAMES):
+        yield sign_for(call, "{} sets up logging for the whole process")
+    for call in function.facts.calls:
+        if call.short_name in _METHODS and call.name.startswith("logging.getLogger") and not undone:
+            yield sign_for(call, "{} changes a logger that all tests share")
+    for target, statement in function.facts.assignments:
+        if isinstance(target, ast.Attribute) and function.facts.dotted_name(target).startswith("logging."):
             yield Sign(statement, f"{ast.unparse(target)} changes a logger that all tests share")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH912",
     name="logging-configuration",
     cause=Cause.TEST_ORDER,
@@ -39,5 +40,5 @@ RULE = Rule(
     fix="Use `caplog.at_level(...)`, or take the handler off again in a fixture.",
     bad="import logging\n\ndef test_quiet():\n    logging.disable(logging.CRITICAL)\n    assert run() == 0\n",
     good="def test_quiet(caplog):\n    with caplog.at_level('CRITICAL'):\n        assert run() == 0\n",
-    check=lasting(_look),
+    check=lasting_change(_find),
 )

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import Comparison
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import ValueComparison
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
 from flakehound.lint.rules.wall_clock import is_frozen
 from flakehound.lint.source.syntax_walk import nodes_of
 
@@ -24,25 +26,29 @@ _CLOCKS = (
 _NAMES = re.compile(r"elapsed|duration|took|run_?time|time_?taken|time_?diff|^delta_?t|time_spent|speedup", re.I)
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for one in part.sights.comparisons:
-        if one.how in ("less", "near", "equal") and any(_is_duration(part, side, one) for side in one.sides):
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for one in function.facts.comparisons:
+        if one.relation in ("less", "near", "equal") and any(
+            _is_duration(function, side, one) for side in one.sides
+        ):
             yield Sign(one.node, "compares how long something took")
 
 
-def _is_duration(part: Part, side: ast.expr, comparison: Comparison) -> bool:
-    if comparison.how == "equal" and isinstance(side, ast.Constant):
+def _is_duration(function: ReachedFunction, side: ast.expr, comparison: ValueComparison) -> bool:
+    if comparison.relation == "equal" and isinstance(side, ast.Constant):
         return False
-    if isinstance(side, ast.Name | ast.Attribute) and comparison.how == "less":
+    if isinstance(side, ast.Name | ast.Attribute) and comparison.relation == "less":
         name = side.id if isinstance(side, ast.Name) else side.attr
         if _NAMES.search(name):
             return True
-    value = part.sights.value_of(side)
-    minuses = [node for node in nodes_of(value) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)]
-    return any(root.startswith(_CLOCKS) for minus in minuses for root in part.sights.roots_of(minus))
+    value = function.facts.value_of(side)
+    differences = [
+        node for node in nodes_of(value) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+    ]
+    return any(name.startswith(_CLOCKS) for one in differences for name in function.facts.names_in(one))
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH203",
     name="measured-duration",
     cause=Cause.TIME,
@@ -52,5 +58,5 @@ RULE = Rule(
     bad="import time\n\ndef test_fast():\n    start = time.perf_counter()\n    work()\n"
     "    assert time.perf_counter() - start < 0.1\n",
     good="def test_fast():\n    assert work().steps < 100\n",
-    check=in_each(_look, production=False, unless=is_frozen),
+    check=in_each_function(_find, in_production=False, unless=is_frozen),
 )

@@ -6,46 +6,48 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import FunctionNode
-from flakehound.lint.rules.module_state import MUTATORS
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import FunctionNode
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
+from flakehound.lint.rules.module_state import MUTATING_METHODS
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    if isinstance(part.function, FunctionNode):
-        for argument, default in _defaults(part.function):
-            if isinstance(default, ast.List | ast.Dict | ast.Set) and _is_changed(part, argument.arg):
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    if isinstance(function.node, FunctionNode):
+        for argument, default in _defaults(function.node):
+            if isinstance(default, ast.List | ast.Dict | ast.Set) and _is_changed(function, argument.arg):
                 yield Sign(
                     default,
-                    f"the default of {argument.arg!r} in {part.name}() keeps what the last call left in it",
+                    f"the default of {argument.arg!r} in {function.name}() keeps what the last call left in it",
                 )
 
 
-def _defaults(function: FunctionNode) -> Iterator[tuple[ast.arg, ast.expr]]:
-    spec = function.args
+def _defaults(callee: FunctionNode) -> Iterator[tuple[ast.arg, ast.expr]]:
+    spec = callee.args
     positional = [*spec.posonlyargs, *spec.args]
     yield from zip(positional[len(positional) - len(spec.defaults) :], spec.defaults, strict=True)
     yield from ((one, default) for one, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default)
 
 
-def _is_changed(part: Part, name: str) -> bool:
-    if name in part.sights.bound:
+def _is_changed(function: ReachedFunction, name: str) -> bool:
+    if name in function.facts.bindings:
         return False
-    for target, _statement in part.sights.assigned:
+    for target, _statement in function.facts.assignments:
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == name:
             return True
-    functions = [call.node.func for call in part.sights.calls]
+    functions = [call.node.func for call in function.facts.calls]
     return any(
         isinstance(one, ast.Attribute)
-        and one.attr in MUTATORS
+        and one.attr in MUTATING_METHODS
         and isinstance(one.value, ast.Name)
         and one.value.id == name
         for one in functions
     )
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH911",
     name="mutable-default",
     cause=Cause.TEST_ORDER,
@@ -56,5 +58,5 @@ RULE = Rule(
     "   assert cart_with(1) == [1]\n",
     good="def cart_with(item, cart=None):\n    return [*(cart or []), item]\n\ndef test_cart():\n    "
     "assert cart_with(1) == [1]\n",
-    check=in_each(_look),
+    check=in_each_function(_find),
 )

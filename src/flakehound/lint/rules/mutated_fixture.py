@@ -6,39 +6,45 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part
-from flakehound.lint.rules._values import text_of
-from flakehound.lint.rules.module_state import MUTATORS
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.rules._checks import Hit
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
+from flakehound.lint.rules._values import string_value
+from flakehound.lint.rules.module_state import MUTATING_METHODS
 
 _WIDE = frozenset(("session", "package", "module", "class"))
 
 
-def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
-    wide = {part.name: scope for part in context.parts if part.fixture and (scope := _scope_of(part.function))}
+def _check(context: CaseContext) -> Iterator[Hit]:
+    fixtures = [function for function in context.functions if function.is_fixture]
+    wide = {fixture.name: scope for fixture in fixtures if (scope := _scope_of(fixture.node))}
     if not wide:
         return
-    for part in context.own:
-        for name in part.sights.parameters & wide.keys() - part.sights.bound.keys():
-            for node in _changes(part, name):
-                yield part, Sign(node, f"changes {name}, a fixture of {wide[name]} scope that other tests get too")
+    for function in context.test_code:
+        for name in function.facts.parameters & wide.keys() - function.facts.bindings.keys():
+            for node in _changes(function, name):
+                yield (
+                    function,
+                    Sign(node, f"changes {name}, a fixture of {wide[name]} scope that other tests get too"),
+                )
 
 
-def _scope_of(function: ast.AST) -> str | None:
-    for decorator in getattr(function, "decorator_list", []):
+def _scope_of(callee: ast.AST) -> str | None:
+    for decorator in getattr(callee, "decorator_list", []):
         for keyword in getattr(decorator, "keywords", []):
-            if keyword.arg == "scope" and text_of(keyword.value) in _WIDE:
-                return text_of(keyword.value)
+            if keyword.arg == "scope" and string_value(keyword.value) in _WIDE:
+                return string_value(keyword.value)
     return None
 
 
-def _changes(part: Part, name: str) -> Iterator[ast.AST]:
-    for target, statement in part.sights.assigned:
+def _changes(function: ReachedFunction, name: str) -> Iterator[ast.AST]:
+    for target, statement in function.facts.assignments:
         if isinstance(target, ast.Attribute | ast.Subscript) and _root(target) == name:
             yield statement
-    for call in part.sights.calls:
-        function = call.node.func
-        if isinstance(function, ast.Attribute) and function.attr in MUTATORS and _root(function) == name:
+    for call in function.facts.calls:
+        callee = call.node.func
+        if isinstance(callee, ast.Attribute) and callee.attr in MUTATING_METHODS and _root(callee) == name:
             yield call.node
 
 
@@ -48,7 +54,7 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH910",
     name="mutated-fixture",
     cause=Cause.TEST_ORDER,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part, in_each
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import told
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
 
 _HTTP = frozenset(("get", "post", "put", "patch", "delete", "head", "options", "request", "stream", "session"))
 _CLIENTS = frozenset(
@@ -34,7 +35,7 @@ _NAMES = frozenset(
         "urllib.request.Request", "websocket.WebSocketApp", "asyncio.start_server", "socket.socketpair",
     )
 )  # fmt: skip
-_BEGINNINGS = ("selenium.webdriver.", "splinter.Browser", "playwright.", "socketserver.", "http.server.HTTPServer",
+_PREFIXES = ("selenium.webdriver.", "splinter.Browser", "playwright.", "socketserver.", "http.server.HTTPServer",
                "http.server.ThreadingHTTPServer", "wsgiref.simple_server.make_server", "xmlrpc.server.",
                "socket.socket",
                "zmq.Context", "grpc.insecure_channel", "grpc.server", "requests_html.", "mechanize.",
@@ -63,23 +64,23 @@ MOCKED = (
 def is_network(call: Call) -> bool:
     """Whether a call opens a connection or fetches something."""
     name = call.name
-    if name in _NAMES or name.startswith(_BEGINNINGS):
+    if name in _NAMES or name.startswith(_PREFIXES):
         return True
-    return name.startswith(_LIBRARIES) and (call.last in _HTTP or call.last in _CLIENTS)
+    return name.startswith(_LIBRARIES) and (call.short_name in _HTTP or call.short_name in _CLIENTS)
 
 
-def is_mocked(context: Context) -> bool:
+def is_mocked(context: CaseContext) -> bool:
     """Whether the test brings its own answers."""
-    return context.guarded(*MOCKED) or any("requests" in name or "urlopen" in name for name in context.patched)
+    return context.uses(*MOCKED) or any("requests" in name or "urlopen" in name for name in context.replaced_names)
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
         if call.name and is_network(call):
-            yield told(call, "{} needs the network or a server to answer in time")
+            yield sign_for(call, "{} needs the network or a server to answer in time")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH401",
     name="network-call",
     cause=Cause.NETWORK,
@@ -89,5 +90,5 @@ RULE = Rule(
     bad="import requests\n\ndef test_api():\n    assert requests.get('https://example.com').ok\n",
     good="import requests\nimport responses\n\n@responses.activate\ndef test_api():\n"
     "    responses.get('https://example.com')\n    assert requests.get('https://example.com').ok\n",
-    check=in_each(_look, far=True, unless=is_mocked),
+    check=in_each_function(_find, in_far_calls=True, unless=is_mocked),
 )

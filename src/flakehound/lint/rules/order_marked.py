@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.rules._checks import Hit
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
 
 _MARKS = ("pytest.mark.order", "pytest.mark.run", "pytest.mark.first", "pytest.mark.last", "pytest.mark.second",
           "pytest.mark.dependency", "pytest.mark.incremental", "pytest.mark.tryfirst", "pytest.mark.trylast",
@@ -15,22 +17,24 @@ _MARKS = ("pytest.mark.order", "pytest.mark.run", "pytest.mark.first", "pytest.m
 _NUMBERED = re.compile(r"^test_?(\d{1,4}|[a-z])_+[a-z]", re.I)
 
 
-def _check(context: Context) -> Iterator[tuple[Part, Sign]]:
-    test = context.parts[0]
-    marks = [*test.sights.decorators]
-    marks += [test.sights.dotted(getattr(one, "func", one)) for one in getattr(test.owner, "decorator_list", [])]
+def _check(context: CaseContext) -> Iterator[Hit]:
+    test = context.functions[0]
+    marks = [*test.facts.decorators]
+    marks += [
+        test.facts.dotted_name(getattr(one, "func", one)) for one in getattr(test.owner, "decorator_list", [])
+    ]
     if any(mark.startswith(_MARKS) for mark in marks):
-        yield test, Sign(test.function, "is marked to run at a certain place in the order")
+        yield test, Sign(test.node, "is marked to run at a certain place in the order")
     elif _NUMBERED.match(test.name) and _has_numbered_neighbours(test):
-        yield test, Sign(test.function, f"{test.name} is numbered, as if tests ran in the order of their names")
+        yield test, Sign(test.node, f"{test.name} is numbered, as if tests ran in the order of their names")
 
 
-def _has_numbered_neighbours(test: Part) -> bool:
-    body = test.owner.body if test.owner else test.surroundings.source.tree.body
+def _has_numbered_neighbours(test: ReachedFunction) -> bool:
+    body = test.owner.body if test.owner else test.module.source.tree.body
     return sum(bool(_NUMBERED.match(getattr(one, "name", ""))) for one in body) > 1
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH909",
     name="order-marked",
     cause=Cause.TEST_ORDER,

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import text_of
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
+from flakehound.lint.rules._values import string_value
 from flakehound.lint.rules.network_call import is_mocked
 
 _OUTSIDE = re.compile(
@@ -34,14 +36,16 @@ _PLAIN = frozenset(
 )
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
-        if call.last in _PLAIN or call.last.startswith("assert") or _is_test_client(call):
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
+        if call.short_name in _PLAIN or call.short_name.startswith("assert") or _is_test_client(call):
             continue
         for argument in (*call.node.args, *(one.value for one in call.node.keywords)):
-            address = _address(part, argument)
+            address = _address(function, argument)
             if address:
-                yield Sign(call.node, f"hands {address[:60]!r} to {call.last or 'a call'}(), which may ask it")
+                yield Sign(
+                    call.node, f"hands {address[:60]!r} to {call.short_name or 'a call'}(), which may ask it"
+                )
 
 
 def _is_test_client(call: Call) -> bool:
@@ -49,12 +53,12 @@ def _is_test_client(call: Call) -> bool:
     return call.name.startswith("@") and call.name.partition(".")[0].endswith(("client", "app"))
 
 
-def _address(part: Part, node: ast.expr) -> str | None:
-    text = text_of(part.sights.value_of(node))
+def _address(function: ReachedFunction, node: ast.expr) -> str | None:
+    text = string_value(function.facts.value_of(node))
     return text if text and _OUTSIDE.match(text) else None
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH403",
     name="outside-address",
     cause=Cause.NETWORK,
@@ -63,5 +67,5 @@ RULE = Rule(
     fix="Answer in the process (responses, respx, vcr), or use an address under `example.com` that nobody asks.",
     bad="def test_feed():\n    assert Feed('https://news.ycombinator.com/rss').entries\n",
     good="def test_feed(responses):\n    assert Feed('https://news.example.com/rss').entries == []\n",
-    check=in_each(_look, production=False, unless=is_mocked),
+    check=in_each_function(_find, in_production=False, unless=is_mocked),
 )

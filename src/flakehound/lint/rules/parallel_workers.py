@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 _NAMES = frozenset(
     (
@@ -22,12 +24,12 @@ _NAMES = frozenset(
 )  # fmt: skip
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in matching(part, _NAMES, ("concurrent.futures.thread.", "concurrent.futures.process.")):
-        yield told(call, "{} runs workers side by side, in an order that the scheduler decides")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, _NAMES, ("concurrent.futures.thread.", "concurrent.futures.process.")):
+        yield sign_for(call, "{} runs workers side by side, in an order that the scheduler decides")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH313",
     name="parallel-workers",
     cause=Cause.CONCURRENCY,
@@ -39,5 +41,5 @@ RULE = Rule(
     bad="from multiprocessing import Pool\n\ndef test_ids():\n    with Pool(2) as pool:\n"
     "        assert len(set(pool.map(worker_id, range(9)))) == 2\n",
     good="def test_ids():\n    assert list(map(worker_id, range(2))) == [0, 1]\n",
-    check=in_each(_look),
+    check=in_each_function(_find),
 )

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._values import text_of
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
+from flakehound.lint.rules._values import string_value
 
 _HOME = re.compile(r"^(/home/\w|/Users/\w|[A-Z]:\\\\?Users\\\\?\w|/root/|~/)")
 _MAKERS = (
@@ -22,27 +24,27 @@ _MAKERS = (
 )
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for one in part.sights.comparisons:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for one in function.facts.comparisons:
         for side, other in (one.sides, one.sides[::-1]):
-            text = text_of(side)
-            if one.how == "equal" and text and "/" in text and _is_path(part, other):
+            text = string_value(side)
+            if one.relation == "equal" and text and "/" in text and _is_path(function, other):
                 yield Sign(one.node, f"compares a path of this machine with {text[:60]!r}")
-    for constant in part.sights.texts:
+    for constant in function.facts.strings:
         if isinstance(constant.value, str) and _HOME.match(constant.value) and "\n" not in constant.value:
             yield Sign(constant, f"{constant.value[:60]!r} is a place on one machine")
 
 
-def _is_path(part: Part, node: ast.expr) -> bool:
-    node = part.sights.value_of(node)
+def _is_path(function: ReachedFunction, node: ast.expr) -> bool:
+    node = function.facts.value_of(node)
     if not isinstance(node, ast.Call):
         return False
-    name = part.sights.dotted(node.func)
-    inner = part.sights.dotted(node.args[0]) if name == "str" and node.args else ""
+    name = function.facts.dotted_name(node.func)
+    inner = function.facts.dotted_name(node.args[0]) if name == "str" and node.args else ""
     return name.startswith(_MAKERS) or inner.startswith(("pathlib.Path", *_MAKERS))
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH802",
     name="platform-path",
     cause=Cause.ENVIRONMENT,
@@ -51,5 +53,5 @@ RULE = Rule(
     fix="Compare `Path` objects, and build both sides from the same start.",
     bad="import os\n\ndef test_path():\n    assert os.path.join('a', 'b') == 'a/b'\n",
     good="from pathlib import Path\n\ndef test_path():\n    assert Path('a', 'b') == Path('a') / 'b'\n",
-    check=in_each(_look, production=False),
+    check=in_each_function(_find, in_production=False),
 )

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 _NAMES = frozenset(("uuid.uuid1", "uuid.uuid4", "os.urandom", "shortuuid.uuid", "nanoid.generate"))
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in matching(part, _NAMES, ("secrets.",)):
-        if call.last != "compare_digest":
-            yield told(call, "{} gives another value in every run")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, _NAMES, ("secrets.",)):
+        if call.short_name != "compare_digest":
+            yield sign_for(call, "{} gives another value in every run")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH102",
     name="random-identifier",
     cause=Cause.RANDOMNESS,
@@ -28,5 +30,5 @@ RULE = Rule(
     fix="Hand the identifier in, or replace its source with `monkeypatch` for the test.",
     bad="import uuid\n\ndef test_name():\n    assert uuid.uuid4().hex < 'f'\n",
     good="import uuid\n\ndef test_name():\n    assert uuid.UUID(int=1).hex < 'f'\n",
-    check=in_each(_look),
+    check=in_each_function(_find),
 )

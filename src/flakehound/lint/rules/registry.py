@@ -10,20 +10,21 @@ from pkgutil import iter_modules
 from flakehound.core.predictions import LintFinding
 from flakehound.core.verdicts import Cause
 from flakehound.lint import rules
-from flakehound.lint.findings import Rule
-from flakehound.lint.rules._context import Context, Looking, Looks, looks_of
+from flakehound.lint.facts.case_context import CaseContext
+from flakehound.lint.rules._checks import FindersByReach, FunctionCheck, finders_of, finders_with_hits
+from flakehound.lint.rules._rule import LintRule
 
 
 @cache
-def all_rules() -> tuple[Rule, ...]:
+def all_rules() -> tuple[LintRule, ...]:
     """Every rule, in the order of the ids."""
     names = [info.name for info in iter_modules(rules.__path__) if not info.name.startswith("_")]
     modules = [import_module(f"{rules.__name__}.{name}") for name in names if name != "registry"]
     return tuple(sorted((module.RULE for module in modules), key=lambda rule: str(rule.id)))
 
 
-# As often as 76 hand-labelled NOD tests had them (network 30, randomness 28, io 6, ...); what cannot make a test
-# fail now and pass then in one and the same order comes last.
+# Ordered by how often 76 hand-labelled NOD tests had them (network 30, randomness 28, io 6, ...); causes that
+# cannot change the result of a test in one and the same order come last.
 _LIKELIEST = (
     Cause.NETWORK,
     Cause.RANDOMNESS,
@@ -40,24 +41,27 @@ _LIKELIEST = (
 _PLACE = {cause: place for place, cause in enumerate(_LIKELIEST)}
 
 
-def findings_of(context: Context, chosen: Iterable[Rule] | None = None) -> tuple[LintFinding, ...]:
-    """Everything the rules say about one test, the likeliest cause first, then what its own lines do."""
-    rules_used = _speaking(context) if chosen is None else chosen
+def findings_of(context: CaseContext, chosen: Iterable[LintRule] | None = None) -> tuple[LintFinding, ...]:
+    """The findings of all rules, or of the chosen ones, in a test: the likeliest cause first, then the nearest."""
+    rules_used = rules_with_hits(context) if chosen is None else chosen
     found = [finding for rule in rules_used for finding in rule.findings(context)]
     return tuple(sorted(found, key=_order))
 
 
-def _speaking(context: Context) -> Iterator[Rule]:
-    """The rules that may have something to say; most functions are silent about most rules, and that is known."""
-    loud = context.loud(_all_looks())
+def rules_with_hits(context: CaseContext) -> Iterator[LintRule]:
+    """The rules that may have a finding in a test.
+
+    The signs of a function are computed once for all tests, so most rules need not be applied to most tests.
+    """
+    finders = finders_with_hits(context, _all_finders())
     for rule in all_rules():
-        if not isinstance(rule.check, Looking) or rule.check.look in loud:
+        if not isinstance(rule.check, FunctionCheck) or rule.check.find in finders:
             yield rule
 
 
 @cache
-def _all_looks() -> Looks:
-    return looks_of(rule.check for rule in all_rules())
+def _all_finders() -> FindersByReach:
+    return finders_of(rule.check for rule in all_rules())
 
 
 def _order(finding: LintFinding) -> tuple[int, int, str, str, int]:

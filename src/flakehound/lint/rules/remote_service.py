@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each, uses
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_each_function, uses
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
-_BEGINNINGS = (
+_PREFIXES = (
     "boto3.", "botocore.session.", "redis.Redis", "redis.StrictRedis", "redis.from_url", "aioredis.",
     "pymongo.MongoClient",
     "motor.", "psycopg2.connect", "asyncpg.connect", "pymysql.connect", "MySQLdb.connect",
@@ -36,12 +38,12 @@ _MOCKED = (
 )
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in matching(part, (), _BEGINNINGS):
-        yield told(call, "{} talks to a service outside the process")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, (), _PREFIXES):
+        yield sign_for(call, "{} talks to a service outside the process")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH402",
     name="remote-service",
     cause=Cause.NETWORK,
@@ -51,5 +53,5 @@ RULE = Rule(
     "and wait until it is ready.",
     bad="import redis\n\ndef test_cache():\n    assert redis.Redis().ping()\n",
     good="import fakeredis\n\ndef test_cache():\n    assert fakeredis.FakeRedis().ping()\n",
-    check=in_each(_look, far=True, unless=uses(*_MOCKED)),
+    check=in_each_function(_find, in_far_calls=True, unless=uses(*_MOCKED)),
 )

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each, uses
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import is_beside_the_code, is_temporary, text_of, texts_in, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_each_function, uses
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import is_next_to_source, is_temporary_path, string_value, strings_in
 from flakehound.lint.rules.file_outside_tmp import SAFE
 
 _READERS = frozenset(
@@ -26,31 +28,33 @@ _CHECKS = ("os.path.exists", "os.path.isfile", "os.path.isdir", "os.makedirs", "
 
 def _read(call: Call) -> ast.expr | None:
     if call.name in _READERS:
-        mode = text_of(call.argument(1, "mode")) or "r"
+        mode = string_value(call.argument(1, "mode")) or "r"
         return call.argument(0) if not set(mode) & set("wax") else None
-    if call.last in _METHODS and isinstance(call.node.func, ast.Attribute):
+    if call.short_name in _METHODS and isinstance(call.node.func, ast.Attribute):
         return call.node.func.value
     return None
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    if any(
-        call.name.startswith(_CHECKS) or call.last in ("exists", "is_file", "is_dir") for call in part.sights.calls
-    ):
+def _checks_existence(call: Call) -> bool:
+    return call.name.startswith(_CHECKS) or call.short_name in ("exists", "is_file", "is_dir")
+
+
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    if any(map(_checks_existence, function.facts.calls)):
         return
-    for call in part.sights.calls:
+    for call in function.facts.calls:
         path = _read(call)
-        if path is not None and _is_taken_for_granted(part, path):
-            yield told(call, "{} expects a file that neither the test nor the project's folder guarantees")
+        if path is not None and _is_taken_for_granted(function, path):
+            yield sign_for(call, "{} expects a file that neither the test nor the project's folder guarantees")
 
 
-def _is_taken_for_granted(part: Part, path: ast.expr) -> bool:
-    if is_temporary(part, path) or is_beside_the_code(part, path):
+def _is_taken_for_granted(function: ReachedFunction, path: ast.expr) -> bool:
+    if is_temporary_path(function, path) or is_next_to_source(function, path):
         return False
-    return any(text for text in texts_in(part, path))
+    return any(text for text in strings_in(function, path))
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH502",
     name="resource-optimism",
     cause=Cause.IO,
@@ -60,5 +64,5 @@ RULE = Rule(
     bad="def test_load():\n    assert open('data/cart.json').read()\n",
     good="from pathlib import Path\n\ndef test_load():\n    assert (Path(__file__).parent / "
     "'cart.json').read_text()\n",
-    check=in_each(_look, production=False, unless=uses(*SAFE)),
+    check=in_each_function(_find, in_production=False, unless=uses(*SAFE)),
 )

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._values import matching, number_of, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of, number_value
 
 _SLEEPS = frozenset(
     ("time.sleep", "gevent.sleep", "eventlet.sleep", "twisted.internet.task.deferLater", "pause.seconds")
 )
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in matching(part, _SLEEPS):
-        if number_of(call.argument(0)) != 0:
-            yield told(call, "{} waits a fixed time instead of for an event")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, _SLEEPS):
+        if number_value(call.argument(0)) != 0:
+            yield sign_for(call, "{} waits a fixed time instead of for an event")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH301",
     name="sleep-as-synchronisation",
     cause=Cause.ASYNC_WAIT,
@@ -30,5 +32,5 @@ RULE = Rule(
     bad="import time\n\ndef test_worker(worker):\n    worker.start()\n    time.sleep(0.5)\n    "
     "assert worker.is_done\n",
     good="def test_worker(worker):\n    worker.start()\n    worker.join()\n    assert worker.is_done\n",
-    check=in_each(_look),
+    check=in_each_function(_find),
 )

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 _NAMES = frozenset(("tempfile.mktemp", "os.tempnam", "os.tmpnam", "tempfile.gettempdir"))
 _FIXED = ("/tmp/", "/var/tmp/", "C:\\Temp", "C:/Temp")
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in matching(part, _NAMES):
-        yield told(call, "{} gives a name that another process can take before the file exists")
-    for text in part.sights.texts:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, _NAMES):
+        yield sign_for(call, "{} gives a name that another process can take before the file exists")
+    for text in function.facts.strings:
         if isinstance(text.value, str) and text.value.startswith(_FIXED) and len(text.value) < 200:
             yield Sign(text, f"{text.value[:60]!r} is one place for all runs on the machine")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH503",
     name="temporary-name",
     cause=Cause.IO,
@@ -30,5 +32,5 @@ RULE = Rule(
     fix="Use `tmp_path`, or `tempfile.NamedTemporaryFile`, which creates the file as it picks the name.",
     bad="import tempfile\n\ndef test_dump(db):\n    db.dump(tempfile.mktemp())\n",
     good="def test_dump(db, tmp_path):\n    db.dump(tmp_path / 'dump')\n",
-    check=in_each(_look, production=False),
+    check=in_each_function(_find, in_production=False),
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each, uses
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_each_function, uses
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
 
 _LOCAL = frozenset(
     ("time.mktime", "dateutil.tz.tzlocal", "dateutil.tz.gettz", "tzlocal.get_localzone", "time.tzset")
@@ -17,21 +18,21 @@ _LOCAL = frozenset(
 
 def _is_local(call: Call) -> bool:
     if call.name in _LOCAL:
-        return call.name != "dateutil.tz.gettz" or call.is_bare
+        return call.name != "dateutil.tz.gettz" or call.has_no_arguments
     if call.name == "time.localtime":
-        return not call.is_bare
+        return not call.has_no_arguments
     if call.name in ("datetime.datetime.fromtimestamp", "datetime.date.fromtimestamp"):
         return len(call.node.args) < 2 and call.keyword("tz") is None
-    return call.last == "astimezone" and call.is_bare
+    return call.short_name == "astimezone" and call.has_no_arguments
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
         if _is_local(call):
-            yield told(call, "{} depends on the machine's time zone")
+            yield sign_for(call, "{} depends on the machine's time zone")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH202",
     name="time-zone",
     cause=Cause.TIME,
@@ -42,5 +43,5 @@ RULE = Rule(
     bad="import datetime\n\ndef test_day():\n    assert datetime.datetime.fromtimestamp(86400).day == 2\n",
     good="import datetime\n\ndef test_day():\n"
     "    assert datetime.datetime.fromtimestamp(86400, tz=datetime.timezone.utc).day == 2\n",
-    check=in_each(_look, unless=uses("freezegun.", "freeze_time", "freezer", "time_machine.")),
+    check=in_each_function(_find, unless=uses("freezegun.", "freeze_time", "freezer", "time_machine.")),
 )

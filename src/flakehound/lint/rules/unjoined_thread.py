@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Looking, Part
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.rules._checks import FunctionCheck, Hit
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 _THREADS = frozenset(
     ("threading.Thread", "threading.Timer", "_thread.start_new_thread", "thread.start_new_thread", "gevent.spawn",
@@ -16,24 +18,24 @@ _THREADS = frozenset(
 _ENDS = ("join", "joinall", "wait", "get", "cancel")
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    joined = any(call.last in _ENDS and not call.name.startswith("os.path") for call in part.sights.calls)
-    for call in matching(part, _THREADS):
-        if part.production or not joined:
-            yield told(call, "{} runs beside the test, and nothing here waits for its end")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    joined = any(call.short_name in _ENDS and not call.name.startswith("os.path") for call in function.facts.calls)
+    for call in calls_of(function, _THREADS):
+        if function.is_production or not joined:
+            yield sign_for(call, "{} runs beside the test, and nothing here waits for its end")
 
 
-def _unjoined(context: Context, found: list[tuple[Part, Sign]]) -> Iterator[tuple[Part, Sign]]:
+def _unjoined(context: CaseContext, found: list[Hit]) -> Iterator[Hit]:
     joined = any(
-        guard.endswith((".join", ".joinall")) and not guard.startswith(("os.path", "."))
-        for guard in context.guards
+        name.endswith((".join", ".joinall")) and not name.startswith(("os.path", "."))
+        for name in context.used_names
     )
-    for part, sign in found:
-        if part.production or not joined:
-            yield part, sign
+    for function, sign in found:
+        if function.is_production or not joined:
+            yield function, sign
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH311",
     name="unjoined-thread",
     cause=Cause.CONCURRENCY,
@@ -46,5 +48,5 @@ RULE = Rule(
     good="import threading\n\ndef test_worker(box):\n    worker = threading.Thread(target=box.fill)\n"
     "    worker.start()\n"
     "    worker.join()\n    assert box.full\n",
-    check=Looking(look=_look, sift=_unjoined),
+    check=FunctionCheck(find=_find, select=_unjoined),
 )

@@ -6,50 +6,52 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, at_hand
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_direct_calls
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign
 
 _OPERATORS = (ast.BitAnd, ast.BitOr, ast.Sub, ast.BitXor)
 _METHODS = frozenset(("union", "intersection", "difference", "symmetric_difference"))
 _ORDERING = frozenset(("list", "tuple", "next", "iter", "enumerate", "str", "repr", "map", "zip", "array"))
 
 
-def is_set(part: Part, node: ast.expr, depth: int = 4) -> bool:
+def is_set(function: ReachedFunction, node: ast.expr, depth: int = 4) -> bool:
     """Whether an expression gives a set, as far as the function shows."""
-    node = part.sights.value_of(node)
+    node = function.facts.value_of(node)
     if isinstance(node, ast.Set | ast.SetComp):
         return True
     if isinstance(node, ast.Call):
-        return _makes_set(part, node, depth)
+        return _makes_set(function, node, depth)
     if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS) and depth:
-        return is_set(part, node.left, depth - 1) or is_set(part, node.right, depth - 1)
+        return is_set(function, node.left, depth - 1) or is_set(function, node.right, depth - 1)
     return False
 
 
-def _makes_set(part: Part, node: ast.Call, depth: int) -> bool:
+def _makes_set(function: ReachedFunction, node: ast.Call, depth: int) -> bool:
     if isinstance(node.func, ast.Name):
         return node.func.id in ("set", "frozenset")
     if isinstance(node.func, ast.Attribute) and depth:
-        return node.func.attr in _METHODS and is_set(part, node.func.value, depth - 1)
+        return node.func.attr in _METHODS and is_set(function, node.func.value, depth - 1)
     return False
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
         first = call.argument(0)
-        if call.last in _ORDERING and "." not in call.name and first is not None and is_set(part, first):
-            if not is_put_in_order(call.parents) and (
-                part.production or call.last in ("list", "tuple", "next", "str")
+        if call.short_name in _ORDERING and "." not in call.name and first is not None and is_set(function, first):
+            if not is_order_irrelevant(call.parents) and (
+                function.is_production or call.short_name in ("list", "tuple", "next", "str")
             ):
                 yield Sign(call.node, f"{call.name}() of a set has another order in every process")
-        elif call.last == "join" and first is not None and is_set(part, first):
+        elif call.short_name == "join" and first is not None and is_set(function, first):
             yield Sign(call.node, "join() of a set has another order in every process")
-        elif call.last == "pop" and not call.node.args and _pops_a_set(part, call.node):
+        elif call.short_name == "pop" and not call.node.args and _pops_a_set(function, call.node):
             yield Sign(call.node, "pop() of a set takes another element in every process")
 
 
-def _pops_a_set(part: Part, node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Attribute) and is_set(part, node.func.value)
+def _pops_a_set(function: ReachedFunction, node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and is_set(function, node.func.value)
 
 
 _SETTLING = frozenset(("sorted", "set", "frozenset", "len", "sum", "min", "max", "any", "all", "Counter",
@@ -57,7 +59,7 @@ _SETTLING = frozenset(("sorted", "set", "frozenset", "len", "sum", "min", "max",
                        "assertItemsEqual", "assertSetEqual"))  # fmt: skip
 
 
-def is_put_in_order(parents: tuple[ast.AST, ...]) -> bool:
+def is_order_irrelevant(parents: tuple[ast.AST, ...]) -> bool:
     """Whether what surrounds an expression makes its order irrelevant."""
     for parent in parents:
         if isinstance(parent, ast.Call):
@@ -69,7 +71,7 @@ def is_put_in_order(parents: tuple[ast.AST, ...]) -> bool:
     return False
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH601",
     name="unordered-as-ordered",
     cause=Cause.UNORDERED_COLLECTION,
@@ -78,5 +80,5 @@ RULE = Rule(
     fix="Compare sets with sets, or sort before you compare.",
     bad="def test_tags():\n    assert list({'a', 'b'}) == ['a', 'b']\n",
     good="def test_tags():\n    assert sorted({'a', 'b'}) == ['a', 'b']\n",
-    check=at_hand(_look),
+    check=in_direct_calls(_find),
 )

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each, uses
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._checks import in_each_function, uses
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
+
+_GENERATORS = ("faker.", "mimesis.", "fuzzywuzzy.fuzzy", "factory.fuzzy.")
+_SEEDS = ("faker.Faker.seed", "faker.Faker().seed", "factory.random.reseed_random")
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in matching(part, ("factory.Faker",), ("faker.", "mimesis.", "fuzzywuzzy.fuzzy", "factory.fuzzy.")):
-        if not call.last.startswith("seed") and call.keyword("seed") is None:
-            yield told(call, "{} makes up other data in every run")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, ("factory.Faker",), _GENERATORS):
+        if not call.short_name.startswith("seed") and call.keyword("seed") is None:
+            yield sign_for(call, "{} makes up other data in every run")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH103",
     name="unseeded-faker",
     cause=Cause.RANDOMNESS,
@@ -26,5 +31,5 @@ RULE = Rule(
     fix="Call `Faker.seed(...)` in a fixture, or ask for pytest's `faker` fixture, which is seeded.",
     bad="from faker import Faker\n\ndef test_user():\n    assert len(Faker().name()) < 20\n",
     good="def test_user(faker):\n    assert faker.name()\n",
-    check=in_each(_look, unless=uses("faker.Faker.seed", "faker.Faker().seed", "factory.random.reseed_random")),
+    check=in_each_function(_find, unless=uses(*_SEEDS)),
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Looking, Part, uses
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import told
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import FunctionCheck, Hit, uses
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
 
 # Library -> what seeds its global generator.
 SEEDS = {
@@ -43,7 +44,7 @@ def library_of(call: Call) -> str | None:
     """Whose unseeded generator a call draws from; None: it draws none, or from a seeded one."""
     name = call.name
     if name in _MAKERS:
-        return name.partition(".")[0] if call.is_bare else None
+        return name.partition(".")[0] if call.has_no_arguments else None
     if name.startswith("random.SystemRandom"):
         return "system"
     if name.startswith(("random.", "numpy.random.")):
@@ -53,39 +54,42 @@ def library_of(call: Call) -> str | None:
 
 def _of_generator(call: Call) -> str | None:
     rest = call.name.removeprefix("numpy.").removeprefix("random.")
-    if call.last in _SILENT or "(_)" in rest or "()." in rest:
+    if call.short_name in _SILENT or "(_)" in rest or "()." in rest:
         return None
     return call.name.partition(".")[0]
 
 
 def _of_framework(call: Call) -> str | None:
-    if call.name.startswith("torch.") and call.last in _TORCH:
+    if call.name.startswith("torch.") and call.short_name in _TORCH:
         return "torch"
-    if call.name.startswith(("tensorflow.random.", "tensorflow.compat.v1.random")) and "seed" not in call.last:
+    if (
+        call.name.startswith(("tensorflow.random.", "tensorflow.compat.v1.random"))
+        and "seed" not in call.short_name
+    ):
         return "tensorflow"
-    if call.name.startswith("mxnet.") and ".random." in call.name and call.last != "seed":
+    if call.name.startswith("mxnet.") and ".random." in call.name and call.short_name != "seed":
         return "mxnet"
     unset = call.keyword("random_state") is None
-    if call.last == "rvs" and unset:
+    if call.short_name == "rvs" and unset:
         return "scipy"
-    return "sklearn" if call.name.startswith("sklearn.") and call.last in _NEED_STATE and unset else None
+    return "sklearn" if call.name.startswith("sklearn.") and call.short_name in _NEED_STATE and unset else None
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
         if call.name and library_of(call):
-            yield told(call, "{} draws from a generator that nobody seeded")
+            yield sign_for(call, "{} draws from a generator that nobody seeded")
 
 
-def _unseeded(context: Context, found: list[tuple[Part, Sign]]) -> Iterator[tuple[Part, Sign]]:
-    for part, sign in found:
-        call = next(one for one in part.sights.calls if one.node is sign.node)
+def _unseeded(context: CaseContext, found: list[Hit]) -> Iterator[Hit]:
+    for function, sign in found:
+        call = next(one for one in function.facts.calls if one.node is sign.node)
         seeds = SEEDS.get(library_of(call) or "", ())
-        if not (seeds and context.guarded(*seeds)):
-            yield part, sign
+        if not (seeds and context.uses(*seeds)):
+            yield function, sign
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH101",
     name="unseeded-randomness",
     cause=Cause.RANDOMNESS,
@@ -96,5 +100,5 @@ RULE = Rule(
     bad="import random\n\ndef test_dice():\n    assert random.randint(1, 6) != 6\n",
     good="import random\n\ndef test_dice():\n    dice = random.Random(7)\n    assert dice.randint(1, "
     "6) in range(1, 7)\n",
-    check=Looking(look=_look, far=True, unless=uses(*_EVERYTHING), sift=_unseeded),
+    check=FunctionCheck(find=_find, in_far_calls=True, unless=uses(*_EVERYTHING), select=_unseeded),
 )

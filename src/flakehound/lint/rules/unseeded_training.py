@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part, in_each
-from flakehound.lint.rules._values import told
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules.unseeded_randomness import SEEDS
 
 _FRAMEWORKS = frozenset(
@@ -35,25 +36,27 @@ _SEARCHING = (
 )
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    modern = not part.surroundings.roots.isdisjoint(_FRAMEWORKS)
-    for call in part.sights.calls:
-        if (modern and call.last in _LEARNING) or (
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    modern = not function.module.imported_packages.isdisjoint(_FRAMEWORKS)
+    for call in function.facts.calls:
+        if (modern and call.short_name in _LEARNING) or (
             call.name.startswith(_SEARCHING) and call.keyword("seed") is None
         ):
-            yield told(call, "{} starts from random weights or splits")
+            yield sign_for(call, "{} starts from random weights or splits")
 
 
-def _states_given(context: Context) -> bool:
-    return any(call.keyword("random_state") is not None for part in context.own for call in part.sights.calls)
+def _has_random_state(context: CaseContext) -> bool:
+    return any(
+        call.keyword("random_state") is not None for function in context.test_code for call in function.facts.calls
+    )
 
 
-def _is_seeded(context: Context) -> bool:
+def _is_seeded(context: CaseContext) -> bool:
     seeds = tuple(seed for names in SEEDS.values() for seed in names)
-    return context.guarded(*seeds, "seed_everything") or _states_given(context)
+    return context.uses(*seeds, "seed_everything") or _has_random_state(context)
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH104",
     name="unseeded-training",
     cause=Cause.RANDOMNESS,
@@ -64,5 +67,5 @@ RULE = Rule(
     "KMeans(2).fit(points).inertia_ < 3\n",
     good="from sklearn.cluster import KMeans\n\ndef test_fit(points):\n"
     "    assert KMeans(2, random_state=7).fit(points).inertia_ < 3\n",
-    check=in_each(_look, far=True, unless=_is_seeded),
+    check=in_each_function(_find, in_far_calls=True, unless=_is_seeded),
 )

@@ -5,34 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part, in_each
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import number_of, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import number_value
 
 _PAUSES = frozenset(("asyncio.sleep", "trio.sleep", "anyio.sleep", "curio.sleep", "tornado.gen.sleep"))
-_BLIND = frozenset(("wait_for_timeout", "implicitly_wait", "qWait", "waitForTimeout"))
+_WAITS_WITHOUT_CONDITION = frozenset(("wait_for_timeout", "implicitly_wait", "qWait", "waitForTimeout"))
 
 
-def _is_blind(call: Call) -> bool:
+def _ignores_condition(call: Call) -> bool:
     if call.name in _PAUSES:
-        return (number_of(call.argument(0)) or 1) > 0 and number_of(call.argument(0)) != 0
-    if call.last in _BLIND:
+        return (number_value(call.argument(0)) or 1) > 0 and number_value(call.argument(0)) != 0
+    if call.short_name in _WAITS_WITHOUT_CONDITION:
         return True
     # `event.wait(2)` returns whether it was set; as a statement nobody asks.
     limit = call.argument(0, "timeout")
     return (
-        call.last == "wait" and "Barrier" not in call.name and call.is_statement and number_of(limit) is not None
+        call.short_name == "wait"
+        and "Barrier" not in call.name
+        and call.is_statement
+        and number_value(limit) is not None
     )
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
-        if _is_blind(call):
-            yield told(call, "{} goes on after a while, whether or not what it waits for has happened")
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
+        if _ignores_condition(call):
+            yield sign_for(call, "{} goes on after a while, whether or not what it waits for has happened")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH302",
     name="wait-without-condition",
     cause=Cause.ASYNC_WAIT,
@@ -42,5 +47,5 @@ RULE = Rule(
     bad="import asyncio\n\nasync def test_push(queue):\n    queue.start()\n    await "
     "asyncio.sleep(0.1)\n    assert queue.empty()\n",
     good="async def test_push(queue):\n    queue.start()\n    await queue.join()\n    assert queue.empty()\n",
-    check=in_each(_look),
+    check=in_each_function(_find),
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Context, Part, at_hand
-from flakehound.lint.rules._function_facts import Call
-from flakehound.lint.rules._values import told
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.rules._checks import in_direct_calls
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
 
 _ALWAYS = frozenset(
     (
@@ -38,23 +39,23 @@ _CLOCKS = frozenset(
 
 def reads_clock(call: Call) -> bool:
     """Whether a call tells the present moment."""
-    if call.name in _ALWAYS or (call.name in _BARE and call.is_bare):
+    if call.name in _ALWAYS or (call.name in _BARE and call.has_no_arguments):
         return True
     return call.name == "time.strftime" and len(call.node.args) < 2
 
 
-def is_frozen(context: Context) -> bool:
+def is_frozen(context: CaseContext) -> bool:
     """Whether the test stops the clock or brings its own."""
-    return context.guarded(*FROZEN) or not _CLOCKS.isdisjoint(context.patched)
+    return context.uses(*FROZEN) or not _CLOCKS.isdisjoint(context.replaced_names)
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    for call in part.sights.calls:
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    for call in function.facts.calls:
         if reads_clock(call):
-            yield told(call, "{} reads the wall clock")
+            yield sign_for(call, "{} reads the wall clock")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH201",
     name="wall-clock",
     cause=Cause.TIME,
@@ -65,5 +66,5 @@ RULE = Rule(
     "datetime.datetime.now().isoformat(timespec='seconds')\n",
     good="import datetime\nfrom freezegun import freeze_time\n\n@freeze_time('2021-03-04')\ndef test_stamp():\n"
     "    assert stamp() == datetime.datetime.now().isoformat()\n",
-    check=at_hand(_look, unless=is_frozen),
+    check=in_direct_calls(_find, unless=is_frozen),
 )

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.findings import Rule, Sign
-from flakehound.lint.rules._context import Part
-from flakehound.lint.rules._lasting import lasting
-from flakehound.lint.rules._values import matching, told
+from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._rule import LintRule
+from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import calls_of
 
 
-def _look(part: Part) -> Iterator[Sign]:
-    moves = list(matching(part, frozenset(("os.chdir", "os.fchdir"))))
+def _find(function: ReachedFunction) -> Iterator[Sign]:
+    moves = list(calls_of(function, frozenset(("os.chdir", "os.fchdir"))))
     # Two moves are there and back.
-    if len(moves) == 1 or (moves and not any(call.name == "os.getcwd" for call in part.sights.calls)):
-        yield told(moves[0], "{} moves all tests that follow, too")
+    if len(moves) == 1 or (moves and not any(call.name == "os.getcwd" for call in function.facts.calls)):
+        yield sign_for(moves[0], "{} moves all tests that follow, too")
 
 
-RULE = Rule(
+RULE = LintRule(
     id="FH902",
     name="working-directory",
     cause=Cause.TEST_ORDER,
@@ -27,5 +28,5 @@ RULE = Rule(
     fix="`monkeypatch.chdir(...)` or `contextlib.chdir`, which go back.",
     bad="import os\n\ndef test_here(tmp_path):\n    os.chdir(tmp_path)\n    assert here() == tmp_path\n",
     good="def test_here(monkeypatch, tmp_path):\n    monkeypatch.chdir(tmp_path)\n    assert here() == tmp_path\n",
-    check=lasting(_look),
+    check=lasting_change(_find),
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from flakehound.core.vocabulary import WORDS, column_of
-from flakehound.lint.rules._context import Part
+from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _NAMED = {
@@ -21,15 +21,15 @@ _NAMED = {
 _IN_NAME = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
-def words_of(parts: Sequence[Part]) -> list[str]:
+def words_of(functions: Sequence[ReachedFunction]) -> list[str]:
     """Which of the words the functions use, in the order of `WORDS`."""
-    found = all_words_of(parts)
+    found = all_words_of(functions)
     return [word for word in WORDS if word in found]
 
 
-def all_words_of(parts: Sequence[Part]) -> frozenset[str]:
+def all_words_of(functions: Sequence[ReachedFunction]) -> frozenset[str]:
     """Whatever words the functions use."""
-    return frozenset[str]().union(*(_words_in(part) for part in parts))
+    return frozenset[str]().union(*(function.once(_words_in) for function in functions))
 
 
 def columns_of(words: Iterable[str]) -> dict[str, float]:
@@ -44,13 +44,8 @@ def words_in_name(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _IN_NAME.findall(name) if len(word) > 1)
 
 
-def _words_in(part: Part) -> frozenset[str]:
-    """Worked out once, however many tests run the function."""
-    found: frozenset[str] | None = part.sights.noticed.get(_words_in)
-    if found is None:
-        found = frozenset[str]().union(*map(words_in_name, _names_in(part.function)))
-        part.sights.noticed[_words_in] = found
-    return found
+def _words_in(function: ReachedFunction) -> frozenset[str]:
+    return frozenset[str]().union(*map(words_in_name, _names_in(function.node)))
 
 
 def _names_in(function: ast.AST) -> set[str]:
