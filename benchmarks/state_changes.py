@@ -27,7 +27,8 @@ from flakehound.core.state_changes import StateChange, Traces
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
-from flakehound.hunt.shared_state import MOST_NAMED, may_share, shared_state, traces_in
+from flakehound.hunt.limits import MAX_SHARED_CHANGES_SHOWN
+from flakehound.hunt.shared_state import may_share, shared_state, traces_in
 
 LEAST_NAMED, LEAST_CUT = 0.8, 5.0
 # Subject -> the state that its victims share with their polluters, as its source has it.
@@ -105,7 +106,7 @@ def _compare(seen: Seen, subject: Subject, order: Order, traces: Mapping[NodeId,
         test = NodeId(label["test"])
         for culprit in _culprits(label, subject):
             seen.known += 1
-            shared = shared_state(test, [culprit], [], traces)[:MOST_NAMED]
+            shared = shared_state(test, [culprit], [], traces)[:MAX_SHARED_CHANGES_SHOWN]
             if any(re.search(TRUTH[subject.key], str(change)) for change in shared):
                 seen.named += 1
             else:

@@ -280,7 +280,7 @@ def test_a_hunt_ends_when_nothing_is_to_be_expected_of_the_time_left():
     found = hunt(Simulator(SUITE), endless=True, time_left_s=20.0, policy="index")
 
     assert found.settled
-    assert found.agenda.is_worthless
+    assert found.agenda.ended_early
 
 
 def hunted_though_unlikely(**behaviours):
@@ -294,7 +294,7 @@ def hunted_though_unlikely(**behaviours):
 def test_no_hunt_ends_early_before_it_could_have_seen_one_failure_in_a_hundred_runs():
     found = hunted_though_unlikely()
 
-    assert found.agenda.is_worthless
+    assert found.agenda.ended_early
     assert all(found.history.tally(test).n >= 299 for test in found.history.suite.order)
 
 
@@ -309,7 +309,7 @@ def test_a_hunt_whose_time_ran_out_did_not_end_early():
 
     found = hunt(many, endless=True, time_left_s=1.0, policy="index")
 
-    assert not found.agenda.is_worthless
+    assert not found.agenda.ended_early
 
 
 def test_counted_runs_are_made_even_if_nothing_is_to_be_expected():

@@ -21,17 +21,13 @@ from ten_tests import NAMES, A, B, C, D, G, J, K, a_run, hunted
 
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Isolation, Setting
+from flakehound.core.plans import Setting
 from flakehound.core.verdicts import Kind
-from flakehound.hunt.diagnosis.diagnose import Inquiry
-from flakehound.hunt.diagnosis.questions import (
-    MOST_QUIET_RUNS,
-    Asker,
-    Need,
-    is_luck,
-    passes_that_rule_out_luck,
-    quiet_runs_for,
-)
+from flakehound.hunt.diagnosis.chance import may_be_chance, passes_that_rule_out_chance, undisturbed_runs_for
+from flakehound.hunt.diagnosis.diagnose import diagnose
+from flakehound.hunt.diagnosis.questions import Questions, answer_to
+from flakehound.hunt.diagnosis.suspect import Suspect
+from flakehound.hunt.limits import MAX_UNDISTURBED_RUNS
 from flakehound.hunt.original_order import OriginalOrder
 
 BESIDE_OTHERS = {"jobs": 2}
@@ -41,11 +37,11 @@ def undisturbed_orders(found):
     return [plan.order for plan, _beside in found.simulator.started if plan.undisturbed]
 
 
-def inquiry_about(test, *records):
+def diagnosis_of(test, *records):
     """What is found in these runs, made one after another."""
     timed = [replace(record, started_s=float(number)) for number, record in enumerate(records)]
     history = History(suite_of("a", "b", "c", "d"), timed)
-    return Inquiry(test, history, OriginalOrder(history), isolation=Isolation.FORK, known=()).pursue()
+    return diagnose(Suspect(test=test, history=history, test_order=OriginalOrder(history)))
 
 
 def originals(letters, times, **changes):
@@ -122,37 +118,35 @@ def test_one_job_asks_for_no_undisturbed_run():
 
 
 def test_the_undisturbed_run_is_one_of_the_confirmations():
-    asker = Asker(history=History(suite_of("a", "b"), [a_run([A, B], "PF", disturbed=True)]))
+    ask = Questions(history=History(suite_of("a", "b"), [a_run([A, B], "PF", disturbed=True)]))
 
-    with pytest.raises(Need) as need:
-        asker.failing_last_of((A, B), times=5, why="")
+    need = answer_to(ask.tally_of_failing_last((A, B), times=5, why=""))
 
-    assert [plan.undisturbed for plan in need.value.plans] == [False, False, False, True]
+    assert [plan.undisturbed for plan in need.plans] == [False, False, False, True]
 
 
 def test_no_undisturbed_run_is_wanted_where_one_has_failed():
     seen = [a_run([A, B], "PF"), *[a_run([A, B], "PF", disturbed=True)] * 4]
-    asker = Asker(history=History(suite_of("a", "b"), seen))
+    ask = Questions(history=History(suite_of("a", "b"), seen))
 
-    assert asker.failing_last_of((A, B), times=5, why="") == Tally(n=5, failed=5)
+    assert answer_to(ask.tally_of_failing_last((A, B), times=5, why="")) == Tally(n=5, failed=5)
 
 
 def test_after_an_undisturbed_pass_more_undisturbed_runs_are_wanted_until_load_is_no_guess():
     seen = [a_run([A, B], "PP"), *[a_run([A, B], "PF", disturbed=True)] * 5]
-    asker = Asker(history=History(suite_of("a", "b"), seen))
+    ask = Questions(history=History(suite_of("a", "b"), seen))
 
-    with pytest.raises(Need) as need:
-        asker.failing_last_of((A, B), times=5, why="")
+    need = answer_to(ask.tally_of_failing_last((A, B), times=5, why=""))
 
-    assert [plan.undisturbed for plan in need.value.plans] == [True] * 4
+    assert [plan.undisturbed for plan in need.plans] == [True] * 4
 
 
 def test_an_order_that_skips_its_test_when_undisturbed_is_not_asked_for_ever():
     seen = [*[a_run([A, B], "PS")] * 3, *[a_run([A, B], "PF", disturbed=True)] * 5]
-    asker = Asker(history=History(suite_of("a", "b"), seen))
+    ask = Questions(history=History(suite_of("a", "b"), seen))
 
-    assert asker.failing_last_of((A, B), times=5, why="") == Tally(n=5, failed=5)
-    assert not asker.failed_undisturbed((A, B))
+    assert answer_to(ask.tally_of_failing_last((A, B), times=5, why="")) == Tally(n=5, failed=5)
+    assert not ask.has_failed_undisturbed((A, B))
 
 
 # The same tests before it, as often as it takes
@@ -165,7 +159,7 @@ def test_a_failure_after_other_tests_is_repeated_undisturbed_after_the_same_test
         *[a_run([C], "P")] * 60,
     ]
 
-    finding = inquiry_about(C, *seen)
+    finding = diagnosis_of(C, *seen)
 
     assert {plan.order for plan in finding.wanted} == {(A, B, C)}
     assert all(plan.undisturbed for plan in finding.wanted)
@@ -179,12 +173,12 @@ def test_load_is_told_with_the_counts_of_the_runs_after_the_same_tests():
         *[a_run([A, B, C], "PPP")] * 15,
     ]
 
-    finding = inquiry_about(C, *seen)
+    finding = diagnosis_of(C, *seen)
 
     assert finding.under_load
-    assert finding.evidence == [
-        "fails under load: 6 of 12 runs beside others, 0 of 15 undisturbed, after the same tests"
-    ]
+    assert finding.evidence == (
+        "fails under load: 6 of 12 runs beside others, 0 of 15 undisturbed, after the same tests",
+    )
 
 
 def test_a_rare_failure_beside_others_is_not_called_a_matter_of_load():
@@ -192,12 +186,12 @@ def test_a_rare_failure_beside_others_is_not_called_a_matter_of_load():
         *originals("PPFP", 1, disturbed=True),
         *originals("PPPP", 39, disturbed=True),
         *[a_run([C], "P")] * 10,
-        *[a_run([A, B, C], "PPP")] * MOST_QUIET_RUNS,
+        *[a_run([A, B, C], "PPP")] * MAX_UNDISTURBED_RUNS,
     ]
 
-    finding = inquiry_about(C, *seen)
+    finding = diagnosis_of(C, *seen)
 
-    assert (finding.kind, finding.under_load, finding.wanted) == (Kind.UNRESOLVED, False, [])
+    assert (finding.kind, finding.under_load, finding.wanted) == (Kind.UNRESOLVED, False, ())
     assert finding.evidence[0].endswith("too few to tell load from chance")
 
 
@@ -209,7 +203,7 @@ def test_a_test_that_failed_undisturbed_elsewhere_did_not_fail_only_under_load()
         *originals("PPPP", 3),
     ]
 
-    finding = inquiry_about(C, *seen)
+    finding = diagnosis_of(C, *seen)
 
     assert not finding.under_load
     assert "it also failed undisturbed, after other tests" in finding.evidence
@@ -222,7 +216,7 @@ def test_a_dear_order_is_not_repeated_before_the_test_was_tried_alone():
         *[a_run([C], "P", disturbed=True)] * 3,
     ]
 
-    finding = inquiry_about(C, *seen)
+    finding = diagnosis_of(C, *seen)
 
     assert {plan.order for plan in finding.wanted} == {(C,)}
     assert all(plan.undisturbed for plan in finding.wanted)
@@ -253,7 +247,7 @@ def test_a_brittle_test_that_load_makes_fail_in_the_original_order_is_still_brit
 def test_a_test_that_also_failed_undisturbed_in_the_original_order_is_not_asked_for_state_setters():
     seen = [*originals("PPPF", 1), *[a_run([D], "F")] * 5, *originals("PPPP", 5)]
 
-    finding = inquiry_about(D, *seen)
+    finding = diagnosis_of(D, *seen)
 
     assert finding.kind is Kind.NOD
 
@@ -287,15 +281,15 @@ def test_a_test_that_nearly_always_fails_is_not_called_brittle(rate):
 def test_so_many_passes_rule_out_luck_and_one_less_does_not(failed, runs):
     seen = Tally(n=runs, failed=failed)
 
-    enough = passes_that_rule_out_luck(seen, 200)
+    enough = passes_that_rule_out_chance(seen, 200)
 
-    assert not is_luck(seen, Tally(n=enough))
-    assert is_luck(seen, Tally(n=enough - 1))
+    assert not may_be_chance(seen, Tally(n=enough))
+    assert may_be_chance(seen, Tally(n=enough - 1))
 
 
 def test_undisturbed_runs_are_fewer_the_more_often_the_test_fails_and_the_more_they_cost():
     often, rarely = Tally(n=10, failed=10), Tally(n=10, failed=3)
 
-    assert quiet_runs_for(often, 0.01) < quiet_runs_for(rarely, 0.01) <= MOST_QUIET_RUNS
-    assert quiet_runs_for(rarely, 1.0) < quiet_runs_for(rarely, 0.01)
-    assert quiet_runs_for(rarely, 1000.0) == 2
+    assert undisturbed_runs_for(often, 0.01) < undisturbed_runs_for(rarely, 0.01) <= MAX_UNDISTURBED_RUNS
+    assert undisturbed_runs_for(rarely, 1.0) < undisturbed_runs_for(rarely, 0.01)
+    assert undisturbed_runs_for(rarely, 1000.0) == 2

@@ -28,9 +28,11 @@ from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import Failure
 from flakehound.core.verdicts import Cause, Kind, LikelyCause
-from flakehound.hunt.diagnosis.all_polluters import Completion
-from flakehound.hunt.diagnosis.diagnose import Inquiry
+from flakehound.hunt.diagnosis.all_polluters import AllPolluters
+from flakehound.hunt.diagnosis.diagnose import diagnose
 from flakehound.hunt.diagnosis.findings import Finding
+from flakehound.hunt.diagnosis.order_effects import OrderEffect, Proven, finding_of_effect
+from flakehound.hunt.diagnosis.suspect import Suspect
 from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.original_order import OriginalOrder
 
@@ -47,8 +49,13 @@ def history_of(*records):
     return History(SUITE, [replace(record, started_s=float(at)) for at, record in enumerate(records)])
 
 
-def inquiry_about(test, history):
-    return Inquiry(test, history, OriginalOrder(history), isolation=Isolation.FORK, known=()).pursue()
+def diagnosis_of(test, history, **changes):
+    return diagnose(Suspect(test=test, history=history, test_order=OriginalOrder(history), **changes))
+
+
+def a_victim_of(*polluters, after, alone):
+    effect = OrderEffect(test=B, prefix=polluters, outcome="fails")
+    return finding_of_effect(Finding(test=B), effect, Proven(after=after, alone=alone))
 
 
 # Cut off
@@ -102,7 +109,7 @@ def test_the_counts_of_a_cut_off_hunt_are_those_of_its_runs(most_plans):
 def test_a_failure_seen_once_in_another_order_is_no_victim_yet():
     history = history_of(*originals("PPPP", 3), *[a_run([B], "P")] * 3, a_run([D, C, B], "PPF"))
 
-    finding = inquiry_about(B, history)
+    finding = diagnosis_of(B, history)
 
     assert finding.kind is Kind.UNRESOLVED
     assert finding.wanted
@@ -113,7 +120,7 @@ def test_a_test_that_fails_again_and_again_after_the_same_tests_is_a_victim_befo
         *originals("PPPP", 3), *in_turns(a_run([B], "P"), a_run([A, D, C, B], "PPPF"), 3), *[a_run([B], "P")] * 2
     )
 
-    verdict = judge(history, [inquiry_about(B, history)])[1]
+    verdict = judge(history, [diagnosis_of(B, history)])[1]
 
     assert (verdict.kind, verdict.polluters) == (Kind.VICTIM, ())
     assert verdict.evidence == (
@@ -128,7 +135,7 @@ def test_it_is_not_while_all_its_failures_had_other_runs_beside_them():
         *[a_run([B], "P")] * 5,
     )
 
-    verdict = judge(history, [inquiry_about(B, history)])[1]
+    verdict = judge(history, [diagnosis_of(B, history)])[1]
 
     assert verdict.kind is Kind.UNRESOLVED
     assert verdict.evidence == (
@@ -140,16 +147,16 @@ def test_a_test_that_passes_again_and_again_after_the_same_tests_is_brittle_befo
     alone, pair = a_run([D], "F"), originals("PPPP", 2)
     history = history_of(alone, *pair, alone, *pair, alone, alone)
 
-    early = inquiry_about(D, history)
+    early = diagnosis_of(D, history)
     for record in pair:
         history.add(replace(record, started_s=99.0))
-    late = inquiry_about(D, history)
+    late = diagnosis_of(D, history)
 
     assert (early.kind, late.kind) == (Kind.UNRESOLVED, Kind.BRITTLE)
-    assert late.state_setters == []
-    assert late.evidence == [
-        "failed 4 of 4 alone, 0 of 6 after the same 3 tests; which tests it takes is not known yet"
-    ]
+    assert late.state_setters == ()
+    assert late.evidence == (
+        "failed 4 of 4 alone, 0 of 6 after the same 3 tests; which tests it takes is not known yet",
+    )
 
 
 # Something changed meanwhile
@@ -158,7 +165,7 @@ def test_a_test_that_passes_again_and_again_after_the_same_tests_is_brittle_befo
 def test_a_test_that_passed_alone_only_before_its_first_failure_is_no_victim():
     history = history_of(*originals("PPPP", 30), *[a_run([B], "P")] * 30, *[a_run([C, B], "PF")] * 5)
 
-    finding = inquiry_about(B, history)
+    finding = diagnosis_of(B, history)
 
     assert finding.kind is Kind.UNRESOLVED
     assert [plan.order for plan in finding.wanted] == [(B,), (C, B)] * 2
@@ -167,7 +174,7 @@ def test_a_test_that_passed_alone_only_before_its_first_failure_is_no_victim():
 def test_a_test_that_failed_alone_only_before_its_first_pass_is_not_brittle():
     history = history_of(*[a_run([D], "F")] * 10, *originals("PPPP", 10), *[a_run([C, D], "PP")] * 5)
 
-    finding = inquiry_about(D, history)
+    finding = diagnosis_of(D, history)
 
     assert finding.kind is Kind.UNRESOLVED
     assert [plan.order for plan in finding.wanted] == [(D,), (C, D)] * 2
@@ -178,7 +185,7 @@ def test_a_dear_test_need_not_take_so_many_turns(test_s, kind):
     alone, after = a_run([B], "P", durations_s=(test_s,)), a_run([A, D, C, B], "PPPF", durations_s=(test_s,) * 4)
     history = history_of(*originals("PPPP", 3), alone, alone, alone, after, after, alone, alone, after)
 
-    assert inquiry_about(B, history).kind is kind
+    assert diagnosis_of(B, history).kind is kind
 
 
 def timed_failure(took, **changes):
@@ -197,7 +204,7 @@ def a_cold_start(*spawned):
 def test_a_time_that_forks_miss_must_be_missed_in_many_new_interpreters_with_nothing_beside_them(disturbed):
     few = [timed_failure(0.52, isolation=Isolation.SPAWN, disturbed=disturbed)] * 4
 
-    finding = inquiry_about(D, a_cold_start(*few))
+    finding = diagnosis_of(D, a_cold_start(*few))
 
     assert finding.kind is Kind.UNRESOLVED
     assert all(plan.undisturbed and plan.isolation is Isolation.SPAWN for plan in finding.wanted)
@@ -207,16 +214,16 @@ def test_a_time_that_forks_miss_must_be_missed_in_many_new_interpreters_with_not
 def test_a_time_that_forks_miss_and_a_new_interpreter_does_not_makes_no_test_brittle():
     mixed = [*[timed_failure(0.52, isolation=Isolation.SPAWN)] * 6, a_run([D], "P", isolation=Isolation.SPAWN)]
 
-    assert inquiry_about(D, a_cold_start(*mixed)).kind is not Kind.BRITTLE
+    assert diagnosis_of(D, a_cold_start(*mixed)).kind is not Kind.BRITTLE
 
 
 def test_a_time_that_is_missed_wherever_it_runs_alone_makes_a_test_brittle():
     every = [timed_failure(0.52, isolation=Isolation.SPAWN)] * 12
 
-    finding = inquiry_about(D, a_cold_start(*every))
+    finding = diagnosis_of(D, a_cold_start(*every))
 
     assert finding.kind is Kind.BRITTLE
-    assert finding.state_setters == [C]
+    assert finding.state_setters == (C,)
 
 
 @pytest.mark.parametrize(("seconds", "wanted"), [((0.53, 0.53), 0), ((0.53, 0.54), 15)])
@@ -226,7 +233,7 @@ def test_a_test_whose_failures_name_other_times_each_time_must_fail_alone_more_o
     after, first = a_run([C, D], "PP"), [alone[0], *originals("PPPP", 3)]
     history = history_of(*first, *in_turns(alone[1], after, 4), after, *[spawned] * 4)
 
-    finding = inquiry_about(D, history)
+    finding = diagnosis_of(D, history)
 
     assert [plan.order for plan in finding.wanted] == [(C, D)] * wanted
 
@@ -268,7 +275,7 @@ def test_a_settled_case_does_not_say_that_the_time_did_not_suffice():
 
     unfinished, settled = (
         judge(history, [Finding(test=A, wanted=wanted)])[0].evidence[0]
-        for wanted in ([a_run([A], "P")], [])  # whatever is wanted
+        for wanted in ((a_run([A], "P"),), ())  # whatever is wanted
     )
 
     assert "time did not suffice" in unfinished
@@ -301,9 +308,8 @@ def test_a_test_that_never_passed_is_failing_even_if_the_original_order_was_neve
     history = history_of(*[a_run([D], "F")] * 3, *[a_run(order, "PPPF") for order in ([A, B, C, D], [B, C, A, D])])
     for other in (A, B, C):
         history.add(a_run([other, D], "PF"))
-    inquiry = Inquiry(D, history, OriginalOrder(history), isolation=Isolation.FORK, known=(), eager=True)
 
-    verdict = judge(history, [inquiry.pursue()])[3]
+    verdict = judge(history, [diagnosis_of(D, history, eager=True)])[3]
 
     assert verdict.kind is Kind.FAILING
     assert verdict.evidence == ("failed all of 8 runs",)
@@ -350,26 +356,25 @@ def test_a_random_seed_is_told_beside_the_other_seeds():
 
 def test_a_single_polluter_that_always_suffices_takes_its_rate_from_its_own_runs():
     history = history_of(*[a_run([B], "P")] * 5, *[a_run([C, B], "PF")] * 3)
-    case = Finding(test=B)
-    case.blame((A, D), Tally(n=10, failed=4), Tally(n=5))
+    joint = a_victim_of(A, D, after=Tally(n=10, failed=4), alone=Tally(n=5))
 
-    Completion(history, [case], SUITE.order, Isolation.FORK).confirm()
+    (case,) = AllPolluters(history, [joint], SUITE.order, Isolation.FORK).completion().findings
 
     words = f"failed 3 of 3 after {C}, passed 5 of 5 alone"
-    assert (case.polluters, case.joint, case.pollution_rate) == ([C], False, None)
-    assert case.evidence == [words]
-    assert case.causes == [LikelyCause(cause=Cause.TEST_ORDER, evidence=words)]
+    assert (case.polluters, case.joint, case.pollution_rate) == ((C,), False, None)
+    assert case.evidence == (words,)
+    assert case.causes == (LikelyCause(cause=Cause.TEST_ORDER, evidence=words),)
 
 
 def test_a_single_polluter_takes_the_place_of_several_only_with_an_undisturbed_failure():
     history = history_of(*[a_run([B], "P")] * 5, *[a_run([C, B], "PF", disturbed=True)] * 3)
-    case = Finding(test=B)
-    case.blame((A, D), Tally(n=5, failed=5), Tally(n=5))
+    joint = a_victim_of(A, D, after=Tally(n=5, failed=5), alone=Tally(n=5))
 
-    wanted = Completion(history, [case], SUITE.order, Isolation.FORK).confirm()
+    completion = AllPolluters(history, [joint], SUITE.order, Isolation.FORK).completion()
 
-    assert (case.polluters, case.joint) == ([A, D], True)
-    assert [(plan.order, plan.undisturbed) for plan in wanted] == [((C, B), True)]
+    (case,) = completion.findings
+    assert (case.polluters, case.joint) == ((A, D), True)
+    assert [(plan.order, plan.undisturbed) for plan in completion.wanted] == [((C, B), True)]
 
 
 def test_joint_polluters_are_proven_with_two_jobs_as_well():

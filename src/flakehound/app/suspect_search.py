@@ -12,10 +12,12 @@ from flakehound.core.verdicts import Verdict
 from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.loop import Loop
 from flakehound.engine.suite.open_suite import OpenSuite
-from flakehound.hunt.diagnosis.diagnose import CHEAP_CONFIRMATIONS, Inquiry
+from flakehound.hunt import limits
+from flakehound.hunt.diagnosis.diagnose import diagnose
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.diagnosis.minimal_prefix import split
-from flakehound.hunt.diagnosis.prefix_walk import climb, rungs_between
+from flakehound.hunt.diagnosis.prefix_walk import checkpoints_between, walk_plan
+from flakehound.hunt.diagnosis.suspect import Suspect
 from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.original_order import OriginalOrder
 
@@ -46,7 +48,7 @@ def _forget(_records: Sequence[RunRecord]) -> None:
 
 
 class _Case:
-    """A planner for one suspect: alone, then after all others, then whatever its inquiry wants."""
+    """A planner for one suspect: alone, then after all others, then whatever its diagnosis needs."""
 
     def __init__(self, test: NodeId, history: History, isolation: Isolation, jobs: int, among: Order = ()) -> None:
         self.test = test
@@ -58,19 +60,19 @@ class _Case:
 
     def finding(self) -> Finding:
         """What is known by now."""
-        inquiry = Inquiry(
-            self.test,
-            self._history,
-            self._test_order,
-            isolation=self._isolation,
-            known=(),
-            width=min(2, self._jobs),
-            eager=True,
+        return diagnose(
+            Suspect(
+                test=self.test,
+                history=self._history,
+                test_order=self._test_order,
+                isolation=self._isolation,
+                width=min(limits.MAX_QUESTIONS_AT_ONCE, self._jobs),
+                eager=True,
+            )
         )
-        return inquiry.pursue()
 
     def urgent(self) -> list[RunPlan]:
-        """Alone and after walks through the others; if all pass, in more orders; then the inquiry's wishes."""
+        """Alone and after walks through the others; if all pass, in more orders; then what the diagnosis needs."""
         original = self._test_order.tests
         others = tuple(t for t in self._among or original if t != self.test)
         missing = self._walks(others) + self._alone()
@@ -78,13 +80,13 @@ class _Case:
             missing = self._missing((*others, self.test))
         if not missing and not self._history.failures_of(self.test) and not self._among:
             missing = self._missing(original, tuple(reversed(original)), (*reversed(others), self.test))
-        return missing or self.finding().wanted
+        return missing or list(self.finding().wanted)
 
     def _alone(self) -> list[RunPlan]:
         """Alone, at once as often as a proof will take."""
         if self._history.runs_of((self.test,)):
             return []
-        times = CHEAP_CONFIRMATIONS if self._isolation is Isolation.FORK else 1
+        times = limits.CHEAP_CONFIRMATIONS if self._isolation is Isolation.FORK else 1
         return [
             RunPlan(
                 order=(),
@@ -105,8 +107,8 @@ class _Case:
             if not any(self._history.tallies_along(part, self.test).keys() - {0}) and not self._history.runs_of(
                 part
             ):
-                at = (*rungs_between(self._history, self.test, part, 0, len(part)), len(part))
-                plans.append(climb(self.test, part, at, self._why(whole), until="F"))
+                at = (*checkpoints_between(self._history, self.test, part, 0, len(part)), len(part))
+                plans.append(walk_plan(self.test, part, at, self._why(whole), until="fails"))
         return plans
 
     def _missing(self, *orders: Order) -> list[RunPlan]:

@@ -37,7 +37,7 @@ class CountedAgenda(Agenda):
         return next(self._missing, None)
 
     def _missing_runs(self) -> Iterator[RunPlan]:
-        sweeps = Sweeps(self._history, self._options.counted_only(), lambda: self._test_order)
+        sweeps = Sweeps(self._history, self._options.counted_only(), lambda: self._suspects.test_order)
         for plan in sweeps.plans(lambda: 0.0):
             if plan.setting in (Setting.ORIGINAL, Setting.SHUFFLED):
                 yield plan

@@ -161,3 +161,166 @@ SUITE_FACTOR_CAUTION = 0.5  # flaky tests
 # Largest such factor (docs/research/policies.md). Keeps a suite full of failures from counting every other test
 # as flaky.
 MAX_SUITE_FACTOR = 20.0
+
+# --- Agenda: what waits for what ---------------------------------------------------------------------------------
+
+# With less than this share of the budget left, proven cases are completed (all polluters, state-setters,
+# cleaners) before the search goes on. A judgement: what is already found is worth more to a reader than a little
+# more search; larger shares find fewer flaky tests in short hunts.
+COMPLETION_SHARE = 0.3
+
+# Follow-up runs whose tests differ by less than this many seconds keep their sequence; beyond it, cheap ones come
+# first. No measurement: it only has to be larger than the noise of measured test times (some milliseconds) and
+# smaller than a slow test.
+EQUAL_COST_S = 0.25
+
+# Tests that seem to fail under load and are still examined with runs of their own; with every further such group
+# half as many runs go at once. In a suite with ten of them, the NOD test was then found in 3 of 3 hunts instead
+# of 5 of 14 (decision 0031).
+MAX_LOAD_CASES = 3
+
+# Questions of one search that are put at once, if there are as many jobs. Delta debugging asks about two halves,
+# so two answers are used in every round; of more, some would be made in vain.
+MAX_QUESTIONS_AT_ONCE = 2
+
+# Polluters of other tests that are tried first in each new case, the most frequent ones. Each costs one short
+# run; halving costs about two per doubling of the suite, so that four pay wherever one of them is right in two
+# cases of three. No measurement.
+MAX_KNOWN_POLLUTERS = 4
+
+# The same for tests that, by what they leave and what the victim mentions, are the only possible polluters: where
+# there are more of them, halving is cheaper than trying each. No measurement.
+MAX_SHARING_CANDIDATES = 4
+
+# --- Diagnosis: when something is proven -------------------------------------------------------------------------
+
+# A difference between two failure rates that chance alone produces more often than this proves nothing (Fisher's
+# exact test). 1 % because a hunt concludes about tens of tests; 5 % would name a wrong cause every other hunt.
+MAX_CHANCE = 0.01
+
+# Runs in the original order and alone before anything is concluded from their agreement. The least that leaves a
+# majority when one of them is an exception; whatever is concluded is confirmed by more runs.
+CLEAN_RUNS = 3
+
+# Runs that must agree before a result is printed, and where a run takes less than `CHEAP_RUN_S`. Together with as
+# many of the opposite outcome, 5 against 5 are chance in 1 of 252 cases, below `MAX_CHANCE`; 3 against 3 in 1 of
+# 20, hence more passes alone are made until `MAX_CHANCE` holds (docs/techniques.md, "Confirmations").
+CONFIRMATIONS = 3
+CHEAP_CONFIRMATIONS = 5
+
+# Seconds that the tests of one run take below which it is cheap: more confirmations and alternations, fewer
+# detours. A judgement (docs/techniques.md): ten such runs take less time than one start of a slow suite.
+CHEAP_RUN_S = 0.5
+
+# Confirmations where failures name times or other fractions, never the same, unless they would take longer than
+# so many seconds. Such a failure is a rate rather than a rule: a test that fails in 80 % of its runs fails 20
+# times in a row in 1 % of the cases (0.8**20), 5 times in a row in 33 %.
+MEASURED_CONFIRMATIONS = 20
+MAX_MEASURED_PROOF_S = 30.0
+
+# Failures and passes in turn before an order is taken for the reason, and where a run is cheap. One slow period
+# of the machine makes two or three alternations. With them, the simulated hunts that had called a test in slow
+# periods a victim no longer do (tests/hunt/test_hunt_proof.py); more only cost runs.
+ALTERNATIONS = 4
+CHEAP_ALTERNATIONS = 6
+
+# Runs after the same tests, and alone, where both outcomes were seen: against ten passes, six failures of ten are
+# beyond chance (Fisher's exact test, 0.5 %; 1.6 % for five), fewer with passes in the original order.
+RUNS_OF_MIXED_OUTCOMES = 10
+
+# Runs alone that are made at most to rule out chance: 3 failures of 10 after other tests take 33 passes, 2 of 10
+# take 86, hence rarer victims stay NOD.
+MAX_CLEAN_RUNS = 40
+
+# The same where the runs after other tests agree: even one of them takes only 99 runs of the other outcome, so
+# that this never decides.
+MAX_PROOF_RUNS = 100
+
+# Runs per question of a search about a victim that fails only sometimes: as many as show a failure with 99 % at
+# its lowest likely rate, which is taken to be at least the first and at most the second of these rates. 30 runs
+# miss a rate of 10 % in 4 % of the questions and one of 14 % in 1 %.
+MAX_RUNS_PER_QUESTION = 30
+MIN_ASSUMED_POLLUTION_RATE = 0.1
+MAX_ASSUMED_POLLUTION_RATE = 0.9
+
+# Seconds that one question about a test that is proven NOD may take, in the search for a polluter that would make
+# it a victim after all (docs/techniques.md, "Probabilistic pollution"). A judgement: the test is reported anyway.
+MAX_QUESTION_S = 2.0
+
+# New interpreters in which a brittle test must fail alone as well; more where its failures name times, because a
+# fork starts with cold memory. Four agreed for a test of runium that fails in 70 % or less of plain runs, and it
+# was called brittle; with twelve it was not, in two of two hunts (benchmarks/RESULTS.md; 0.7**12 is 1 %).
+NEW_INTERPRETERS = 4
+MEASURED_NEW_INTERPRETERS = 12
+
+# Runs beyond the number asked for after which a test that skips itself, or never gets its turn, is asked no more.
+# Two, because one run may be lost to an unrelated crash.
+MAX_RUNS_WITHOUT_OUTCOME = 2
+
+# --- Diagnosis: load or chance -----------------------------------------------------------------------------------
+
+# Undisturbed runs of one order whose failures all had other runs beside them, in runs and in seconds, because
+# nothing else runs meanwhile (decision 0031). 60 passes rule out a failure rate of 7.4 % (0.926**60 is 1 %).
+MAX_UNDISTURBED_RUNS = 60
+MAX_UNDISTURBED_S = 5.0
+
+# The least number of them, where they fit into that time, and whatever they cost. No measurement: five failures
+# beside others against five passes are below `MAX_CHANCE`; after two passes a test seems to fail under load.
+MIN_UNDISTURBED_RUNS = 5
+MIN_EXPENSIVE_UNDISTURBED_RUNS = 2
+
+# Undisturbed runs alone before an expensive order is repeated: a NOD test that fails in 37 % of its runs shows
+# within ten with 99 %. A judgement.
+UNDISTURBED_RUNS_ALONE = 10
+
+# Runs beside others that the failure rate there is estimated from: ten put it within 27 points (Wilson, 95 %).
+DISTURBED_RUNS = 10
+
+# Undisturbed repetitions with the failing seed before other seeds are tried: if the seed decides, the first one
+# fails; the second is for a test that also needs luck. No measurement.
+EXACT_REPLAYS = 2
+
+# --- Diagnosis: seeds and forks ----------------------------------------------------------------------------------
+
+# Runs with one hash seed, or one random seed, that must agree; of a random seed more, up to the second number,
+# where the test often fails with others too, and beyond it no cause is named. Three as for `CONFIRMATIONS`; 39
+# failures in a row rule out chance where the test failed in up to 33 of 40 other runs.
+SAME_SEED_RUNS = 3
+MAX_SAME_SEED_RUNS = 40
+
+# Forks without exception that are compared with `SAME_SEED_RUNS` new interpreters without exception: 10 against 3
+# are chance in 1 of 286 cases, below `MAX_CHANCE`; 7 would be the least (1 of 120).
+FORKS_TO_COMPARE = 10
+
+# --- Diagnosis: the search for the tests that decide -------------------------------------------------------------
+
+# Earlier tests from which on one walk with checkpoints is quicker than halving: with seven or fewer, halving
+# takes three rounds at most. Decision 0013 has the idea; the number is a judgement.
+MIN_WALK_LENGTH = 8
+
+# Tests between two checkpoints below which there is no further walk: the single tests are tried at once instead.
+MIN_WALK_WINDOW = 6
+
+# Checkpoints of a walk: about the square root of the tests (decision 0013), at least three, and no more than cost
+# as much as the walk itself or so many seconds.
+MIN_CHECKPOINTS = 3
+MIN_CHECKPOINTS_S = 0.2
+
+# Tests in a guess that is tried before such a walk. A longer guess takes about as long as the walk.
+MAX_GUESS_BEFORE_WALK = 3
+
+# Seconds that the tests of a prefix take from which on it is expensive: known polluters and a part without its
+# slowest tests are tried first, and a run that only repeats what is nearly known is left out. A judgement: a
+# detour of one or two cheap runs (`CHEAP_RUN_S`) must cost less than it saves.
+EXPENSIVE_PREFIX_S = 1.0
+
+# Share of the time of an expensive prefix from which on one of its tests is left out of that part: at most five
+# tests can have it, so that most tests stay.
+EXPENSIVE_TEST_SHARE = 0.2
+
+# --- What is shown -----------------------------------------------------------------------------------------------
+
+# State changes named in a verdict: those shared with its polluters, and those the test leaves. Keeps a verdict
+# readable; the first of them is the likeliest.
+MAX_SHARED_CHANGES_SHOWN = 3
+MAX_LEFT_CHANGES_SHOWN = 10

@@ -12,9 +12,8 @@ from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.records import RunRecord
 from flakehound.core.state_changes import StateChange, Traces
+from flakehound.hunt import limits
 
-MOST_NAMED = 3
-MOST_GUESSED = 4
 _HELD = ("module global", "attribute", "class attribute", "patched class attribute")
 # Libraries look at these without the project's code naming them.
 _WIDELY_READ = (
@@ -81,7 +80,7 @@ class Sharing:
     def few_candidates(self, test: NodeId) -> list[NodeId]:
         """The tests that can have polluted this one, where they are so few that each is worth a guess."""
         found = [other for other in self.traces if other != test and self.can(other, test)]
-        return found if len(found) <= MOST_GUESSED else []
+        return found if len(found) <= limits.MAX_SHARING_CANDIDATES else []
 
     def between(self, test: NodeId, culprits: Sequence[NodeId], *, fails: bool) -> list[StateChange]:
         """What the polluters or state-setters of a test leave that can matter to it, the likeliest first."""

@@ -103,5 +103,5 @@ def _notes_on_more_time(hunt: PreparedHunt, found: SearchResult) -> list[str]:
     expected = found.agenda.outlook(more_s)
     if expected is None or hunt.options.is_counted:
         return []
-    early = ", so the hunt ended before its time" if found.agenda.is_worthless else ""
+    early = ", so the hunt ended before its time" if found.agenda.ended_early else ""
     return [f"{spoken(more_s)} more are expected to show {expected_flaky_tests(expected)}{early}"]

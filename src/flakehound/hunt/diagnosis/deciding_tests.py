@@ -1,109 +1,115 @@
 """Find the few earlier tests that decide about one test.
 
-Guesses first, then one walk with rungs where processes can be copied along the way, then delta debugging.
+Guesses first, then one walk with checkpoints where processes can be copied along the way, then delta debugging.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
-from flakehound.core.history import History, Tally
-from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Order
-from flakehound.hunt.diagnosis.minimal_prefix import Decides, guesses_for, shrink
-from flakehound.hunt.diagnosis.prefix_walk import Ladder
-from flakehound.hunt.diagnosis.questions import Asker
-from flakehound.hunt.original_order import OriginalOrder
-
-WORTH_A_WALK = 8  # earlier tests from which on one walk with rungs is quicker than halving
-DEAR_S = 1.0  # from which on a run is worth a detour, and not made where it only repeats what is nearly known
-SHORT = 3  # tests in a guess that is tried before such a walk
-
-Effect = Callable[[Tally], bool]
+from flakehound.core.plans import Isolation, Order
+from flakehound.hunt import limits
+from flakehound.hunt.diagnosis.minimal_prefix import Decides, first_that_decides, guesses_for, shrink
+from flakehound.hunt.diagnosis.order_effects import EffectOutcome, OrderEffect, shows
+from flakehound.hunt.diagnosis.prefix_walk import PrefixWalk
+from flakehound.hunt.diagnosis.questions import Question
+from flakehound.hunt.diagnosis.suspect import Suspect
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisiveSearch:
-    """The search for one test; keeps no state, the history has it."""
-
-    test: NodeId
-    ask: Asker
-    history: History
-    test_order: OriginalOrder
-    known: Sequence[NodeId]  # polluters found in other cases
-    width: int  # how many questions may be put at once
-    snapshots: bool  # whether a walk can be copied along the way
-
-    def smallest(self, prefix: Order, effect: Effect, trials: int = 1) -> Order:
-        """No test of it can be left out without losing the effect that all of them have."""
-
-        def decides(candidates: Sequence[Order]) -> list[bool]:
-            why = f"which earlier tests decide about {self.test}?"
-            orders = [(*candidate, self.test) for candidate in candidates]
-            return [effect(seen) for seen in self.ask.each_last_of(orders, times=trials, why=why)]
-
-        # A group that is most of the list is no better a guess than its half.
-        near = [group for group in self.test_order.close_to(self.test, prefix) if 2 * len(group) <= len(prefix)]
-        guesses = guesses_for(self.test, prefix, self.known, [*near, self._cheap_part(prefix)])
-        guesses.sort(key=self.cost_s)
-        proven = [short for short in self.known_to_decide(effect) if not self._only_by_chance(short, prefix)]
-        if trials > 1 or len(prefix) < WORTH_A_WALK or not self.snapshots:
-            return shrink(prefix, decides, [*proven, *guesses], width=self.width)
-        short = next((g for g in [*proven, *guesses] if len(g) <= SHORT and decides([g])[0]), ())
-        return shrink(short or self._narrowed(prefix, effect, decides), decides, width=self.width)
-
-    def _narrowed(self, prefix: Order, effect: Effect, decides: Decides) -> Order:
-        """A part of these tests that still decides, found in one walk through them."""
-        shown_by = "P" if effect is passes else "F"
-        ladder = Ladder(
-            history=self.history,
-            test=self.test,
-            earlier=prefix,
-            effect=effect,
-            shown_by=shown_by,
-            width=self.width,
-        )
-        low, high = ladder.window(why=f"which earlier tests decide about {self.test}?")
-        window = prefix[low:high]
-        if len(window) < len(prefix):
-            singles = [(earlier,) for earlier in window]
-            for single, decisive in zip(singles, decides(singles), strict=True):
-                if decisive:
-                    return single
-            if decides([window])[0]:
-                return window
-        return prefix[:high]
-
-    def _only_by_chance(self, short: Order, prefix: Order) -> bool:
-        """Whether it went both ways after the short list, and not after all of these tests."""
-        seen, wanted = (self.history.tally_after(order, self.test) for order in (short, prefix))
-        return seen.is_mixed and not wanted.is_mixed
-
-    def _cheap_part(self, prefix: Order) -> Order:
-        """The earlier tests without the few that take most of the time; nothing where the whole is cheap."""
-        total = self.cost_s(prefix)
-        return () if total < DEAR_S else tuple(t for t in prefix if self.history.costs.test_s(t) < 0.2 * total)
-
-    def cost_s(self, order: Order) -> float:
-        """What one run of the order takes, without the fork."""
-        # Coarse, so that guesses of one price keep the order that makes them good guesses.
-        return round(self.history.costs.tests_s(order), 1)
-
-    def known_to_decide(self, effect: Effect) -> list[Order]:
-        """Short lists that had the effect before, best proven first: a search never changes its mind."""
-        return [
-            short
-            for short in self.history.short_prefixes(self.test)
-            if self.test not in short and effect(self.history.tally_after(short, self.test))
-        ]
+def minimal_effect(effect: OrderEffect, suspect: Suspect, trials: int = 1) -> Question[OrderEffect]:
+    """The same effect of the few tests that are needed for it; each question takes `trials` runs."""
+    minimal = yield from _minimal_prefix(effect, suspect, trials)
+    if effect.outcome == "fails" and len(minimal) > 1:
+        minimal = yield from _single_polluter(minimal, suspect, trials)
+    return replace(effect, prefix=minimal)
 
 
-def passes(seen: Tally) -> bool:
-    """The effect of state-setters."""
-    return seen.n > 0 and not seen.failed
+def _minimal_prefix(effect: OrderEffect, suspect: Suspect, trials: int) -> Question[Order]:
+    """No test of it can be left out without losing the effect that all of them have."""
+    prefix, why = effect.prefix, f"which earlier tests decide about {suspect.test}?"
+
+    def decides(candidates: Sequence[Order]) -> Question[list[bool]]:
+        orders = [(*candidate, suspect.test) for candidate in candidates]
+        seen = yield from suspect.ask.tallies_of_last(orders, times=trials, why=why)
+        return [shows(effect.outcome, tally) for tally in seen]
+
+    guesses = _guesses(effect, suspect)
+    copies_processes = suspect.snapshots and suspect.isolation is Isolation.FORK
+    if trials > 1 or len(prefix) < limits.MIN_WALK_LENGTH or not copies_processes:
+        return (yield from shrink(prefix, decides, guesses, width=suspect.width))
+    few = [guess for guess in guesses if len(guess) <= limits.MAX_GUESS_BEFORE_WALK]
+    part = yield from first_that_decides(few, decides)
+    if not part:
+        part = yield from _part_found_by_walk(effect, suspect, decides)
+    return (yield from shrink(part, decides, width=suspect.width))
 
 
-def fails(seen: Tally) -> bool:
-    """The effect of polluters."""
-    return seen.failed > 0
+def _guesses(effect: OrderEffect, suspect: Suspect) -> list[Order]:
+    """Short lists that had the effect before, then others that often have it, cheap ones first."""
+    prefix = effect.prefix
+    # A group that is most of the list is no better a guess than its half.
+    close = [group for group in suspect.test_order.close_to(suspect.test, prefix) if 2 * len(group) <= len(prefix)]
+    cheap = _without_expensive_tests(prefix, suspect)
+    guesses = guesses_for(suspect.test, prefix, suspect.known_polluters, [*close, cheap])
+    guesses.sort(key=suspect.tests_s)
+    known = [
+        short for short in prefixes_with(effect.outcome, suspect) if not _only_by_chance(short, prefix, suspect)
+    ]
+    return [*known, *guesses]
+
+
+def _without_expensive_tests(prefix: Order, suspect: Suspect) -> Order:
+    """The earlier tests without the few that take most of the time; nothing where the whole is cheap."""
+    total_s = suspect.tests_s(prefix)
+    if total_s < limits.EXPENSIVE_PREFIX_S:
+        return ()
+    return tuple(t for t in prefix if suspect.history.costs.test_s(t) < limits.EXPENSIVE_TEST_SHARE * total_s)
+
+
+def prefixes_with(outcome: EffectOutcome, suspect: Suspect) -> list[Order]:
+    """Short lists that had the effect before, best proven first: a search never changes its mind."""
+    return [
+        short
+        for short in suspect.history.short_prefixes(suspect.test)
+        if suspect.test not in short and shows(outcome, suspect.after(short))
+    ]
+
+
+def _only_by_chance(short: Order, prefix: Order, suspect: Suspect) -> bool:
+    """Whether the test both passed and failed after the short list, and not after all of these tests."""
+    return suspect.after(short).is_mixed and not suspect.after(prefix).is_mixed
+
+
+def _part_found_by_walk(effect: OrderEffect, suspect: Suspect, decides: Decides) -> Question[Order]:
+    """A part of these tests that still decides, found in one walk through them."""
+    prefix = effect.prefix
+    walk = PrefixWalk(
+        history=suspect.history,
+        test=suspect.test,
+        earlier=prefix,
+        outcome=effect.outcome,
+        width=suspect.width,
+    )
+    low, high = yield from walk.window(why=f"which earlier tests decide about {suspect.test}?")
+    window = prefix[low:high]
+    if len(window) < len(prefix):
+        singles = [(earlier,) for earlier in window]
+        single = yield from first_that_decides(singles, decides, width=max(1, len(singles)))
+        if single is not None:
+            return single
+        if (yield from decides([window]))[0]:
+            return window
+    return prefix[:high]
+
+
+def _single_polluter(minimal: Order, suspect: Suspect, trials: int) -> Question[Order]:
+    """Joint polluters are rare; a test that fails only sometimes after one of them looks just like it."""
+    why = f"does one of them alone decide about {suspect.test}?"
+    for candidate in minimal:
+        order = (candidate, suspect.test)
+        times = 2 * max(trials, suspect.confirmations(order))
+        seen = yield from suspect.ask.tally_of_last(order, times=times, why=why)
+        if seen.failed:
+            return (candidate,)
+    return minimal

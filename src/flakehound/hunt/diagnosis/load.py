@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from flakehound.core.history import History, Sighting, Tally, tally_of
+from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.core.statistics.rates import chance_of_such_a_gap
-from flakehound.hunt.diagnosis.findings import Finding
-from flakehound.hunt.diagnosis.questions import (
-    DEAREST_QUIET_RUNS,
-    LEAST_QUIET_RUNS,
-    LUCK,
-    PATIENCE,
-    Asker,
-    Need,
-    quiet_runs_for,
-)
-
-DEAR_RUN_S = 0.5  # before an order that costs more is repeated, the test is tried alone
-RUNS_ALONE = 10
-RUNS_BESIDE = 10  # as the measure of what undisturbed runs should show
-EXACT_REPLAYS = 2  # of the failing order and seed, before other seeds are tried
+from flakehound.hunt import limits
+from flakehound.hunt.diagnosis.chance import may_be_chance, undisturbed_runs_for
+from flakehound.hunt.diagnosis.findings import Finding, finding_of_load
+from flakehound.hunt.diagnosis.questions import NeedRuns, Question
+from flakehound.hunt.diagnosis.suspect import Suspect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Scene:
-    """Where a test failed beside other runs, and how often it did, with and without them."""
+class _Circumstances:
+    """Under which a test failed beside other runs, and how often it did, with and without them."""
 
     order: Order  # ends with the test
     isolation: Isolation
     hash_seed: int | None  # of the new interpreter; None in a fork
     seed: int | None  # under which it failed
-    beside: Tally
-    quiet: Tally
+    disturbed: Tally
+    undisturbed: Tally
     cost_s: float  # of one run
 
     @property
-    def luck(self) -> float:
+    def test(self) -> NodeId:
+        """The test that failed."""
+        return self.order[-1]
+
+    @property
+    def chance(self) -> float:
         """How likely so many undisturbed passes are if load makes no difference."""
-        return chance_of_such_a_gap(self.beside.failed, self.beside.n, 0, self.quiet.n)
+        return self._chance_after(self.undisturbed.n)
 
-    def missing(self, luck: float = 1.0) -> int:
-        """Undisturbed runs it takes to rule out luck, within reason; `luck` is what other scenes leave of it."""
-        return max(0, quiet_runs_for(self.beside, self.cost_s, luck) - self.quiet.n)
+    def _chance_after(self, passes: int) -> float:
+        return chance_of_such_a_gap(self.disturbed.failed, self.disturbed.n, 0, passes)
 
-    def can_rule_out(self, luck: float) -> bool:
-        """Whether that many runs would do."""
-        runs = self.quiet.n + self.missing(luck)
-        return luck * chance_of_such_a_gap(self.beside.failed, self.beside.n, 0, runs) <= LUCK
+    def missing(self, chance: float = 1.0) -> int:
+        """Undisturbed runs it takes to rule out chance, as far as affordable.
+
+        `chance` is the probability that the other circumstances leave.
+        """
+        return max(0, undisturbed_runs_for(self.disturbed, self.cost_s, chance) - self.undisturbed.n)
+
+    def can_rule_out(self, chance: float) -> bool:
+        """Whether that many runs would suffice."""
+        runs = self.undisturbed.n + self.missing(chance)
+        return chance * self._chance_after(runs) <= limits.MAX_CHANCE
 
     @property
     def where(self) -> str:
@@ -57,114 +60,136 @@ class _Scene:
         return "after the same tests" if len(self.order) > 1 else "alone"
 
 
-class LoadInquiry:
-    """One test whose failures all had other runs beside them, wherever it also passes."""
+def diagnose_load(suspect: Suspect, finding: Finding) -> Generator[Finding | NeedRuns, None, Finding | None]:
+    """Repeat a failure with nothing beside it: first exactly, then after the same tests with other seeds.
 
-    def __init__(self, ask: Asker, history: History, finding: Finding) -> None:
-        self._ask = ask
-        self._history = history
-        self._finding = finding
-        self._test = finding.test
-
-    def pursue(self) -> bool:
-        """Repeat a failure with nothing beside it: first exactly, then after the same tests with other seeds.
-
-        False if it failed beside other runs nowhere that it does not fail undisturbed as well.
-        """
-        failures = self._history.failures_of(self._test)
-        beside = [s for s in failures if s.record.disturbed]
-        scenes = [scene for scene in self._scenes(beside) if not scene.quiet.failed]
-        quiet = sum(scene.quiet.n for scene in scenes)
-        self._finding.seems_load = quiet >= DEAREST_QUIET_RUNS
-        open_question = quiet < LEAST_QUIET_RUNS or prod(scene.luck for scene in scenes) > LUCK
-        if open_question and (self._ask.patient or not self._finding.seems_load):
-            self._repeat(scenes)
-        if scenes:
-            self._note_load(scenes, only=len(beside) == len(failures))
-        return bool(scenes)
-
-    def _scenes(self, failures: list[Sighting]) -> list[_Scene]:
-        """The shortest way it failed, and the original order if it failed there; what tells soonest first."""
-        if not failures:
-            return []
-        shortest = min(failures, key=lambda s: (s.record.isolation is Isolation.SPAWN, s.place))
-        originals = [
-            s
-            for s in failures
-            if s.record.setting is Setting.ORIGINAL and s.record.isolation is shortest.record.isolation and s.place
-        ]
-        found = {(scene.order, scene.hash_seed): scene for scene in map(self._scene, (shortest, *originals[-1:]))}
-        return sorted(found.values(), key=lambda scene: scene.missing() * scene.cost_s)
-
-    def _repeat(self, scenes: list[_Scene]) -> None:
-        if scenes and scenes[0].cost_s > DEAR_RUN_S:
-            why = f"does {self._test} fail alone with nothing beside it?"
-            self._ask.last_of((self._test,), times=RUNS_ALONE, why=why, undisturbed=True)
-        for number, scene in enumerate(scenes):
-            luck = prod(other.luck for other in scenes if other is not scene)
-            # The first is worth its runs in any case: they may prove that the test is NOD.
-            if scene.missing(luck) and (number == 0 or scene.can_rule_out(luck)):
-                self._repeat_beside(scene)
-                self._repeat_quietly(scene, luck)
-
-    def _repeat_beside(self, scene: _Scene) -> None:
-        """A failure seen once or twice says little about how often it should show undisturbed."""
-        missing = RUNS_BESIDE - scene.beside.n
-        if missing <= 0 or scene.quiet.n < LEAST_QUIET_RUNS or scene.cost_s > DEAR_RUN_S:
-            return
-        if self._history.runs_of(scene.order) < scene.quiet.n + RUNS_BESIDE + PATIENCE:
-            raise Need([self._plan(scene, undisturbed=False)] * missing)
-
-    def _repeat_quietly(self, scene: _Scene, luck: float) -> None:
-        same = [
-            s
-            for s in self._history.after(scene.order[:-1], self._test)
-            if s.record.isolation is scene.isolation and not s.record.disturbed
-        ]
-        missing = scene.missing(luck)
-        made = max(len(same), self._history.runs_of(scene.order, scene.isolation, disturbed=False))
-        if made >= scene.quiet.n + missing + PATIENCE:
-            return  # it only skips itself
-        exact = max(0, min(missing, EXACT_REPLAYS - sum(s.record.seed == scene.seed for s in same)))
-        plans = [self._plan(scene, undisturbed=True, seed=scene.seed)] * exact
-        raise Need(plans + [self._plan(scene, undisturbed=True)] * (missing - exact))
-
-    def _plan(self, scene: _Scene, *, undisturbed: bool, seed: int | None = None) -> RunPlan:
-        beside = "nothing" if undisturbed else "others"
-        return RunPlan(
-            order=scene.order,
-            why=f"does {self._test} fail with {beside} beside it?",
-            setting=Setting.ALONE if len(scene.order) == 1 and seed is None else Setting.PROBE,
-            isolation=scene.isolation,
-            seed=seed,
-            hash_seed=scene.hash_seed,
-            undisturbed=undisturbed,
-        )
-
-    def _note_load(self, scenes: list[_Scene], *, only: bool) -> None:
-        told = [scene for scene in scenes if scene.quiet.n] or scenes[:1]
-        beside = sum((scene.beside for scene in told), Tally())
-        quiet = sum((scene.quiet for scene in told), Tally())
-        where = " and ".join(dict.fromkeys(scene.where for scene in told))
-        proven = prod(scene.luck for scene in told) <= LUCK
-        self._finding.note_load(beside, quiet, where, proven=proven, only=only)
-
-    def _scene(self, sighting: Sighting) -> _Scene:
-        record, order = sighting.record, sighting.record.order[: sighting.place + 1]
-        fresh = record.isolation is Isolation.SPAWN
-        return _Scene(
-            order=order,
-            isolation=record.isolation,
-            hash_seed=record.hash_seed if fresh else None,
-            seed=record.seed,
-            beside=seen_like(self._history, sighting, disturbed=True),
-            quiet=seen_like(self._history, sighting, disturbed=False),
-            cost_s=self._ask.cost_s(order, record.isolation),
-        )
+    None if the test failed beside other runs nowhere that it does not fail undisturbed as well.
+    """
+    failures = suspect.history.failures_of(suspect.test)
+    disturbed = [s for s in failures if s.record.disturbed]
+    found = [one for one in _circumstances_of(suspect, disturbed) if not one.undisturbed.failed]
+    undisturbed = sum(one.undisturbed.n for one in found)
+    finding = replace(finding, seems_load=undisturbed >= limits.MIN_EXPENSIVE_UNDISTURBED_RUNS)
+    yield finding
+    is_open = undisturbed < limits.MIN_UNDISTURBED_RUNS or _joint_chance(found) > limits.MAX_CHANCE
+    if is_open and (suspect.patient or not finding.seems_load):
+        yield from _repeat(suspect, found)
+    if not found:
+        return None
+    return _finding_with_counts(finding, found, only=len(disturbed) == len(failures))
 
 
-def seen_like(history: History, sighting: Sighting, *, disturbed: bool | None = None) -> Tally:
-    """Runs after the same tests in the same sort of process, those of the original order among them."""
+def finding_of_load_after(suspect: Suspect, finding: Finding, prefix: Order, where: str) -> Finding:
+    """The finding that the test fails after these tests beside other runs, and never with nothing beside it."""
+    disturbed, undisturbed = (
+        suspect.history.tally_after(prefix, suspect.test, disturbed=disturbed) for disturbed in (True, False)
+    )
+    return finding_of_load(
+        finding,
+        disturbed,
+        undisturbed,
+        where,
+        proven=not may_be_chance(disturbed, undisturbed),
+        only=suspect.failed_only_beside_others,
+    )
+
+
+def _circumstances_of(suspect: Suspect, failures: Sequence[Sighting]) -> list[_Circumstances]:
+    """The shortest way it failed, and the original order if it failed there; the quickest to decide first."""
+    if not failures:
+        return []
+    shortest = min(failures, key=lambda s: (s.record.isolation is Isolation.SPAWN, s.place))
+    originals = [
+        s
+        for s in failures
+        if s.record.setting is Setting.ORIGINAL and s.record.isolation is shortest.record.isolation and s.place
+    ]
+    candidates = [_circumstances(suspect, sighting) for sighting in (shortest, *originals[-1:])]
+    found = {(one.order, one.hash_seed): one for one in candidates}
+    return sorted(found.values(), key=lambda one: one.missing() * one.cost_s)
+
+
+def _circumstances(suspect: Suspect, sighting: Sighting) -> _Circumstances:
+    record, order = sighting.record, sighting.record.order[: sighting.place + 1]
+    return _Circumstances(
+        order=order,
+        isolation=record.isolation,
+        hash_seed=record.hash_seed if record.isolation is Isolation.SPAWN else None,
+        seed=record.seed,
+        disturbed=tally_of_equal_runs(suspect.history, sighting, disturbed=True),
+        undisturbed=tally_of_equal_runs(suspect.history, sighting, disturbed=False),
+        cost_s=suspect.history.costs.run_s(order, record.isolation),
+    )
+
+
+def _joint_chance(found: Sequence[_Circumstances]) -> float:
+    return prod(one.chance for one in found)
+
+
+def _repeat(suspect: Suspect, found: Sequence[_Circumstances]) -> Question[None]:
+    if found and found[0].cost_s > limits.CHEAP_RUN_S:
+        why = f"does {suspect.test} fail alone with nothing beside it?"
+        times = limits.UNDISTURBED_RUNS_ALONE
+        yield from suspect.ask.tally_of_last((suspect.test,), times=times, why=why, undisturbed=True)
+    for number, one in enumerate(found):
+        chance = prod(other.chance for other in found if other is not one)
+        # The first deserves its runs in any case: they may prove that the test is NOD.
+        if one.missing(chance) and (number == 0 or one.can_rule_out(chance)):
+            yield from _repeat_disturbed(suspect.history, one)
+            yield from _repeat_undisturbed(suspect.history, one, one.missing(chance))
+
+
+def _repeat_disturbed(history: History, one: _Circumstances) -> Question[None]:
+    """A failure seen once or twice says little about how often it should show undisturbed."""
+    enough = limits.DISTURBED_RUNS
+    missing = enough - one.disturbed.n
+    if missing <= 0 or one.undisturbed.n < limits.MIN_UNDISTURBED_RUNS or one.cost_s > limits.CHEAP_RUN_S:
+        return
+    if history.runs_of(one.order) < one.undisturbed.n + enough + limits.MAX_RUNS_WITHOUT_OUTCOME:
+        yield NeedRuns.of([_plan(one, undisturbed=False)] * missing)
+
+
+def _repeat_undisturbed(history: History, one: _Circumstances, missing: int) -> Question[None]:
+    same = [
+        s
+        for s in history.after(one.order[:-1], one.test)
+        if s.record.isolation is one.isolation and not s.record.disturbed
+    ]
+    made = max(len(same), history.runs_of(one.order, one.isolation, disturbed=False))
+    if made >= one.undisturbed.n + missing + limits.MAX_RUNS_WITHOUT_OUTCOME:
+        return  # it only skips itself
+    exact = max(0, min(missing, limits.EXACT_REPLAYS - sum(s.record.seed == one.seed for s in same)))
+    plans = [_plan(one, undisturbed=True, seed=one.seed)] * exact
+    yield NeedRuns.of(plans + [_plan(one, undisturbed=True)] * (missing - exact))
+
+
+def _plan(one: _Circumstances, *, undisturbed: bool, seed: int | None = None) -> RunPlan:
+    beside = "nothing" if undisturbed else "others"
+    return RunPlan(
+        order=one.order,
+        why=f"does {one.test} fail with {beside} beside it?",
+        setting=Setting.ALONE if len(one.order) == 1 and seed is None else Setting.PROBE,
+        isolation=one.isolation,
+        seed=seed,
+        hash_seed=one.hash_seed,
+        undisturbed=undisturbed,
+    )
+
+
+def _finding_with_counts(finding: Finding, found: Sequence[_Circumstances], *, only: bool) -> Finding:
+    repeated = [one for one in found if one.undisturbed.n] or found[:1]
+    return finding_of_load(
+        finding,
+        sum((one.disturbed for one in repeated), Tally()),
+        sum((one.undisturbed for one in repeated), Tally()),
+        " and ".join(dict.fromkeys(one.where for one in repeated)),
+        proven=_joint_chance(repeated) <= limits.MAX_CHANCE,
+        only=only,
+    )
+
+
+def tally_of_equal_runs(history: History, sighting: Sighting, *, disturbed: bool | None = None) -> Tally:
+    """Runs after the same tests in the same kind of process, those of the original order among them."""
     record, place = sighting.record, sighting.place
     test, prefix = record.order[place], record.order[:place]
     in_original = history.tally(

@@ -13,10 +13,10 @@ from flakehound.core.plans import Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.statistics.rates import failure_rate
 from flakehound.core.verdicts import Kind, Verdict
+from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.findings import Finding
-from flakehound.hunt.shared_state import MOST_NAMED, Sharing, traces_in
+from flakehound.hunt.shared_state import Sharing, traces_in
 
-MOST_LEFT = 10
 COUNTED = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
 
 
@@ -45,8 +45,8 @@ def with_state(verdict: Verdict, sharing: Sharing) -> Verdict:
     shared = sharing.between(verdict.id, culprits, fails=verdict.kind is not Kind.BRITTLE) if culprits else []
     return replace(
         verdict,
-        shared_state=tuple(map(str, shared[:MOST_NAMED])),
-        leaves=tuple(map(str, sharing.left_by(verdict.id)[:MOST_LEFT])),
+        shared_state=tuple(map(str, shared[: limits.MAX_SHARED_CHANGES_SHOWN])),
+        leaves=tuple(map(str, sharing.left_by(verdict.id)[: limits.MAX_LEFT_CHANGES_SHOWN])),
     )
 
 
@@ -69,14 +69,14 @@ def _verdict(history: History, test: NodeId, finding: Finding | None) -> Verdict
         kind=kind,
         tallies=tallies,
         rate=failure_rate(counted.failed, counted.n),
-        evidence=tuple(finding.evidence) or (_fallback_evidence(kind, history.tally(test), finding),),
-        polluters=tuple(finding.polluters),
-        state_setters=tuple(finding.state_setters),
-        cleaners=tuple(finding.cleaners),
+        evidence=finding.evidence or (_fallback_evidence(kind, history.tally(test), finding),),
+        polluters=finding.polluters,
+        state_setters=finding.state_setters,
+        cleaners=finding.cleaners,
         joint=finding.joint,
         pollution_rate=finding.pollution_rate,
         under_load=finding.under_load,
-        causes=tuple(finding.causes),
+        causes=finding.causes,
         minimal_order=finding.minimal_order or (finding.replay.order if finding.replay else ()),
         replay=finding.replay,
         signatures=_signatures(history, test),

@@ -84,8 +84,8 @@ class IndexedSweeps(Sweeps):
             if time_left_s() <= look_below_s:
                 look_below_s = time_left_s() - pause_s
                 self.expected = self._outlook(worth, time_left_s())
-                is_worthless = self.expected < limits.MIN_EXPECTED_DETECTIONS
-                if is_worthless and not self._is_counted and self._is_bounded(worth):
+                ended_early = self.expected < limits.MIN_EXPECTED_DETECTIONS
+                if ended_early and not self._is_counted and self._is_bounded(worth):
                     self.ended_early = time_left_s() > pause_s
                     return
             plan = self._next(stages, sources, worth, time_left_s())

@@ -1,4 +1,4 @@
-"""One test's case, step by step: what an inquiry wants, what it concludes, and what that costs."""
+"""The diagnosis of one test, step by step: what it wants, what it concludes, and what that costs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import Failure
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.agenda import Agenda
-from flakehound.hunt.diagnosis.diagnose import Inquiry
+from flakehound.hunt.diagnosis.diagnose import diagnose
 from flakehound.hunt.diagnosis.findings import Finding
-from flakehound.hunt.diagnosis.questions import Asker, Need
+from flakehound.hunt.diagnosis.questions import NeedRuns, Questions, answer_to
+from flakehound.hunt.diagnosis.suspect import Suspect
 from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
@@ -31,9 +32,8 @@ def history_of(*records):
     return History(SUITE, records)
 
 
-def inquiry_about(test, history, **changes):
-    usual = {"isolation": Isolation.FORK, "known": ()}
-    return Inquiry(test, history, OriginalOrder(history), **(usual | changes)).pursue()
+def diagnosis_of(test, history, **changes):
+    return diagnose(Suspect(test=test, history=history, test_order=OriginalOrder(history), **changes))
 
 
 def orders_of(plans):
@@ -44,60 +44,55 @@ def orders_of(plans):
 
 
 def test_an_answer_at_hand_is_given_at_once():
-    asker = Asker(history=history_of(a_run([A, B], "PF")))
+    ask = Questions(history=history_of(a_run([A, B], "PF")))
 
-    assert asker.last_of((A, B), why="") == Tally(n=1, failed=1)
+    assert answer_to(ask.tally_of_last((A, B), why="")) == Tally(n=1, failed=1)
 
 
 def test_a_missing_answer_becomes_as_many_plans_as_are_missing():
-    asker = Asker(history=history_of(a_run([A, B], "PF")), isolation=Isolation.SPAWN)
+    ask = Questions(history=history_of(a_run([A, B], "PF")), isolation=Isolation.SPAWN)
 
-    with pytest.raises(Need) as need:
-        asker.last_of((A, B), times=3, why="what does b do?")
+    need = answer_to(ask.tally_of_last((A, B), times=3, why="what does b do?"))
 
-    assert orders_of(need.value.plans) == [(A, B)] * 2
-    assert {plan.isolation for plan in need.value.plans} == {Isolation.SPAWN}
-    assert {plan.why for plan in need.value.plans} == {"what does b do?"}
+    assert orders_of(need.plans) == [(A, B)] * 2
+    assert {plan.isolation for plan in need.plans} == {Isolation.SPAWN}
+    assert {plan.why for plan in need.plans} == {"what does b do?"}
 
 
 def test_what_is_missing_of_several_questions_is_asked_for_at_once():
-    asker = Asker(history=history_of(a_run([A, B], "PF")))
+    ask = Questions(history=history_of(a_run([A, B], "PF")))
 
-    with pytest.raises(Need) as need:
-        asker.each_last_of([(A, B), (C, B), (D, B)], why="")
+    need = answer_to(ask.tallies_of_last([(A, B), (C, B), (D, B)], why=""))
 
-    assert orders_of(need.value.plans) == [(C, B), (D, B)]
+    assert orders_of(need.plans) == [(C, B), (D, B)]
 
 
 def test_a_question_about_a_single_test_is_a_run_alone_and_any_other_a_probe():
-    asker = Asker(history=history_of())
+    ask = Questions(history=history_of())
 
     for order, setting in (((A,), Setting.ALONE), ((B, A), Setting.PROBE)):
-        with pytest.raises(Need) as need:
-            asker.last_of(order, why="")
-        assert need.value.plans[0].setting is setting
+        need = answer_to(ask.tally_of_last(order, why=""))
+        assert need.plans[0].setting is setting
 
 
 def test_undisturbed_answers_are_asked_for_where_only_disturbed_ones_are_known():
-    asker = Asker(history=history_of(a_run([A], "F", disturbed=True)))
+    ask = Questions(history=history_of(a_run([A], "F", disturbed=True)))
 
-    with pytest.raises(Need) as need:
-        asker.last_of((A,), why="", undisturbed=True)
+    need = answer_to(ask.tally_of_last((A,), why="", undisturbed=True))
 
-    assert need.value.plans[0].undisturbed
+    assert need.plans[0].undisturbed
 
 
 def test_a_test_that_never_answers_is_not_asked_for_ever():
     history = history_of()
-    asker = Asker(history=history)
+    ask = Questions(history=history)
 
     for _attempt in range(30):
-        try:
-            answer = asker.last_of((A, B), times=3, why="")
+        answer = answer_to(ask.tally_of_last((A, B), times=3, why=""))
+        if not isinstance(answer, NeedRuns):
             break
-        except Need as need:
-            for plan in need.plans:
-                history.add(a_run(plan.order, "PS"))
+        for plan in answer.plans:
+            history.add(a_run(plan.order, "PS"))
 
     assert answer == Tally()
 
@@ -108,7 +103,7 @@ def test_a_test_that_never_answers_is_not_asked_for_ever():
 def test_a_single_failure_in_another_order_first_wants_clean_runs():
     history = history_of(an_original("PPPP"), a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED))
 
-    finding = inquiry_about(B, history)
+    finding = diagnosis_of(B, history)
 
     assert finding.kind is Kind.UNRESOLVED
     assert orders_of(finding.wanted) == [SUITE.order] * 2
@@ -118,7 +113,7 @@ def test_a_single_failure_in_another_order_first_wants_clean_runs():
 def test_then_it_wants_runs_alone():
     history = history_of(*[an_original("PPPP")] * 3, a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED))
 
-    finding = inquiry_about(B, history)
+    finding = diagnosis_of(B, history)
 
     assert orders_of(finding.wanted) == [(B,)] * 3
 
@@ -128,7 +123,7 @@ def test_then_it_wants_to_see_the_failure_again():
         *[an_original("PPPP")] * 3, *[a_run([B], "P")] * 3, a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED)
     )
 
-    finding = inquiry_about(B, history)
+    finding = diagnosis_of(B, history)
 
     assert set(orders_of(finding.wanted)) == {(D, C, B)}
 
@@ -140,10 +135,10 @@ def test_then_it_looks_for_the_polluter_with_the_neighbour_first():
         *[a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED)] * 3,
     )
 
-    finding = inquiry_about(B, history)
+    finding = diagnosis_of(B, history)
 
     assert finding.kind is Kind.UNRESOLVED
-    assert finding.polluters == []
+    assert finding.polluters == ()
     assert orders_of(finding.wanted)[0] == (C, B)
 
 
@@ -156,7 +151,7 @@ def test_a_polluter_known_from_another_case_is_tried_before_halving():
         a_run([D, B], "PP"),
     )
 
-    finding = inquiry_about(B, history, known=[A])
+    finding = diagnosis_of(B, history, known_polluters=[A])
 
     assert orders_of(finding.wanted)[0] == (A, B)
 
@@ -164,9 +159,9 @@ def test_a_polluter_known_from_another_case_is_tried_before_halving():
 def test_it_concludes_when_the_shortest_order_is_confirmed():
     history = history_of(*[an_original("PPPP")] * 3, *in_turns(a_run([C, B], "PF"), a_run([B], "P"), 5))
 
-    finding = inquiry_about(B, history)
+    finding = diagnosis_of(B, history)
 
-    assert (finding.kind, finding.polluters, finding.wanted) == (Kind.VICTIM, [C], [])
+    assert (finding.kind, finding.polluters, finding.wanted) == (Kind.VICTIM, (C,), ())
     assert finding.minimal_order == (C, B)
     assert finding.replay is not None
     assert (finding.replay.failed, finding.replay.runs) == (5, 5)
@@ -175,9 +170,9 @@ def test_it_concludes_when_the_shortest_order_is_confirmed():
 def test_it_concludes_about_a_victim_in_the_original_order_with_the_same_evidence():
     history = history_of(*[an_original("PFPP")] * 3, *in_turns(a_run([A, B], "PF"), a_run([B], "P"), 5))
 
-    finding = inquiry_about(B, history)
+    finding = diagnosis_of(B, history)
 
-    assert (finding.kind, finding.polluters, finding.wanted) == (Kind.VICTIM, [A], [])
+    assert (finding.kind, finding.polluters, finding.wanted) == (Kind.VICTIM, (A,), ())
 
 
 def test_a_proven_case_wants_nothing_more():
@@ -190,7 +185,7 @@ def test_a_proven_case_wants_nothing_more():
 def test_two_failures_in_the_original_order_and_one_alone_suffice_to_call_a_test_failing():
     history = history_of(*[an_original("PFPP")] * 3, a_run([B], "F"))
 
-    finding = inquiry_about(B, history)
+    finding = diagnosis_of(B, history)
 
     assert finding.kind in (Kind.FAILING, Kind.UNRESOLVED)
     assert judge(history, [finding])[1].kind is Kind.FAILING
@@ -212,7 +207,7 @@ def test_what_was_found_survives_a_killed_hunt():
     before, after = (Agenda(history_of(*records), options, lambda: 0.0).conclude() for _hunt in range(2))
 
     assert before == after
-    assert before[0].polluters == [C]
+    assert before[0].polluters == (C,)
 
 
 # What a search costs
@@ -234,7 +229,7 @@ def searched(size, *, test_s=TEST_S, behaviour=fails_after, culprits=1, eager=Tr
         for plan in wanted:
             for record in simulator.run(plan):
                 history.add(record)
-        finding = inquiry_about(victim, history, eager=eager)
+        finding = diagnosis_of(victim, history, eager=eager)
         wanted = finding.wanted
     return finding, guilty, [plan for plan, _ in simulator.started]
 
@@ -243,7 +238,7 @@ def searched(size, *, test_s=TEST_S, behaviour=fails_after, culprits=1, eager=Tr
 def test_one_polluter_is_found_in_two_runs_per_halving_and_a_dozen_to_prove_it(size):
     finding, guilty, started = searched(size)
 
-    assert finding.polluters == guilty
+    assert finding.polluters == tuple(guilty)
     assert len(started) <= 2 * log2(size) + 16
 
 
@@ -265,7 +260,7 @@ def test_an_eager_search_proves_the_polluter_of_dear_tests_too():
     finding, guilty, _started = searched(16, test_s=0.4)
 
     assert finding.kind is Kind.VICTIM
-    assert finding.polluters == guilty
+    assert finding.polluters == tuple(guilty)
 
 
 # Judging
@@ -321,10 +316,10 @@ def test_a_failure_by_chance_does_not_hide_the_polluter_of_another_failure():
         *in_turns(by_order, a_run([D], "P"), 8),
     )  # fmt: skip
 
-    finding = inquiry_about(D, history)
+    finding = diagnosis_of(D, history)
 
     assert finding.kind is Kind.VICTIM
-    assert finding.polluters == [B]
+    assert finding.polluters == (B,)
 
 
 def test_a_test_that_fails_by_chance_in_one_way_alone_is_nod_after_whatever_tests():
@@ -333,7 +328,7 @@ def test_a_test_that_fails_by_chance_in_one_way_alone_is_nod_after_whatever_test
     passes = [a_run(order, "P" * len(order)) for order in ([A, D], [B, D], [D]) for _ in range(12)]
     history = history_of(*(an_original("PPPP") for _ in range(3)), by_chance, *passes, again)
 
-    assert inquiry_about(D, history).kind is not Kind.VICTIM
+    assert diagnosis_of(D, history).kind is not Kind.VICTIM
 
 
 def test_failures_are_grouped_by_signature_the_most_frequent_first():

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.hunt.diagnosis.minimal_prefix import guesses_for, shrink, split
+from flakehound.hunt.diagnosis import minimal_prefix
+from flakehound.hunt.diagnosis.minimal_prefix import guesses_for, split
+from flakehound.hunt.diagnosis.questions import answer_to
 
 
 class Oracle:
@@ -23,6 +25,11 @@ class Oracle:
         self.rounds += 1
         self.asked += candidates
         return [self._effect(candidate) for candidate in candidates]
+        yield  # a question, that needs no runs
+
+
+def shrink(*args, **options):
+    return answer_to(minimal_prefix.shrink(*args, **options))
 
 
 def needs(*decisive):

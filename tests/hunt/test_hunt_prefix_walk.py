@@ -1,16 +1,15 @@
-"""One walk with rungs narrows a list of earlier tests down."""
+"""One walk with checkpoints narrows a list of earlier tests down."""
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from simulator import Simulator, fails_after, fails_after_all, id_of, passes_only_after, suite_of
 
 from flakehound.core.history import History
 from flakehound.core.plans import RunPlan, Setting
-from flakehound.hunt.diagnosis.prefix_walk import Ladder, climb, rungs_between
-from flakehound.hunt.diagnosis.questions import Need
+from flakehound.hunt.diagnosis.prefix_walk import PrefixWalk, checkpoints_between, walk_plan
+from flakehound.hunt.diagnosis.questions import NeedRuns, answer_to
 
 NAMES = [f"t{number:03}" for number in range(100)]
 IDS = tuple(id_of(name) for name in NAMES)
@@ -18,22 +17,22 @@ VICTIM = id_of("victim")
 
 
 class Walked:
-    """A ladder climbed until it says where to look."""
+    """Walks until it is known where to look."""
 
-    def __init__(self, behaviour, effect=lambda seen: seen.failed > 0, earlier=IDS, shown_by="F"):
+    def __init__(self, behaviour, outcome="fails", earlier=IDS):
         self.simulator = Simulator(suite_of(*NAMES, "victim"), {VICTIM: behaviour})
         self.history = History(self.simulator.suite)
-        ladder = Ladder(history=self.history, test=VICTIM, earlier=earlier, effect=effect, shown_by=shown_by)
+        walk = PrefixWalk(history=self.history, test=VICTIM, earlier=earlier, outcome=outcome)
         self.walks = 0
         while True:
-            try:
-                self.low, self.high = ladder.window("a test")
+            answer = answer_to(walk.window("a test"))
+            if not isinstance(answer, NeedRuns):
+                self.low, self.high = answer
                 return
-            except Need as need:  # noqa: PERF203 (few rounds)
-                self.walks += 1
-                for plan in need.plans:
-                    for record in self.simulator.run(plan):
-                        self.history.add(record)
+            self.walks += 1
+            for plan in answer.plans:
+                for record in self.simulator.run(plan):
+                    self.history.add(record)
 
 
 @given(st.integers(0, 99))
@@ -58,7 +57,7 @@ def test_of_joint_polluters_the_later_one_is_in_the_window():
 
 
 def test_a_state_setter_is_found_by_the_opposite_effect():
-    walked = Walked(passes_only_after(IDS[33]), effect=lambda seen: seen.n > 0 and not seen.failed, shown_by="P")
+    walked = Walked(passes_only_after(IDS[33]), outcome="passes")
 
     assert walked.low <= 33 < walked.high
 
@@ -70,32 +69,30 @@ def test_a_short_list_needs_no_walk():
 def test_a_walk_that_gave_no_answers_is_not_repeated():
     simulator = Simulator(suite_of(*NAMES, "victim"), {VICTIM: fails_after(IDS[3])})
     history = History(simulator.suite)
-    ladder = Ladder(history=history, test=VICTIM, earlier=IDS, effect=lambda seen: seen.failed > 0, shown_by="F")
-    with pytest.raises(Need) as needed:
-        ladder.window("a test")
-    (plan,) = needed.value.plans
+    walk = PrefixWalk(history=history, test=VICTIM, earlier=IDS, outcome="fails")
+    (plan,) = answer_to(walk.window("a test")).plans
     # What the engine hands back for a process that could not be copied: the walk itself.
     for record in simulator.run(RunPlan(order=plan.order, why="", setting=Setting.PROBE)):
         history.add(record)
 
-    assert ladder.window("a test") == (0, len(IDS))
+    assert answer_to(walk.window("a test")) == (0, len(IDS))
 
 
-def test_rungs_cost_no_more_than_the_walk():
+def test_checkpoints_cost_no_more_than_the_walk():
     simulator = Simulator(suite_of(*NAMES, "victim"), test_s={VICTIM: 1.0})
     history = History(simulator.suite)
     for record in simulator.run(RunPlan(order=(*IDS, VICTIM), why="", setting=Setting.PROBE)):
         history.add(record)
 
-    assert len(rungs_between(history, VICTIM, IDS, 0, 100)) == 3
+    assert len(checkpoints_between(history, VICTIM, IDS, 0, 100)) == 3
 
 
-def test_rungs_lie_between_the_ends_and_ascend():
+def test_checkpoints_lie_between_the_ends_and_ascend():
     history = History(suite_of(*NAMES, "victim"))
 
-    rungs = rungs_between(history, VICTIM, IDS, 10, 90)
+    checkpoints = checkpoints_between(history, VICTIM, IDS, 10, 90)
 
-    assert list(rungs) == sorted(set(rungs))
-    assert rungs[0] > 10
-    assert rungs[-1] < 90
-    assert climb(VICTIM, IDS, rungs, "a test", until="F").order == IDS[: rungs[-1]]
+    assert list(checkpoints) == sorted(set(checkpoints))
+    assert checkpoints[0] > 10
+    assert checkpoints[-1] < 90
+    assert walk_plan(VICTIM, IDS, checkpoints, "a test", until="fails").order == IDS[: checkpoints[-1]]

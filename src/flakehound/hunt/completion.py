@@ -1,0 +1,77 @@
+"""The last stage of a hunt: all polluters, state-setters and cleaners of the cases that are proven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Isolation, RunPlan
+from flakehound.hunt import limits
+from flakehound.hunt.diagnosis.all_polluters import AllPolluters
+from flakehound.hunt.diagnosis.findings import Finding
+from flakehound.hunt.options import SearchOptions
+from flakehound.hunt.search.pairs import Pairs
+from flakehound.hunt.suspects import Suspects
+
+
+class CompletionStage:
+    """The runs that complete the proven cases; begins anew when there are other cases."""
+
+    def __init__(
+        self, history: History, options: SearchOptions, suspects: Suspects, time_left_s: Callable[[], float]
+    ) -> None:
+        self._history = history
+        self._options = options
+        self._suspects = suspects
+        self._time_left_s = time_left_s
+        self._plans: Iterator[RunPlan] | None = None
+        self._pairs: Pairs | None = None  # of the cases that the plans are about
+        self._cases: frozenset[NodeId] = frozenset()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there ever was a proven case to complete."""
+        return self._plans is not None
+
+    def next_plan(self) -> RunPlan | None:
+        """The next run that looks for further polluters, state-setters or cleaners, or confirms one."""
+        if self._options.isolation is Isolation.SPAWN:
+            return None
+        cases = frozenset(finding.test for finding in self._suspects.findings() if finding.culprits)
+        if cases != self._cases:
+            self._cases = cases
+            self._begin()
+        plan = next(self._plans, None) if self._plans is not None else None
+        return plan or next(iter(self.confirmations()), None)
+
+    def confirmations(self) -> list[RunPlan]:
+        """The runs that confirm what was seen once; takes into the findings what is confirmed."""
+        doubtful = [] if self._pairs is None else self._pairs.doubtful()
+        completion = self._all_polluters().completion()
+        self._suspects.keep(completion.findings)
+        return [*doubtful, *completion.wanted]
+
+    def completed_findings(self) -> list[Finding]:
+        """The findings as they stand, with every confirmed further polluter, state-setter and cleaner."""
+        self._suspects.keep(self._all_polluters().completion().findings)
+        return self._suspects.findings()
+
+    def _begin(self) -> None:
+        polluters = self._all_polluters()
+        self._pairs = polluters.pairs()
+        paired = self._pairs.exact() if self._affords_exact_pairs() else self._pairs.chained()
+        self._plans = chain(paired, polluters.cleaner_plans())
+
+    def _affords_exact_pairs(self) -> bool:
+        if self._options.pairs != "auto":
+            return self._options.pairs == "exact"
+        costs = self._history.costs
+        each_s = costs.fork_s + sum(costs.run_s((test,), Isolation.FORK) for test in self._cases)
+        needed_s = sum(costs.test_s(test) + each_s for test in self._suspects.test_order.tests)
+        return needed_s <= limits.MAX_PAIRS_SHARE * self._time_left_s() * self._options.jobs
+
+    def _all_polluters(self) -> AllPolluters:
+        order = self._suspects.test_order.tests
+        return AllPolluters(self._history, self._suspects.findings(), order, self._options.isolation)

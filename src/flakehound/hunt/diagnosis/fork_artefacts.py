@@ -1,0 +1,76 @@
+"""Tests that behave otherwise in a fork than in a new interpreter: forks prove nothing about them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flakehound.core.plans import Isolation, Order, Setting
+from flakehound.core.verdicts import Kind
+from flakehound.hunt import limits
+from flakehound.hunt.diagnosis.findings import Finding
+from flakehound.hunt.diagnosis.questions import Question, Questions
+from flakehound.hunt.diagnosis.suspect import Suspect
+
+
+def finding_of_fork_artefact(suspect: Suspect, finding: Finding) -> Question[Finding | None]:
+    """The finding that a fork is no faithful copy for this test; None if nothing points to that.
+
+    Forks and new interpreters with the same hash seed disagree without exception, or only an old session fails.
+    """
+    original, alone = suspect.test_order.tests, (suspect.test,)
+    found = yield from _finding_of_disagreement(suspect, finding, alone, Setting.ORIGINAL, Setting.ALONE)
+    if found is None:
+        found = yield from _finding_of_disagreement(suspect, finding, alone, Setting.ALONE)
+    if found is None and suspect.test in original and original != alone:
+        found = yield from _finding_of_disagreement(suspect, finding, original, Setting.ORIGINAL)
+    if found is None:
+        found = yield from _finding_of_ageing_session(suspect, finding)
+    return found
+
+
+def _finding_of_disagreement(
+    suspect: Suspect, finding: Finding, order: Order, *settings: Setting
+) -> Question[Finding | None]:
+    """Compare forks and new interpreters in some settings; `order` is what to run for more of them."""
+    alone = order == (suspect.test,)
+    after = None if alone else suspect.earlier
+    tally, hash_seed = suspect.history.tally, suspect.history.forked_hash_seed
+    forked = tally(suspect.test, *settings, isolation=Isolation.FORK, after=after)
+    spawned = tally(suspect.test, *settings, isolation=Isolation.SPAWN, hash_seed=hash_seed, after=after)
+    unanimous = forked.n and spawned.n and not forked.is_mixed and not spawned.is_mixed
+    if hash_seed is None or not unanimous or bool(spawned.failed) == bool(forked.failed):
+        return None
+    why = f"does {suspect.test} behave in a fork as in a new interpreter?"
+    # Mostly it was chance, and the few new interpreters show that sooner than the many forks.
+    missing = limits.SAME_SEED_RUNS - spawned.n
+    yield from suspect.ask.runs_with_hash_seed(order, hash_seed, missing=missing, why=why)
+    yield from suspect.ask.forked_runs(order, missing=limits.FORKS_TO_COMPARE - forked.n, why=why)
+    failing = Setting.ORIGINAL in settings and alone and spawned.failed >= limits.SAME_SEED_RUNS
+    where = "" if alone else " of the original order"
+    words = (
+        f"failed {spawned.failed} of {spawned.n} runs{where} in new interpreters and {forked.failed} of "
+        f"{forked.n} in forks: forks do not tell about it, run `flakehound hunt --isolation spawn` on it"
+    )
+    return replace(finding.with_first_evidence(words), kind=Kind.FAILING if failing else Kind.UNRESOLVED)
+
+
+def _finding_of_ageing_session(suspect: Suspect, finding: Finding) -> Question[Finding | None]:
+    """The finding if failures come from forking an old session: values computed at import, such as the time.
+
+    Then every failure is a fork and younger than every pass, and new interpreters pass.
+    """
+    test, history = suspect.test, suspect.history
+    failures = history.failures_of(test)
+    forked = [s for s in failures if s.record.isolation is Isolation.FORK]
+    last_pass = history.last_forked_pass_s(test)
+    if len(forked) < len(failures) or not forked or last_pass is None:
+        return None
+    if last_pass > min(s.record.started_s for s in forked):
+        return None
+    why, times = f"does {test} fail in a new interpreter too?", limits.SAME_SEED_RUNS
+    seen = yield from suspect.ask.tally_in_new_interpreters(test, times=times, why=why)
+    latest = yield from Questions(history=history).tally_of_last((test,), times=times, why=why)
+    if seen.failed or not seen.n or not latest.failed:
+        return None
+    words = f"fails only in forks of an ageing session, passed {seen.n} of {seen.n} in new interpreters"
+    return replace(finding.with_first_evidence(words), kind=Kind.UNRESOLVED)

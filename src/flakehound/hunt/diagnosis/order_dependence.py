@@ -1,0 +1,167 @@
+"""Which earlier tests make a test fail, or pass: victims and brittle tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, log
+
+from flakehound.core.failure_signatures import signature_of
+from flakehound.core.history import Sighting, Tally
+from flakehound.core.plans import Order
+from flakehound.core.statistics.rates import failure_rate
+from flakehound.hunt import limits
+from flakehound.hunt.diagnosis.deciding_tests import minimal_effect, prefixes_with
+from flakehound.hunt.diagnosis.findings import Diagnosis, Finding, names_in_words
+from flakehound.hunt.diagnosis.load import finding_of_load_after
+from flakehound.hunt.diagnosis.nod import diagnose_nod
+from flakehound.hunt.diagnosis.non_idempotent import diagnose_non_idempotent
+from flakehound.hunt.diagnosis.order_effects import (
+    OrderEffect,
+    Proven,
+    evidence_for,
+    finding_of_effect,
+    gap_may_be_chance,
+    provisional_finding,
+)
+from flakehound.hunt.diagnosis.questions import Question
+from flakehound.hunt.diagnosis.suspect import Suspect
+
+
+def diagnose_victim(suspect: Suspect, prefix: Order, trials: int = 1) -> Diagnosis:
+    """Which of these earlier tests make it fail; each question of the search takes `trials` runs."""
+    effect = OrderEffect(test=suspect.test, prefix=prefix, outcome="fails")
+    return (yield from _diagnose_effect(suspect, effect, trials))
+
+
+def diagnose_brittle(suspect: Suspect, prefix: Order) -> Diagnosis:
+    """Which of these earlier tests make it pass."""
+    effect = OrderEffect(test=suspect.test, prefix=prefix, outcome="passes")
+    return (yield from _diagnose_effect(suspect, effect))
+
+
+def _diagnose_effect(suspect: Suspect, effect: OrderEffect, trials: int = 1) -> Diagnosis:
+    finding = provisional_finding(effect, suspect)
+    yield finding
+    effect = yield from minimal_effect(effect, suspect, trials)
+    evidence = yield from evidence_for(effect, suspect)
+    if isinstance(evidence, Proven):
+        if effect.outcome == "passes" and not (yield from _fails_in_new_interpreters(suspect)):
+            return (yield from diagnose_nod(suspect, finding))
+        return finding_of_effect(finding, effect, evidence)
+    if evidence.only_under_load:
+        where = f"after {names_in_words(effect.prefix)}" if effect.outcome == "fails" else "alone"
+        return finding_of_load_after(suspect, finding, effect.failing_order[:-1], where)
+    # The search was misled by a test that fails by itself now and then.
+    finding = Finding(test=suspect.test)
+    yield finding
+    return (yield from diagnose_nod(suspect, finding)) if evidence.is_mixed else finding
+
+
+def _fails_in_new_interpreters(suspect: Suspect) -> Question[bool]:
+    return suspect.ask.fails_in_new_interpreters(suspect.test, measured=suspect.is_measured)
+
+
+def first_prefix_that_helps(suspect: Suspect, prefixes: Sequence[Order]) -> Question[Order | None]:
+    """The first list of earlier tests after which the test passes."""
+    for prefix in prefixes:
+        if suspect.tests_s(prefix) >= limits.EXPENSIVE_PREFIX_S and _passed_in_original_after(suspect, prefix):
+            return prefix
+        seen = Tally()
+        if prefix:
+            why = f"does {suspect.test} pass after other tests?"
+            seen = yield from suspect.ask.tally_of_last((*prefix, suspect.test), why=why)
+        if seen.n and not seen.failed:
+            return prefix
+    return None
+
+
+def _passed_in_original_after(suspect: Suspect, prefix: Order) -> bool:
+    """As good as asked, since whatever is found in these tests is confirmed."""
+    original = suspect.in_original_order
+    return prefix == suspect.earlier and original.n >= limits.CLEAN_RUNS and not original.failed
+
+
+def groups_of_others(suspect: Suspect) -> list[Order]:
+    """Where a state-setter may be that comes later in the original order, before a shared teardown."""
+    others = tuple(t for t in suspect.test_order.tests if t != suspect.test)
+    same_class, same_file = suspect.test_order.close_to(suspect.test, others)
+    seen = [short for short in prefixes_with("passes", suspect) if short]
+    return [same_class, same_file, others, *((other,) for other in same_file), *seen]
+
+
+def diagnose_failure_in_other_order(suspect: Suspect) -> Diagnosis:
+    """A test that passes alone and in the original order failed after some other tests, or when repeated."""
+    yield from _try_known_polluters(suspect)
+    sighting = _shortest_failure(suspect)
+    if sighting is None:
+        return (yield from diagnose_non_idempotent(suspect))
+    prefix = sighting.record.order[: sighting.place]
+    if (yield from _fails_again(suspect, prefix)):
+        return (yield from diagnose_victim(suspect, prefix))
+    order = (*prefix, suspect.test)
+    why = f"how often does {suspect.test} fail after the same tests?"
+    times = limits.RUNS_OF_MIXED_OUTCOMES
+    after = yield from suspect.ask.tally_of_last(order, times=times, why=why)
+    why = f"does {suspect.test} fail alone?"
+    alone = yield from suspect.ask.tally_of_last((suspect.test,), times=times, why=why)
+    if gap_may_be_chance(suspect, after, alone):
+        return (yield from diagnose_nod(suspect, Finding(test=suspect.test)))
+    return (yield from diagnose_victim(suspect, prefix, runs_per_question(after)))
+
+
+def _try_known_polluters(suspect: Suspect) -> Question[None]:
+    """Where the same tests again would take long: what polluted others may have polluted this one."""
+    sighting = _shortest_failure(suspect)
+    earlier = () if sighting is None else sighting.record.order[: sighting.place]
+    if suspect.tests_s(earlier) >= limits.EXPENSIVE_PREFIX_S:
+        orders = [(known, suspect.test) for known in suspect.known_polluters if known in earlier]
+        why = f"does {suspect.test} fail after a polluter of others?"
+        yield from suspect.ask.tallies_of_last(filter(suspect.is_cheap, orders), why=why)
+
+
+def _fails_again(suspect: Suspect, prefix: Order) -> Question[bool]:
+    """Whether the failure is no one-off: seen often enough, or again after the same tests."""
+    order = (*prefix, suspect.test)
+    if suspect.after(prefix).is_mixed:
+        return False
+    if suspect.eager or len(suspect.history.failures_of(suspect.test)) >= limits.CONFIRMATIONS:
+        return True
+    # Expensive runs are repeated once here; whatever is concluded is confirmed on the shortest order anyway.
+    times = limits.CONFIRMATIONS if suspect.is_cheap(order) else limits.CONFIRMATIONS - 1
+    why = f"does {suspect.test} fail again after the same tests?"
+    again = yield from suspect.ask.tally_of_last(order, times=times, why=why)
+    return again.failed == again.n
+
+
+def _shortest_failure(suspect: Suspect) -> Sighting | None:
+    """The failure with the fewest tests before it, the test itself not among them.
+
+    A victim may also fail by chance, in another way: a failure after tests after which it has passed as well
+    says nothing about its polluter, as long as there are failures with another signature.
+    """
+    failures = suspect.history.failures_of(suspect.test)
+    candidates = [s for s in failures if suspect.test not in s.record.order[: s.place]]
+    shortest = min(candidates, key=lambda s: s.place, default=None)
+    if shortest is None or not _is_mixed_after_the_same(suspect, shortest):
+        return shortest  # mostly so; otherwise there may be hundreds of failures to look at
+    by_chance = {_signature(s) for s in candidates if _is_mixed_after_the_same(suspect, s)}
+    others = [s for s in candidates if _signature(s) not in by_chance]
+    return min(others, key=lambda s: s.place, default=shortest)
+
+
+def _is_mixed_after_the_same(suspect: Suspect, sighting: Sighting) -> bool:
+    return suspect.after(sighting.record.order[: sighting.place]).is_mixed
+
+
+def _signature(sighting: Sighting) -> str:
+    """What a failure looks like; empty where the run did not report it."""
+    failure = sighting.record.failures.get(sighting.place)
+    return signature_of(failure) if failure else ""
+
+
+def runs_per_question(after: Tally) -> int:
+    """Runs after which a victim that fails only sometimes, as often as these, has failed with high probability."""
+    low = failure_rate(after.failed, after.n).low
+    share = min(limits.MAX_ASSUMED_POLLUTION_RATE, max(limits.MIN_ASSUMED_POLLUTION_RATE, low))
+    needed = ceil(log(limits.MAX_CHANCE) / log(1 - share))
+    return min(limits.MAX_RUNS_PER_QUESTION, max(limits.CONFIRMATIONS, needed))
