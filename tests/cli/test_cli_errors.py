@@ -11,7 +11,7 @@ import pytest
 from cli_projects import SRC, commands_in, flakehound_in, parsed, paste, remedy_in, write_project
 from click.testing import CliRunner
 
-from flakehound.cli.main import COMMANDS, main, tell
+from flakehound.cli.main import COMMANDS, main, show_error
 from flakehound.core.errors import UsageError
 
 
@@ -387,6 +387,6 @@ def test_the_version_is_told():
 
 
 def test_an_error_of_ours_is_told_in_three_parts(capsys):
-    tell(UsageError("it cannot be", remedy="flakehound hunt", detail="one\ntwo"))
+    show_error(UsageError("it cannot be", remedy="flakehound hunt", detail="one\ntwo"))
 
     assert capsys.readouterr().err == "flakehound: it cannot be\n    one\n    two\ntry: flakehound hunt\n"

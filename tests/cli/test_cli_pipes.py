@@ -10,10 +10,8 @@ import sys
 import pytest
 from cli_projects import LIMIT_S, QUICK, environment, flakehound_in, flakehound_with
 
-from flakehound.app.output_streams import silence
-from flakehound.cli.progress import Progress
-from flakehound.engine.suite.budget import Budget
-from flakehound.engine.suite.loop import Spent
+from flakehound.app.output_streams import discard_output
+from flakehound.cli.progress import shown_progress
 from flakehound.store import Store
 
 READER_GONE = 141
@@ -90,14 +88,14 @@ def unwatched(monkeypatch):
     with os.fdopen(writing, "w") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
         yield stream
-        silence(stream)
+        discard_output(stream)
 
 
 def test_progress_that_nobody_watches_does_not_end_the_hunt(unwatched):
-    with Progress(Budget(limit_s=5.0), lambda: "", lambda: "sweeping", quiet=False) as progress:
-        progress.say("2 tests")
-        progress.say("3 tests")
-        progress.tell(Spent())
+    with shown_progress() as progress:
+        progress.message("2 tests")
+        progress.message("3 tests")
+        progress.show_steps("reading", 1, 2)
 
     unwatched.flush()  # as Python does when it ends
 

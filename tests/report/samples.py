@@ -11,6 +11,7 @@ from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import Failure
 from flakehound.core.statistics.rates import failure_rate
 from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay, Verdict
+from flakehound.report.hunt.failures import FailureExample
 from flakehound.report.hunt.summary import HuntResult, SpentFacts, SuiteFacts
 
 BAN = NodeId("tests/test_admin.py::test_ban")
@@ -273,7 +274,7 @@ def a_quiet_hunt(**changes: Any) -> HuntResult:
     return replace(usual, suite=replace(usual.suite, tests=len(steady)), **changes)
 
 
-def failures() -> list[tuple[str, Failure, str]]:
+def failures() -> list[FailureExample]:
     """Two examples of one failure of `TOTAL` and none of its other."""
     long = "\n".join([f"    line {n} of the traceback" for n in range(1, 31)] + ["E   assert 3 == 4"])
     failure = Failure(
@@ -284,6 +285,6 @@ def failures() -> list[tuple[str, Failure, str]]:
         text=long,
     )
     return [
-        ("1f00aa22", failure, "run 17, original order"),
-        ("1f00aa22", failure, "run 18, original order"),
+        FailureExample(signature="1f00aa22", failure=failure, seen_in="run 17, original order"),
+        FailureExample(signature="1f00aa22", failure=failure, seen_in="run 18, original order"),
     ]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.lint.files import scan
+from flakehound.app.progress import SILENT, Progress, run_observer
 from flakehound.app.sessions.new_session import new_session
-from flakehound.cli.progress import Progress
 from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
@@ -25,7 +25,7 @@ from flakehound.engine.git.churn import COMMITS, Churn, churn_of
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
 from flakehound.engine.suite.budget import Budget
-from flakehound.engine.suite.loop import Loop, Spent
+from flakehound.engine.suite.loop import Loop
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.features.table import FEATURES, NAMES, STATIC
 from flakehound.features.vectors import FeatureVector, mean_vectors
@@ -33,6 +33,7 @@ from flakehound.lint.analyse import measure_file
 from flakehound.report.features_table import Column, Measured
 from flakehound.store import SessionCommand, Store
 
+STAGE = "measuring"
 WHY = "features in the original order"
 RUNS_IN_HUNT = 3  # measured runs of every test before the search of a hunt
 
@@ -48,7 +49,6 @@ class MeasureWishes:
     store_path: Path
     isolation: Isolation | None = None
     test_limit_s: float | None = None
-    quiet: bool = False
 
 
 class Rounds:
@@ -119,7 +119,7 @@ def beside_churn(target: Target) -> Iterator[tuple[Target, Callable[[], None], l
         yield measured_target, lambda: churn.append(_churn_written(measured_target)), churn
 
 
-def measured(wishes: MeasureWishes) -> Measured:
+def measured(wishes: MeasureWishes, progress: Progress = SILENT) -> Measured:
     """Measure the suite, keep every run, and take the means."""
     with beside_churn(wishes.target) as (target, write_churn, churn):
         opened = open_suite(
@@ -132,7 +132,7 @@ def measured(wishes: MeasureWishes) -> Measured:
         )
         try:
             with Store.open(wishes.store_path) as store:
-                return _measured(wishes, opened, store, churn[0])
+                return _measured(wishes, progress, opened, store, churn[0])
         finally:
             opened.close()
 
@@ -146,14 +146,16 @@ def _churn_written(target: Target) -> Churn:
     return churn
 
 
-def _measured(wishes: MeasureWishes, opened: OpenSuite, store: Store, churn: Churn) -> Measured:
+def _measured(
+    wishes: MeasureWishes, progress: Progress, opened: OpenSuite, store: Store, churn: Churn
+) -> Measured:
     info = new_session(wishes.target, opened, command=SessionCommand.FEATURES, seed=wishes.seed)
     session = store.begin(info, opened.suite)
     assert session.id is not None
     static = attempted(lambda: of_source(opened))
     if not isinstance(static, FailedStep):
         store.save_source_features(session.id, static)
-    records, interrupted = _runs(wishes, opened, store, session.id)
+    records, interrupted = _runs(wishes, progress, opened, store, session.id)
     vectors = mean_vectors(opened.suite.order, records, {} if isinstance(static, FailedStep) else static)
     store.finish(session.id, "interrupted" if interrupted else "done")
     return Measured(
@@ -169,7 +171,7 @@ def _measured(wishes: MeasureWishes, opened: OpenSuite, store: Store, churn: Chu
 
 
 def _runs(
-    wishes: MeasureWishes, opened: OpenSuite, store: Store, session_id: int
+    wishes: MeasureWishes, progress: Progress, opened: OpenSuite, store: Store, session_id: int
 ) -> tuple[Sequence[RunRecord], bool]:
     history, budget = History(opened.suite), Budget(limit_s=math.inf)
     kept: list[RunRecord] = []
@@ -179,25 +181,24 @@ def _runs(
 
     planner = rounds_of(opened, wishes.runs, history)
     found = lambda: f"{sum(bool(record.measures) for record in kept)} measured runs"  # noqa: E731
-    with Progress(budget, found, lambda: "measuring", quiet=wishes.quiet) as progress:
-        progress.say(f"{len(opened.suite.tests)} tests, {wishes.runs} measured runs (seed {wishes.seed}) ...")
-        loop = Loop(
-            opened,
-            history,
-            budget,
-            keep=keep,
-            seed=wishes.seed,
-            test_limit_s=wishes.test_limit_s,
-            tell=progress.tell,
-        )
-        try:
-            loop.run(planner)
-        except KeyboardInterrupt:
-            return kept, True
+    progress.message(f"{len(opened.suite.tests)} tests, {wishes.runs} measured runs (seed {wishes.seed}) ...")
+    loop = Loop(
+        opened,
+        history,
+        budget,
+        keep=keep,
+        seed=wishes.seed,
+        test_limit_s=wishes.test_limit_s,
+        tell=run_observer(progress, budget, stage=lambda: STAGE, found=found),
+    )
+    try:
+        loop.run(planner)
+    except KeyboardInterrupt:
+        return kept, True
     return kept, False
 
 
-def measured_at(hunt: PreparedHunt, runs: int, tell: Callable[[Spent], None]) -> list[FeatureVector]:
+def measured_at(hunt: PreparedHunt, runs: int) -> list[FeatureVector]:
     """Measure within a hunt, before its other runs and as long as its time lasts."""
     told = attempted(lambda: of_source(hunt.opened))
     static = {} if isinstance(told, FailedStep) else told
@@ -215,7 +216,7 @@ def measured_at(hunt: PreparedHunt, runs: int, tell: Callable[[Spent], None]) ->
         keep=keep,
         seed=hunt.seed,
         test_limit_s=hunt.options.test_limit_s,
-        tell=tell,
+        tell=run_observer(hunt.progress, hunt.budget, stage=lambda: STAGE),
     )
     loop.run(rounds_of(hunt.opened, runs, history))
     return mean_vectors(hunt.opened.suite.order, kept, static)
@@ -223,9 +224,8 @@ def measured_at(hunt: PreparedHunt, runs: int, tell: Callable[[Spent], None]) ->
 
 def measure_in_hunt(hunt: PreparedHunt) -> list[FeatureVector]:
     """The same with a line that says so, for whoever plans a hunt by features; empty places where time ran out."""
-    with Progress(hunt.budget, lambda: "", lambda: "measuring", quiet=hunt.options.quiet) as progress:
-        progress.say(f"measuring the features of {len(hunt.opened.suite.order)} tests ...")
-        return measured_at(hunt, RUNS_IN_HUNT, progress.tell)
+    hunt.progress.message(f"measuring the features of {len(hunt.opened.suite.order)} tests ...")
+    return measured_at(hunt, RUNS_IN_HUNT)
 
 
 def rounds_of(opened: OpenSuite, runs: int, history: History) -> Rounds:

@@ -1,4 +1,4 @@
-"""Output whose reader may go away before we are done, as `head` does."""
+"""Standard output and error that are closed, or whose reader goes away before we are done, as `head` does."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ class ReaderGone(Exception):
 
 
 @contextlib.contextmanager
-def told_apart() -> Iterator[None]:
-    """Give a broken pipe a name of its own: click would answer it with code 1, our "flaky tests found"."""
+def broken_pipe_as_reader_gone() -> Iterator[None]:
+    """Raise `ReaderGone` for a broken pipe: click would exit with code 1, our "flaky tests found"."""
     try:
         yield
     except BrokenPipeError as broken:
         raise ReaderGone from broken
 
 
-def fill_in_streams() -> None:
-    """Let streams that were closed before we began (`2>&-`) lead nowhere: Python has none for them."""
+def replace_closed_streams() -> None:
+    """Connect standard streams that were closed before we started (`2>&-`) to the null device."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
-def silence(stream: TextIO) -> None:
-    """Let a stream lead nowhere from now on.
+def discard_output(stream: TextIO) -> None:
+    """Connect a stream to the null device from now on.
 
-    What it still holds is flushed when Python ends, and a closed pipe would fail once more then.
+    Python flushes what the stream still holds when it exits; a closed pipe would fail once more then.
     """
     with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, stream.fileno())
+        os.close(null_device)

@@ -1,11 +1,13 @@
-"""Search the polluter of one test, with nothing started that the search does not need."""
+"""Find the polluter of one test; nothing is started that the search does not need."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from flakehound.app.progress import SILENT, Progress
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.plans import Isolation
 from flakehound.engine.processes.handshake import pytest_command
@@ -17,21 +19,34 @@ if TYPE_CHECKING:
     from flakehound.core.verdicts import Verdict
 
 
-def blame(
-    target: Target,
-    test: str,
-    *,
-    jobs: int,
-    isolation: Isolation | None,
-    seed: int,
-    test_limit_s: float | None = None,
-) -> tuple[Verdict, str]:
-    """What other tests do to one test, and the suite's rootdir."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolluterSearch:
+    """Which test to examine in which suite, and how to run it."""
+
+    target: Target
+    test: str
+    jobs: int
+    isolation: Isolation | None
+    seed: int
+    test_limit_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolluterResult:
+    """What other tests do to one test."""
+
+    verdict: Verdict
+    plain_pytest: str | None  # the pytest command that makes it fail, None where there is none
+
+
+def find_polluter(search: PolluterSearch, progress: Progress = SILENT) -> PolluterResult:
+    """Run the test alone and after others, until those that make it fail (or pass) are known."""
+    target, test = search.target, search.test
     opened = open_suite(
         target,
-        jobs=jobs,
-        isolation=isolation,
-        hash_seed=seed % 4294967295,
+        jobs=search.jobs,
+        isolation=search.isolation,
+        hash_seed=search.seed % 4294967295,
         limits=Limits(),
         with_reference=False,
         meanwhile=_import_the_search,
@@ -39,11 +54,28 @@ def blame(
     try:
         if test not in opened.suite.order:
             raise _unknown(test, opened.suite.order, target)
-        from flakehound.app.suspect_search import search
+        from flakehound.app.suspect_search import search_polluter
 
-        return search(opened, test, jobs=jobs, seed=seed, test_limit_s=test_limit_s), opened.handshake.rootdir
+        verdict = search_polluter(
+            opened,
+            test,
+            jobs=search.jobs,
+            seed=search.seed,
+            test_limit_s=search.test_limit_s,
+            progress=progress,
+        )
+        plain = _plain_pytest(verdict, target, opened.handshake.rootdir)
+        return PolluterResult(verdict=verdict, plain_pytest=plain)
     finally:
         opened.close()
+
+
+def _plain_pytest(verdict: Verdict, target: Target, rootdir: str) -> str | None:
+    from flakehound.report.commands import plain_pytest
+
+    if verdict.replay is None:
+        return None
+    return plain_pytest(verdict.replay, target.python, target.pytest_args, cwd=str(target.cwd), rootdir=rootdir)
 
 
 def _import_the_search() -> None:

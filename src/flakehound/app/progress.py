@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from flakehound.engine.suite.budget import Budget
-from flakehound.engine.suite.loop import Spent
+if TYPE_CHECKING:
+    from flakehound.engine.suite.budget import Budget
+    from flakehound.engine.suite.loop import Spent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,9 @@ class Progress(Protocol):
     def show_steps(self, stage: str, done: int, total: int) -> None:
         """Report how many of a known number of steps are done."""
 
+    def clear(self) -> None:
+        """Stop showing the state: the work is over, or results are about to be printed."""
+
 
 class SilentProgress:
     """Ignores every report."""
@@ -45,6 +49,9 @@ class SilentProgress:
         """Do nothing."""
 
     def show_steps(self, stage: str, done: int, total: int) -> None:
+        """Do nothing."""
+
+    def clear(self) -> None:
         """Do nothing."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flakehound.app.progress import SILENT, Progress, run_observer
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting
@@ -24,7 +25,7 @@ from flakehound.hunt.original_order import OriginalOrder
 LONGEST_SEARCH_S = 3600.0
 
 
-def search(
+def search_polluter(
     opened: OpenSuite,
     test: str,
     *,
@@ -33,17 +34,27 @@ def search(
     test_limit_s: float | None,
     among: Order = (),
     limit_s: float = LONGEST_SEARCH_S,
+    progress: Progress = SILENT,
 ) -> Verdict:
     """What other tests do to one test; `among` names those that may, when not all."""
     history = History(opened.suite)
     case = _Case(NodeId(test), history, opened.isolation, jobs, among)
     budget = Budget(limit_s=limit_s)
-    Loop(opened, history, budget, keep=_forget, seed=seed, test_limit_s=test_limit_s).run(case)
+    loop = Loop(
+        opened,
+        history,
+        budget,
+        keep=_discard,
+        seed=seed,
+        test_limit_s=test_limit_s,
+        tell=run_observer(progress, budget, stage=lambda: "searching"),
+    )
+    loop.run(case)
     findings = [case.finding()] if history.failures_of(case.test) else []
     return next(verdict for verdict in judge(history, findings) if verdict.id == test)
 
 
-def _forget(_records: Sequence[RunRecord]) -> None:
+def _discard(_records: Sequence[RunRecord]) -> None:
     """A search for one polluter keeps nothing."""
 
 

@@ -10,6 +10,7 @@ from flakehound.app.output_files import check_writable, write_json
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import isolation_from, seed_from, target_from, test_limit_from
 from flakehound.cli.options import store_option, suite_options
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
@@ -66,7 +67,8 @@ def command(
         test_limit_s=test_limit_from(suite),
         store_path=store_path,
     )
-    found = traced(wishes, lambda words: None if quiet else click.echo(words, err=True))
+    with shown_progress(quiet=quiet) as progress:
+        found = traced(wishes, progress)
     causes = {test: likely_causes([trace], found.known) for test, trace in found.traces.items()}
     write_json(csv_file, calls_csv(found.traces))
     write_json(suite.json_file, calls_json(found.traces, causes))

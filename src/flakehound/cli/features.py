@@ -10,6 +10,7 @@ from flakehound.app.output_files import check_writable, write_json
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import isolation_from, seed_from, target_from, test_limit_from
 from flakehound.cli.options import store_option, suite_options
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
@@ -52,18 +53,17 @@ def command(suite: SuiteOptions, runs: int, csv_file: Path | None, store_path: P
     check_writable(suite.json_file)
     check_writable(csv_file, option="csv_file")
     check_store(store_path)
-    found = measured(
-        MeasureWishes(
-            target=target_from(suite),
-            runs=runs,
-            jobs=suite.jobs or 1,
-            seed=seed_from(suite),
-            isolation=isolation_from(suite),
-            test_limit_s=test_limit_from(suite),
-            store_path=store_path,
-            quiet=quiet,
-        )
+    options = MeasureWishes(
+        target=target_from(suite),
+        runs=runs,
+        jobs=suite.jobs or 1,
+        seed=seed_from(suite),
+        isolation=isolation_from(suite),
+        test_limit_s=test_limit_from(suite),
+        store_path=store_path,
     )
+    with shown_progress(quiet=quiet) as progress:
+        found = measured(options, progress)
     try:
         write_json(csv_file, as_csv(found), "csv_file")
         write_json(suite.json_file, as_json(found))

@@ -20,6 +20,7 @@ from flakehound.app.sessions.target import (
 )
 from flakehound.cli.options import store_option, suite_options
 from flakehound.cli.policy_options import policy_options
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode, same_command
 from flakehound.hunt.options import TECHNIQUES
@@ -132,9 +133,9 @@ def command(
         store_path=store_path,
         shown_store=str(store_path) if store_arguments(store_path) else None,
         resumed=earlier,
-        quiet=quiet,
     )
-    hunted = run_hunt(options, lambda result: _tell(result, suite.json_file))
+    with shown_progress(quiet=quiet) as progress:
+        hunted = run_hunt(options, lambda result: _tell(result, suite.json_file), progress=progress)
     if hunted.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FLAKY_FOUND if hunted.flaky else ExitCode.NOTHING_FLAKY

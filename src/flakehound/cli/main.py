@@ -1,4 +1,4 @@
-"""Entry point: names the commands, imports each only when it is called, and tells errors."""
+"""Entry point: lists the commands, imports each only when it is called, and prints errors."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ from typing import Any
 import click
 
 from flakehound import __version__
-from flakehound.app.output_streams import ReaderGone, fill_in_streams, silence, told_apart
+from flakehound.app.output_streams import (
+    ReaderGone,
+    broken_pipe_as_reader_gone,
+    discard_output,
+    replace_closed_streams,
+)
 from flakehound.app.sessions.places import current_folder
 from flakehound.core.errors import ExitCode, FlakehoundError
 
-READER_GONE = 128 + signal.SIGPIPE  # what a shell says of a program that a closed pipe ended
+READER_GONE = 128 + signal.SIGPIPE  # the code a shell reports for a program that a closed pipe ended
 
 # Command -> module and one-line help; the module is imported only when the command runs.
 COMMANDS = {
@@ -34,23 +39,23 @@ COMMANDS = {
     "train": ("flakehound.cli.train", "Teach lint's score what your own hunts have found."),
     "study": ("flakehound.cli.study", "Recompute the published evaluations on your own project."),
 }
-# For other programs: not listed, not guessed at.
-INTERNAL = {"triage-facts": "flakehound.cli.triage_facts"}
+# For other programs: neither listed in the help nor suggested for a mistyped name.
+INTERNAL_COMMANDS = {"triage-facts": "flakehound.cli.triage_facts"}
 
 
 class LazyGroup(click.Group):
-    """Loads a command's module on first use, so that `flakehound --help` stays quick."""
+    """Imports a command's module on first use, so that `flakehound --help` stays quick."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Read the command line; `--help` prints here."""
-        with told_apart():
+        with broken_pipe_as_reader_gone():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with told_apart():
+        with broken_pipe_as_reader_gone():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -59,7 +64,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The named command, None when there is none."""
-        module = INTERNAL.get(cmd_name) or COMMANDS.get(cmd_name, ("",))[0]
+        module = INTERNAL_COMMANDS.get(cmd_name) or COMMANDS.get(cmd_name, ("",))[0]
         if not module:
             return None
         command = importlib.import_module(module).command
@@ -69,10 +74,10 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is meant; one that is not there is told with the nearest."""
-        near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-        if near and args[0] not in (*COMMANDS, *INTERNAL):
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        """Find the command; an unknown name is an error that suggests the most similar one."""
+        similar = difflib.get_close_matches(args[0], COMMANDS, n=1)
+        if similar and args[0] not in (*COMMANDS, *INTERNAL_COMMANDS):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {similar[0]!r}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -99,15 +104,16 @@ def main() -> None:
 
 def run() -> None:
     """Run the command line and leave with its exit code."""
-    fill_in_streams()
+    replace_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal cannot show costs no report
+        # A name of a test that the terminal cannot show must not cost the user the report.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _exit_code()
     except (ReaderGone, BrokenPipeError):
         code = READER_GONE
         for stream in (sys.stdout, sys.stderr):
-            silence(stream)
+            discard_output(stream)
     sys.exit(code)
 
 
@@ -116,7 +122,7 @@ def _exit_code() -> int:
     try:
         code = main.main(standalone_mode=False)
     except FlakehoundError as error:
-        tell(error)
+        show_error(error)
         return error.exit_code
     except click.ClickException as error:
         error.show()
@@ -133,7 +139,7 @@ def _exit_code() -> int:
     return code if isinstance(code, int) else ExitCode.NOTHING_FLAKY
 
 
-def tell(error: FlakehoundError) -> None:
+def show_error(error: FlakehoundError) -> None:
     """Print an error: what happened, the evidence, the remedy."""
     click.echo(f"flakehound: {error.what}", err=True)
     if error.detail:

@@ -1,72 +1,163 @@
-"""Show a long hunt's state: live on a terminal, a line now and then elsewhere."""
+"""Show how far a long command is: live on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from flakehound.app.output_streams import silence
-from flakehound.engine.suite.budget import Budget
-from flakehound.engine.suite.loop import Spent
+import click
+
+from flakehound.app.output_streams import discard_output
+from flakehound.app.progress import SILENT, Progress, RunState
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichBars
+    from rich.progress import TaskID
 
 _PLAIN_EVERY_S = 20.0
 _LIVE_EVERY_S = 0.2
-_CLEAR = "\r\x1b[2K"  # the line that is there
+_BAR_WIDTH = 24
 
 
-class Progress:
-    """Stage, runs done, time left, found so far."""
+@contextmanager
+def shown_progress(*, quiet: bool = False, only_live: bool = False) -> Iterator[Progress]:
+    """Where a command's use case reports to: a live display, plain lines, or nothing when `quiet`.
 
-    def __init__(self, budget: Budget, found: Callable[[], str], stage: Callable[[], str], *, quiet: bool) -> None:
-        self._budget = budget
-        self._found = found
-        self._stage = stage
-        self._quiet = quiet
-        self._live = sys.stderr.isatty() and not quiet
-        self._last = time.monotonic()
-        self._shown = False
+    `only_live` is for commands that print no progress where standard error is no terminal.
+    """
+    if quiet or (only_live and not is_live()):
+        yield SILENT
+    elif not is_live():
+        yield PlainProgress()
+    else:
+        live = LiveProgress()
+        try:
+            yield live
+        finally:
+            live.clear()
 
-    def __enter__(self) -> Progress:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live and self._shown:
-            self._write(_CLEAR)
+def is_live() -> bool:
+    """Whether standard error is a terminal on which lines can be drawn again."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
-    def say(self, words: str) -> None:
-        """One lasting line."""
-        self._write(f"{_CLEAR if self._live else ''}{words}\n")
 
-    def tell(self, spent: Spent) -> None:
-        """Called after every run; shows something only now and then."""
-        now = time.monotonic()
-        if self._quiet or now - self._last < (_LIVE_EVERY_S if self._live else _PLAIN_EVERY_S):
-            return
-        self._last = now
-        self._shown = True
-        words = self._words(spent)
-        self._write(f"{_CLEAR}{words}" if self._live else f"{words}\n")
+class PlainProgress:
+    """Prints messages at once and the state of runs now and then, one line each."""
 
-    def _write(self, text: str) -> None:
-        if self._quiet:
+    def __init__(self) -> None:
+        self._last_shown = time.monotonic()
+        self._is_read = True
+
+    def message(self, text: str) -> None:
+        """Print one line."""
+        if not self._is_read:
             return
         try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
+            click.echo(text, err=True)
         except BrokenPipeError:
             # Nobody watches any more (`2>&1 | head -1`); that must not end the hunt.
-            self._quiet = True
-            silence(sys.stderr)
+            self._is_read = False
+            discard_output(sys.stderr)
 
-    def _words(self, spent: Spent) -> str:
-        runs = f"{spent.processes} runs of {spent.test_runs} tests"
-        return f"{self._stage()}: {runs}, {self._time()}, found: {self._found() or 'nothing yet'}"
+    def show_runs(self, state: Callable[[], RunState]) -> None:
+        """Print the state if the last one was printed long ago."""
+        now = time.monotonic()
+        if now - self._last_shown >= _PLAIN_EVERY_S:
+            self._last_shown = now
+            shown = state()
+            self.message(f"{shown.stage}: {_details(shown)}")
 
-    def _time(self) -> str:
-        left_s = self._budget.left_s
-        return f"{left_s:.0f} s left" if math.isfinite(left_s) else f"{self._budget.spent_s:.0f} s spent"
+    def show_steps(self, stage: str, done: int, total: int) -> None:
+        """Print nothing: use cases with steps report their results as messages."""
+
+    def clear(self) -> None:
+        """Do nothing: lines stay."""
+
+
+class LiveProgress:
+    """Draws one line with a bar at the bottom of the terminal; messages scroll away above it."""
+
+    def __init__(self) -> None:
+        self._bars = _rich_bars()
+        self._task: TaskID | None = None
+        self._last_shown = -math.inf
+
+    def message(self, text: str) -> None:
+        """Print one line above the bar."""
+        from rich.text import Text
+
+        # Text and not a string: `[...]` of a node id is no markup. A command to paste must stay on its line.
+        self._bars.console.print(Text(text), soft_wrap=True)
+
+    def show_runs(self, state: Callable[[], RunState]) -> None:
+        """Draw the state of the runs, a few times per second at most."""
+        if self._is_due():
+            shown = state()
+            has_limit = math.isfinite(shown.left_s)
+            total_s = shown.spent_s + shown.left_s if has_limit else None
+            self._draw(shown.stage, shown.spent_s, total_s, _details(shown))
+
+    def show_steps(self, stage: str, done: int, total: int) -> None:
+        """Draw how many steps are done, a few times per second at most, and always the last one."""
+        if self._is_due() or done == total:
+            self._draw(stage, done, total, f"{done} of {total}")
+
+    def clear(self) -> None:
+        """Remove the bar from the terminal; a later state draws it again."""
+        if self._task is not None:
+            self._bars.stop()
+            self._bars.remove_task(self._task)
+            self._task = None
+
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        if now - self._last_shown < _LIVE_EVERY_S:
+            return False
+        self._last_shown = now
+        return True
+
+    def _draw(self, stage: str, completed: float, total: float | None, details: str) -> None:
+        if self._task is None:
+            self._task = self._bars.add_task(stage, total=total, details=details)
+            self._bars.start()
+        self._bars.update(self._task, description=stage, completed=completed, total=total, details=details)
+        self._bars.refresh()
+
+
+def _rich_bars() -> RichBars:
+    """One line of stage, bar and details, cut where the terminal ends.
+
+    It is drawn only when told to: a thread of rich's that draws it could hold a lock while the process forks.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as RichBars
+    from rich.table import Column
+
+    cut = Column(no_wrap=True, overflow="ellipsis")
+    return RichBars(
+        TextColumn("{task.description}", style="bold cyan", markup=False, table_column=cut),
+        BarColumn(bar_width=_BAR_WIDTH),
+        TextColumn("{task.fields[details]}", markup=False, table_column=cut.copy()),
+        console=Console(stderr=True, highlight=False),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+
+
+def _details(state: RunState) -> str:
+    runs = f"{state.processes} runs of {state.test_runs} tests"
+    return f"{runs}, {_time(state)}, found: {state.found or 'nothing yet'}"
+
+
+def _time(state: RunState) -> str:
+    is_limited = math.isfinite(state.left_s)
+    return f"{state.left_s:.0f} s left" if is_limited else f"{state.spent_s:.0f} s spent"

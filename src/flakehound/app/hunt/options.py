@@ -42,7 +42,6 @@ class HuntOptions:
     test_limit_s: float | None = None
     shown_store: str | None = None  # how the user named the store, None for the default
     resumed: SessionInfo | None = None  # the stored hunt to continue
-    quiet: bool = False
 
     @property
     def base_seed(self) -> int:

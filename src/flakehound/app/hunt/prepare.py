@@ -9,6 +9,7 @@ from pathlib import Path
 from flakehound.app.hunt.causes_by_calls import reserve_s
 from flakehound.app.hunt.options import HuntOptions
 from flakehound.app.hunt.prepared import PreparedHunt
+from flakehound.app.progress import SILENT, Progress
 from flakehound.app.sessions.new_session import new_session
 from flakehound.app.sessions.plain_runs import import_pending_runs
 from flakehound.app.sessions.project_settings import characteristic_functions_in
@@ -23,24 +24,27 @@ from flakehound.store import SessionCommand, SessionInfo, Store
 
 
 @contextmanager
-def prepare(options: HuntOptions) -> Iterator[PreparedHunt]:
+def prepare(options: HuntOptions, progress: Progress = SILENT) -> Iterator[PreparedHunt]:
     """Open everything that a hunt needs, and close it at the end."""
     if not options.measure:
-        with _prepared(options, options.target) as hunt:
+        with _prepared(options, progress, options.target) as hunt:
             yield hunt
         return
     from flakehound.app.measure import beside_churn
 
     with (
         beside_churn(options.target) as (target, write_churn, _churn),
-        _prepared(options, target, while_collecting=write_churn) as hunt,
+        _prepared(options, progress, target, while_collecting=write_churn) as hunt,
     ):
         yield hunt
 
 
 @contextmanager
 def _prepared(
-    options: HuntOptions, target: Target, while_collecting: Callable[[], None] = lambda: None
+    options: HuntOptions,
+    progress: Progress,
+    target: Target,
+    while_collecting: Callable[[], None] = lambda: None,
 ) -> Iterator[PreparedHunt]:
     budget = Budget(limit_s=options.budget_s)
     opened = open_suite(
@@ -57,12 +61,14 @@ def _prepared(
         # Not before the suite is open: a folder without tests should not be left with a store.
         with Store.open(options.store_path) as store:
             import_pending_runs(store)
-            yield _begun(options, opened, store, budget)
+            yield _begun(options, progress, opened, store, budget)
     finally:
         opened.close()
 
 
-def _begun(options: HuntOptions, opened: OpenSuite, store: Store, budget: Budget) -> PreparedHunt:
+def _begun(
+    options: HuntOptions, progress: Progress, opened: OpenSuite, store: Store, budget: Budget
+) -> PreparedHunt:
     """The hunt with its session, and with the reference run as the first of its runs."""
     # First: settings that cannot be read are an error before the store gets a session.
     characteristic = characteristic_functions_in(Path(opened.handshake.rootdir))
@@ -75,6 +81,7 @@ def _begun(options: HuntOptions, opened: OpenSuite, store: Store, budget: Budget
         history=_history_so_far(options, store, opened),
         budget=budget,
         characteristic=characteristic,
+        progress=progress,
         seed=_seed_of_this_start(options, store),
     )
     reference = [record for record in opened.reference if record.executed]

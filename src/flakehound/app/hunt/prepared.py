@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flakehound.app.hunt.options import HuntOptions
+from flakehound.app.progress import Progress
 from flakehound.calls.characteristic_functions import Characteristic
 from flakehound.core.history import History
 from flakehound.core.records import RunRecord
@@ -26,6 +27,7 @@ class PreparedHunt:
     history: History  # the runs that verdicts rest on
     budget: Budget
     characteristic: Characteristic  # functions whose calls hint at a cause of flakiness
+    progress: Progress
     seed: int  # of the random choices since this start; a resumed hunt does not repeat earlier ones
 
     @property

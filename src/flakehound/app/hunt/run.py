@@ -12,17 +12,20 @@ from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.hunt.search import search
 from flakehound.app.hunt.selectors import selector_for
 from flakehound.app.hunt.summarise import summarise
+from flakehound.app.progress import SILENT, Progress
 from flakehound.report.hunt.as_json import report_json
 from flakehound.report.hunt.summary import HuntResult
 
 Report = Callable[[HuntResult], None]
 
 
-def run_hunt(options: HuntOptions, report: Report = lambda _result: None) -> HuntResult:
+def run_hunt(
+    options: HuntOptions, report: Report = lambda _result: None, *, progress: Progress = SILENT
+) -> HuntResult:
     """Hunt until the time is up, nothing is left to do, or the user interrupts; then report and store."""
     # First: learning from a table that cannot be used is an error before anything is started.
     selector = selector_for(options.policy, options.base_seed)
-    with prepare(options) as hunt:
+    with prepare(options, progress) as hunt:
         estimate = estimate_priors(hunt, selector)
         found = search(hunt, estimate)
         explanation = explain(hunt, found)
@@ -32,6 +35,7 @@ def run_hunt(options: HuntOptions, report: Report = lambda _result: None) -> Hun
 
 
 def _report_and_store(hunt: PreparedHunt, result: HuntResult, report: Report) -> None:
+    hunt.progress.clear()
     try:
         # First: a store that fails at the last moment should not cost the user the report.
         report(result)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from flakehound.app.hunt.estimate import Estimate
 from flakehound.app.hunt.prepared import PreparedHunt
-from flakehound.cli.progress import Progress
+from flakehound.app.progress import run_observer
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import RunRecord
 from flakehound.engine.suite.budget import Budget
@@ -38,22 +38,19 @@ def search(hunt: PreparedHunt, estimate: Estimate) -> SearchResult:
     agenda = _agenda(hunt, _search_options(hunt, estimate))
     loop_budget = _loop_budget(hunt)
     interrupted = estimate.interrupted
-    with Progress(
-        loop_budget, lambda: _found(agenda), lambda: _stage(agenda), quiet=hunt.options.quiet
-    ) as progress:
-        _announce(hunt, agenda, progress)
-        loop = Loop(
-            hunt.opened,
-            hunt.history,
-            loop_budget,
-            keep=lambda records: _save(hunt, records),
-            seed=hunt.seed,
-            test_limit_s=hunt.options.test_limit_s,
-            tell=progress.tell,
-            at_once=agenda.runs_at_once,
-        )
-        if not interrupted:
-            interrupted = _run(hunt, loop, agenda)
+    _announce(hunt, agenda)
+    loop = Loop(
+        hunt.opened,
+        hunt.history,
+        loop_budget,
+        keep=lambda records: _save(hunt, records),
+        seed=hunt.seed,
+        test_limit_s=hunt.options.test_limit_s,
+        tell=run_observer(hunt.progress, loop_budget, stage=lambda: _stage(agenda), found=lambda: _found(agenda)),
+        at_once=agenda.runs_at_once,
+    )
+    if not interrupted:
+        interrupted = _run(hunt, loop, agenda)
     return SearchResult(agenda=agenda, spent=loop.spent, interrupted=interrupted)
 
 
@@ -124,13 +121,13 @@ def _save(hunt: PreparedHunt, records: Sequence[RunRecord]) -> None:
             hunt.budget.shorten(hunt.opened.start_s + record.usage.wall_s)
 
 
-def _announce(hunt: PreparedHunt, agenda: Agenda, progress: Progress) -> None:
+def _announce(hunt: PreparedHunt, agenda: Agenda) -> None:
     tests = len(hunt.opened.suite.tests)
-    progress.say(f"{tests} tests, hunting {_duration_text(hunt)} (seed {hunt.session.base_seed}) ...")
+    hunt.progress.message(f"{tests} tests, hunting {_duration_text(hunt)} (seed {hunt.session.base_seed}) ...")
     expected = agenda.outlook(hunt.budget.left_s)
     if expected is not None:
         words = expected_flaky_tests(expected)
-        progress.say(f"the time is expected to show {words}, as far as other suites tell")
+        hunt.progress.message(f"the time is expected to show {words}, as far as other suites tell")
 
 
 def _duration_text(hunt: PreparedHunt) -> str:

@@ -8,7 +8,6 @@ from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.trace.run import WHY, run_traced
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.trace_plan import trace_for
-from flakehound.cli.progress import Progress
 from flakehound.core.calls import TraceMode
 from flakehound.core.costs import TRACED_SUITE, TRACED_SUITE_SPARSELY
 from flakehound.core.outcomes import NodeId
@@ -34,9 +33,8 @@ def calls_in_suite(hunt: PreparedHunt, most_s: float = math.inf) -> dict[NodeId,
         trace=trace_for(known, _mode(opened.handshake.python)),
     )
     limits = Limits(test_limit_s=hunt.options.test_limit_s or FIRST_TEST_LIMIT_S)
-    with Progress(hunt.budget, lambda: "", lambda: "tracing", quiet=hunt.options.quiet) as progress:
-        progress.say(f"tracing what {len(plan.order)} tests call ...")
-        records = run_traced(opened, plan, limits, progress.say, most_s)
+    hunt.progress.message(f"tracing what {len(plan.order)} tests call ...")
+    records = run_traced(opened, plan, limits, hunt.progress, most_s)
     hunt.save_runs([record for record in records if record.calls])
     return {
         record.order[place]: bool(likely_causes([trace], known))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from flakehound.app.progress import SILENT, Progress
 from flakehound.app.sessions.new_session import new_session
 from flakehound.app.sessions.project_settings import characteristic_functions_in
 from flakehound.calls.characteristic_functions import Characteristic
@@ -48,7 +48,7 @@ class Traced:
     notes: tuple[str, ...]
 
 
-def traced(wishes: CallWishes, tell: Callable[[str], None]) -> Traced:
+def traced(wishes: CallWishes, progress: Progress = SILENT) -> Traced:
     """Run the suite once, traced; after a test that ended its process, the rest in another one."""
     limits = Limits(test_limit_s=wishes.test_limit_s or FIRST_TEST_LIMIT_S)
     opened = open_suite(
@@ -70,9 +70,9 @@ def traced(wishes: CallWishes, tell: Callable[[str], None]) -> Traced:
             hash_seed=opened.hash_seed,
             trace=trace_for(known, wishes.mode, counts=wishes.counts),
         )
-        tell(f"{len(plan.order)} tests, traced once (seed {wishes.seed}) ...")
+        progress.message(f"{len(plan.order)} tests, traced once (seed {wishes.seed}) ...")
         with Store.open(wishes.store_path) as store:
-            records = run_traced(opened, plan, limits, tell)
+            records = run_traced(opened, plan, limits, progress)
             session = store.begin(_session(wishes, opened), opened.suite)
             assert session.id is not None
             store.append(session.id, records)
@@ -83,7 +83,7 @@ def traced(wishes: CallWishes, tell: Callable[[str], None]) -> Traced:
 
 
 def run_traced(
-    opened: OpenSuite, plan: RunPlan, limits: Limits, tell: Callable[[str], None], most_s: float = math.inf
+    opened: OpenSuite, plan: RunPlan, limits: Limits, progress: Progress, most_s: float = math.inf
 ) -> list[RunRecord]:
     """The runs that the plan takes: after a test that ended its process, the rest in another one.
 
@@ -93,6 +93,7 @@ def run_traced(
     left: Order = plan.order
     until = time.monotonic() + most_s
     while left:
+        progress.show_steps("tracing", len(plan.order) - len(left), len(plan.order))
         if most_s < math.inf:
             limits = replace(limits, run_limit_s=max(0.0, until - time.monotonic()))
         records += _attempt(opened, replace(plan, order=left), limits)
@@ -103,7 +104,7 @@ def run_traced(
         if time.monotonic() >= until:
             break
         if left:
-            tell(f"the process ended ({records[-1].ended or 'early'}), {len(left)} tests are left")
+            progress.message(f"the process ended ({records[-1].ended or 'early'}), {len(left)} tests are left")
     return [record for record in records if record.executed]
 
 

@@ -114,9 +114,9 @@ class NewProcesses:
         opened, among = self._opened, self._run.before(failed)
         if opened is None or not among or not {failed.id, *among} <= set(opened.suite.order):
             return None
-        from flakehound.app.suspect_search import search
+        from flakehound.app.suspect_search import search_polluter
 
-        return search(
+        return search_polluter(
             opened,
             failed.id,
             jobs=1,

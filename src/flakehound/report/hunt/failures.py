@@ -3,33 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from flakehound.core.failure_signatures import signature_of
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
 from flakehound.core.records import Failure
 from flakehound.report.phrases import counted
 
 _LAST_LINES = 25  # pytest puts the error at the end
 
 
-def failure_lines(times: Mapping[str, int], failures: Sequence[tuple[str, Failure, str]]) -> Iterator[str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureExample:
+    """One failure that stands for all failures with the same signature."""
+
+    signature: str
+    failure: Failure
+    seen_in: str  # what the run was made for, empty when unknown
+
+
+def failure_examples(history: History, test: NodeId) -> list[FailureExample]:
+    """One failure per signature, from the run with the fewest tests before it."""
+    found: dict[str, FailureExample] = {}
+    for sighting in sorted(history.failures_of(test), key=lambda sighting: sighting.place):
+        failure = sighting.record.failures.get(sighting.place)
+        if failure is not None:
+            signature = signature_of(failure)
+            example = FailureExample(signature=signature, failure=failure, seen_in=sighting.record.why)
+            found.setdefault(signature, example)
+    return list(found.values())
+
+
+def failure_lines(times: Mapping[str, int], examples: Sequence[FailureExample]) -> Iterator[str]:
     """Each signature, how often it was seen, and the end of one of its failures."""
-    examples: dict[str, tuple[Failure, str]] = {}
-    for signature, failure, seen in failures:
-        examples.setdefault(signature, (failure, seen))
-    for signature in dict.fromkeys([*times, *examples]):
+    by_signature: dict[str, FailureExample] = {}
+    for example in examples:
+        by_signature.setdefault(example.signature, example)
+    for signature in dict.fromkeys([*times, *by_signature]):
         yield _heading(signature, times.get(signature))
-        if signature in examples:
-            yield from _example(*examples[signature])
+        if signature in by_signature:
+            yield from _example_lines(by_signature[signature])
 
 
 def _heading(signature: str, times: int | None) -> str:
     return signature if times is None else f"{signature}, seen {counted(times, 'time')}"
 
 
-def _example(failure: Failure, seen: str) -> Iterator[str]:
+def _example_lines(example: FailureExample) -> Iterator[str]:
+    failure = example.failure
     place = f" at {failure.where}" if failure.where else ""
     yield f"  {failure.exception} in {failure.phase}{place}"
-    if seen:
-        yield f"  seen in: {seen}"
+    if example.seen_in:
+        yield f"  seen in: {example.seen_in}"
     lines = failure.text.splitlines()
     left_out = max(0, len(lines) - _LAST_LINES)
     if left_out:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flakehound.core.plans import Setting
-from flakehound.core.records import Failure
 from flakehound.core.verdicts import Kind, Verdict
 from flakehound.report.commands import plain_pytest_command, replay_command
 from flakehound.report.hunt.blocks import headline
-from flakehound.report.hunt.failures import failure_lines
+from flakehound.report.hunt.failures import FailureExample, failure_lines
 from flakehound.report.hunt.summary import HuntResult
 from flakehound.report.phrases import COUNTED, MEANINGS, counted, interval, one_failure_in, tally_of
 
@@ -23,10 +22,10 @@ _SETTINGS = {
 }
 
 
-def explain_text(hunted: HuntResult, verdict: Verdict, failures: Sequence[tuple[str, Failure, str]]) -> str:
+def explain_text(hunted: HuntResult, verdict: Verdict, examples: Sequence[FailureExample]) -> str:
     """The kind and its meaning, all evidence, an example of each failure, the commands.
 
-    `failures` are examples: the signature, the failure, and in which run it was seen. No newline at the end.
+    No newline at the end.
     """
     sections = (
         [headline(verdict), f"  {_meaning(verdict)}"],
@@ -36,7 +35,7 @@ def explain_text(hunted: HuntResult, verdict: Verdict, failures: Sequence[tuple[
         _section("State", _state(verdict)),
         _section(_order_heading(verdict), _order(verdict)),
         _section("Likely causes", _causes(verdict)),
-        _section("Failures", failure_lines(verdict.signatures, failures)),
+        _section("Failures", failure_lines(verdict.signatures, examples)),
         _section("Make it fail again", _commands(hunted, verdict)),
     )
     return "\n\n".join("\n".join(lines) for lines in sections if lines)
