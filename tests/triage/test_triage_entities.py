@@ -8,7 +8,7 @@ import warnings
 import pytest
 from triage_samples import added, changed, deleted, modified, told
 
-from flakehound.triage.changes import ChangedFile, Reach, Sort, Status
+from flakehound.triage.changes import EntityKind, FileChange, FileStatus, Reach
 from flakehound.triage.entities import changed_entities
 
 
@@ -54,7 +54,7 @@ def test_a_changed_body_is_the_function_alone():
         """,
     )
 
-    assert (found.name, found.sort, found.reach) == ("total", Sort.FUNCTION, Reach.BODY)
+    assert (found.name, found.kind, found.reach) == ("total", EntityKind.FUNCTION, Reach.BODY)
     assert found.body_lines == (range(7, 9),)
     assert str(found) == "shop/cart.py: total"
 
@@ -335,7 +335,9 @@ def test_a_version_that_does_not_compile_is_the_whole_file(broken):
     source = "def f():\n    return 1\n"
 
     for found in (changed(source, broken), changed(broken, source)):
-        assert [(one.name, one.sort, one.reach) for one in found] == [("shop/cart.py", Sort.FILE, Reach.IMPORT)]
+        assert [(one.name, one.kind, one.reach) for one in found] == [
+            ("shop/cart.py", EntityKind.FILE, Reach.IMPORT)
+        ]
         assert str(found[0]) == "shop/cart.py"
 
 
@@ -385,7 +387,7 @@ def test_a_source_is_read_in_the_encoding_it_names():
     before = "# coding: latin-1\nx = 'é'\n".encode("latin-1")
     after = "# coding: cp1251\nx = 'é'\n".encode("latin-1")
 
-    found = changed_entities(ChangedFile(path="a.py", status=Status.MODIFIED, before=before, after=after))
+    found = changed_entities(FileChange(path="a.py", status=FileStatus.MODIFIED, before=before, after=after))
 
     assert told(found) == {("<module>", "changed", "import")}
 
@@ -403,17 +405,17 @@ def test_an_added_module_is_reached_by_its_import_and_a_deleted_one_by_its_name(
 
 
 def test_a_renamed_module_is_a_deleted_one_and_an_added_one_even_if_nothing_in_it_changed():
-    file = ChangedFile(
-        path="new.py", old_path="old.py", status=Status.RENAMED, before=b"x = 1\n", after=b"x = 1\n"
+    file = FileChange(
+        path="new.py", old_path="old.py", status=FileStatus.RENAMED, before=b"x = 1\n", after=b"x = 1\n"
     )
 
     assert told(changed_entities(file)) == {("old.py", "removed", "name"), ("new.py", "added", "import")}
 
 
 def test_a_modified_file_that_cannot_be_read_is_the_whole_file():
-    found = changed_entities(ChangedFile(path="a.py", status=Status.MODIFIED, after=b"x = 1\n"))
+    found = changed_entities(FileChange(path="a.py", status=FileStatus.MODIFIED, after=b"x = 1\n"))
 
-    assert [one.sort for one in found] == [Sort.FILE]
+    assert [one.kind for one in found] == [EntityKind.FILE]
 
 
 def test_equal_contents_are_no_change():

@@ -7,7 +7,7 @@ import sys
 import pytest
 from triage_samples import added, deleted, modified, told
 
-from flakehound.triage.changes import ChangedFile, Mode, Reach, Sort, Status
+from flakehound.triage.changes import EntityKind, FileChange, FileMode, FileStatus, Reach
 from flakehound.triage.entities import changed_entities
 
 needs_tomllib = pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in 3.11")
@@ -15,7 +15,7 @@ needs_tomllib = pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib i
 
 def only(file):
     (found,) = changed_entities(file)
-    return found.sort, found.reach
+    return found.kind, found.reach
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def only(file):
     ],
 )
 def test_configuration_and_lock_files_concern_every_test(path):
-    assert only(modified("a\n", "b\n", path=path)) == (Sort.CONFIGURATION, Reach.EVERY)
-    assert only(added(path)) == (Sort.CONFIGURATION, Reach.EVERY)
-    assert only(deleted(path)) == (Sort.CONFIGURATION, Reach.EVERY)
+    assert only(modified("a\n", "b\n", path=path)) == (EntityKind.CONFIGURATION, Reach.EVERY)
+    assert only(added(path)) == (EntityKind.CONFIGURATION, Reach.EVERY)
+    assert only(deleted(path)) == (EntityKind.CONFIGURATION, Reach.EVERY)
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_configuration_and_lock_files_concern_every_test(path):
     ],
 )
 def test_native_code_concerns_every_test(path):
-    assert only(modified("a\n", "b\n", path=f"src/{path}")) == (Sort.NATIVE, Reach.EVERY)
+    assert only(modified("a\n", "b\n", path=f"src/{path}")) == (EntityKind.NATIVE, Reach.EVERY)
 
 
 @pytest.mark.parametrize(
     "path", ["data/prices.json", "README.md", "docs/index.rst", "a.pyi", "Makefile", "bin/tool", "a.html"]
 )
 def test_any_other_file_concerns_those_who_read_it(path):
-    assert only(modified("a\n", "b\n", path=path)) == (Sort.DATA, Reach.CONTENT)
+    assert only(modified("a\n", "b\n", path=path)) == (EntityKind.DATA, Reach.CONTENT)
 
 
 @needs_tomllib
@@ -81,9 +81,9 @@ def test_setup_that_gains_a_comment_did_not_change():
 
 @pytest.mark.parametrize("path", ["setup.py", "pyproject.toml", "pytest.ini"])
 def test_configuration_that_cannot_be_read_is_a_change(path):
-    broken = ChangedFile(path=path, status=Status.MODIFIED, before=b"a = (\xff", after=b"a = (\xff\n")
+    broken = FileChange(path=path, status=FileStatus.MODIFIED, before=b"a = (\xff", after=b"a = (\xff\n")
 
-    assert only(broken) == (Sort.CONFIGURATION, Reach.EVERY)
+    assert only(broken) == (EntityKind.CONFIGURATION, Reach.EVERY)
 
 
 def test_a_comment_in_a_list_of_requirements_is_a_change_because_pip_has_its_own_syntax():
@@ -91,30 +91,35 @@ def test_a_comment_in_a_list_of_requirements_is_a_change_because_pip_has_its_own
 
 
 def test_a_submodule_concerns_every_test():
-    file = ChangedFile(
-        path="vendor", status=Status.MODIFIED, mode_before=Mode.SUBMODULE, mode_after=Mode.SUBMODULE
+    file = FileChange(
+        path="vendor", status=FileStatus.MODIFIED, mode_before=FileMode.SUBMODULE, mode_after=FileMode.SUBMODULE
     )
 
-    assert only(file) == (Sort.SUBMODULE, Reach.EVERY)
+    assert only(file) == (EntityKind.SUBMODULE, Reach.EVERY)
 
 
 @pytest.mark.parametrize("path", ["data", "shop/cart.py"])
 def test_a_link_may_stand_for_anything_and_concerns_every_test(path):
-    file = ChangedFile(
-        path=path, status=Status.MODIFIED, before=b"x", after=b"y", mode_before=Mode.LINK, mode_after=Mode.PLAIN
+    file = FileChange(
+        path=path,
+        status=FileStatus.MODIFIED,
+        before=b"x",
+        after=b"y",
+        mode_before=FileMode.LINK,
+        mode_after=FileMode.PLAIN,
     )
 
-    assert only(file) == (Sort.LINK, Reach.EVERY)
+    assert only(file) == (EntityKind.LINK, Reach.EVERY)
 
 
 def test_the_executable_bit_concerns_those_who_read_the_file():
-    file = modified("x = 1\n", "x = 1\n", mode_after=Mode.EXECUTABLE)
+    file = modified("x = 1\n", "x = 1\n", mode_after=FileMode.EXECUTABLE)
 
-    assert only(file) == (Sort.MODE, Reach.CONTENT)
+    assert only(file) == (EntityKind.MODE, Reach.CONTENT)
 
 
 def test_a_new_executable_bit_does_not_hide_a_new_content():
-    file = modified("x = 1\n", "x = 2\n", mode_after=Mode.EXECUTABLE)
+    file = modified("x = 1\n", "x = 2\n", mode_after=FileMode.EXECUTABLE)
 
     assert told(changed_entities(file)) == {
         ("<module>", "changed", "import"),
@@ -123,18 +128,18 @@ def test_a_new_executable_bit_does_not_hide_a_new_content():
 
 
 def test_a_binary_file_is_a_file_like_any_other():
-    file = ChangedFile(path="logo.png", status=Status.MODIFIED, before=b"\x89\0", after=b"\x89\1")
+    file = FileChange(path="logo.png", status=FileStatus.MODIFIED, before=b"\x89\0", after=b"\x89\1")
 
-    assert only(file) == (Sort.DATA, Reach.CONTENT)
+    assert only(file) == (EntityKind.DATA, Reach.CONTENT)
 
 
 def test_a_renamed_data_file_is_gone_under_one_name_and_new_under_the_other():
-    file = ChangedFile(path="b.json", old_path="a.json", status=Status.RENAMED, before=b"1", after=b"1")
+    file = FileChange(path="b.json", old_path="a.json", status=FileStatus.RENAMED, before=b"1", after=b"1")
 
     assert told(changed_entities(file)) == {("a.json", "removed", "content"), ("b.json", "added", "content")}
 
 
 def test_a_module_renamed_to_a_data_file_is_a_module_gone_and_data_come():
-    file = ChangedFile(path="a.txt", old_path="a.py", status=Status.RENAMED, before=b"1", after=b"1")
+    file = FileChange(path="a.txt", old_path="a.py", status=FileStatus.RENAMED, before=b"1", after=b"1")
 
     assert told(changed_entities(file)) == {("a.py", "removed", "name"), ("a.txt", "added", "content")}

@@ -6,14 +6,14 @@ import pytest
 from triage_samples import TEST_FILE, added, changed, deleted, entity, met, modified, seen
 
 from flakehound.core.outcomes import NodeId
-from flakehound.triage.changes import MODULE_LEVEL, How, Reach, Sort
-from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.changes import MODULE_LEVEL, EntityKind, EntityStatus, Reach
+from flakehound.triage.dependencies import RecordedDependencies
 from flakehound.triage.entities import changed_entities
 from flakehound.triage.intersection import NOT_RECORDED, intersect
 
 CART = "/repo/shop/cart.py"
 BODY = entity(body_lines=(range(10, 14),), import_lines=range(1, 3))
-MODULE = entity(name=MODULE_LEVEL, sort=Sort.MODULE, reach=Reach.IMPORT, import_lines=range(1, 3))
+MODULE = entity(name=MODULE_LEVEL, kind=EntityKind.MODULE, reach=Reach.IMPORT, import_lines=range(1, 3))
 IMPORTS_CART = {"shop.cart": CART}
 
 
@@ -23,15 +23,15 @@ def only(intersection):
 
 
 def module_gone(path):
-    return entity(path, name=path, sort=Sort.MODULE, how=How.REMOVED, reach=Reach.NAME)
+    return entity(path, name=path, kind=EntityKind.MODULE, status=EntityStatus.REMOVED, reach=Reach.NAME)
 
 
 def module_come(path):
-    return entity(path, name=path, sort=Sort.MODULE, how=How.ADDED, reach=Reach.IMPORT)
+    return entity(path, name=path, kind=EntityKind.MODULE, status=EntityStatus.ADDED, reach=Reach.IMPORT)
 
 
-def data(path="data/prices.json", how=How.CHANGED):
-    return entity(path, name=path, sort=Sort.DATA, how=how, reach=Reach.CONTENT)
+def data(path="data/prices.json", status=EntityStatus.CHANGED):
+    return entity(path, name=path, kind=EntityKind.DATA, status=status, reach=Reach.CONTENT)
 
 
 def test_a_function_is_touched_when_a_line_of_its_body_ran():
@@ -79,21 +79,23 @@ def test_a_module_read_as_text_is_touched():
 
 
 def test_a_module_whose_import_failed_is_touched():
-    found = met(entity(name="shop/cart.py", sort=Sort.FILE, reach=Reach.IMPORT), seen(attempted=["shop.cart"]))
+    found = met(
+        entity(name="shop/cart.py", kind=EntityKind.FILE, reach=Reach.IMPORT), seen(attempted=["shop.cart"])
+    )
 
     assert only(found) == "shop/cart.py (changed; it tries to import shop.cart)"
 
 
 @pytest.mark.parametrize("path", ["tests/test_shop.py", "tests/conftest.py", "conftest.py"])
 def test_a_file_of_the_run_that_cannot_be_parsed_is_touched(path):
-    broken = entity(path, name=path, sort=Sort.FILE, reach=Reach.IMPORT)
+    broken = entity(path, name=path, kind=EntityKind.FILE, reach=Reach.IMPORT)
 
-    assert met(broken, Dependencies()).touches
+    assert met(broken, RecordedDependencies()).touches
 
 
 @pytest.mark.parametrize("path", ["tests/other/conftest.py", "tests/test_user.py"])
 def test_a_file_of_other_tests_that_cannot_be_parsed_is_not_touched(path):
-    assert met(entity(path, name=path, sort=Sort.FILE, reach=Reach.IMPORT), seen()).is_disjoint
+    assert met(entity(path, name=path, kind=EntityKind.FILE, reach=Reach.IMPORT), seen()).is_disjoint
 
 
 @pytest.mark.parametrize(
@@ -152,10 +154,12 @@ def test_a_package_that_is_gone_is_touched_by_imports_below_it():
     assert met(module_gone("shop/__init__.py"), seen(attempted=["shop.cart"])).touches
 
 
-@pytest.mark.parametrize("how", [How.ADDED, How.REMOVED])
-def test_a_package_that_comes_or_goes_around_a_test_file_changes_how_it_is_imported(how):
-    reach = Reach.IMPORT if how is How.ADDED else Reach.NAME
-    package = entity("tests/__init__.py", name="tests/__init__.py", sort=Sort.MODULE, how=how, reach=reach)
+@pytest.mark.parametrize("status", [EntityStatus.ADDED, EntityStatus.REMOVED])
+def test_a_package_that_comes_or_goes_around_a_test_file_changes_how_it_is_imported(status):
+    reach = Reach.IMPORT if status is EntityStatus.ADDED else Reach.NAME
+    package = entity(
+        "tests/__init__.py", name="tests/__init__.py", kind=EntityKind.MODULE, status=status, reach=reach
+    )
 
     assert only(met(package, seen())).endswith("it imports from tests)")
 
@@ -205,9 +209,9 @@ def test_a_data_file_is_not_touched_by_who_reads_others():
     assert met(data(), seen(opened=["/repo/data/other.json"], listed=["/repo", "/repo/docs"])).is_disjoint
 
 
-@pytest.mark.parametrize("how", [How.ADDED, How.REMOVED])
-def test_a_data_file_that_comes_or_goes_may_show_in_the_list_of_any_folder_above(how):
-    assert met(data("data/new/prices.json", how), seen(listed=["/repo/data"])).touches
+@pytest.mark.parametrize("status", [EntityStatus.ADDED, EntityStatus.REMOVED])
+def test_a_data_file_that_comes_or_goes_may_show_in_the_list_of_any_folder_above(status):
+    assert met(data("data/new/prices.json", status), seen(listed=["/repo/data"])).touches
 
 
 def test_a_data_file_that_runs_is_touched():
@@ -215,7 +219,7 @@ def test_a_data_file_that_runs_is_touched():
 
 
 def test_an_executable_bit_is_not_touched_by_who_imports_the_module():
-    bit = entity(name="shop/cart.py", sort=Sort.MODE, reach=Reach.CONTENT)
+    bit = entity(name="shop/cart.py", kind=EntityKind.MODE, reach=Reach.CONTENT)
 
     assert met(bit, seen(imported=IMPORTS_CART, lines={CART: [1]})).is_disjoint
     assert met(bit, seen(opened=[CART])).touches
@@ -229,9 +233,11 @@ def test_an_installed_copy_of_a_data_file_is_touched(kind):
     assert met(data("src/shop/data/prices.json"), seen(**{kind: [used]})).touches
 
 
-@pytest.mark.parametrize("sort", [Sort.CONFIGURATION, Sort.NATIVE, Sort.LINK, Sort.SUBMODULE])
-def test_what_concerns_every_test_is_touched_by_every_test(sort):
-    found = met(entity("x", name="x", sort=sort, reach=Reach.EVERY), seen())
+@pytest.mark.parametrize(
+    "kind", [EntityKind.CONFIGURATION, EntityKind.NATIVE, EntityKind.LINK, EntityKind.SUBMODULE]
+)
+def test_what_concerns_every_test_is_touched_by_every_test(kind):
+    found = met(entity("x", name="x", kind=kind, reach=Reach.EVERY), seen())
 
     assert only(found).endswith("concerns every test)")
 
@@ -249,7 +255,7 @@ def test_dependencies_that_were_not_recorded_are_a_doubt():
 
 
 def test_a_record_that_does_not_know_the_tests_own_file_is_a_doubt():
-    found = met(BODY, Dependencies(imported={"shop.user": "/repo/shop/user.py"}))
+    found = met(BODY, RecordedDependencies(imported={"shop.user": "/repo/shop/user.py"}))
 
     assert found.doubts == ("the record does not know tests/test_shop.py, the test's own file",)
 
@@ -260,10 +266,14 @@ def test_without_a_change_nothing_is_in_doubt(dependencies):
 
 
 def test_the_rootdir_may_be_below_the_top_of_the_repository():
-    change = entity("app/tests/conftest.py", name="x", sort=Sort.FILE, reach=Reach.IMPORT)
+    change = entity("app/tests/conftest.py", name="x", kind=EntityKind.FILE, reach=Reach.IMPORT)
 
     found = intersect(
-        [change], Dependencies(), test=NodeId("tests/test_a.py::test_a"), root="/repo/", rootdir="/repo/app"
+        [change],
+        RecordedDependencies(),
+        test=NodeId("tests/test_a.py::test_a"),
+        root="/repo/",
+        rootdir="/repo/app",
     )
 
     assert found.touches
@@ -343,9 +353,9 @@ WRITTEN = {
 
 
 def test_dependencies_are_read_as_the_recorder_wrote_them():
-    found = Dependencies.from_json(WRITTEN)
+    found = RecordedDependencies.from_json(WRITTEN)
 
-    assert found == Dependencies(
+    assert found == RecordedDependencies(
         lines={"/repo/a.py": frozenset({1, 2})},
         imported={"a": "/repo/a.py", "sys": None},
         attempted=frozenset({"b"}),
@@ -362,14 +372,14 @@ def test_a_part_that_is_missing_or_malformed_is_a_doubt(part, value):
     if value is not ...:
         written[part] = value
 
-    found = Dependencies.from_json(written)
+    found = RecordedDependencies.from_json(written)
 
     assert f"the record of what the test depends on lacks {part!r}" in found.doubts
 
 
 @pytest.mark.parametrize("written", [None, [], "text", 3])
 def test_a_record_that_is_no_record_is_in_doubt(written):
-    assert len(Dependencies.from_json(written).doubts) == 6
+    assert len(RecordedDependencies.from_json(written).doubts) == 6
 
 
 # Existence is asked for without an event
@@ -379,19 +389,19 @@ DATA = "shop/data/rates.json"
 
 
 @pytest.mark.parametrize(
-    ("how", "facts", "touched"),
+    ("status", "facts", "touched"),
     [
-        (How.REMOVED, {"opened": ["/repo/shop/data/other.json"]}, True),
-        (How.ADDED, {"opened": ["/repo/shop/data/other.json"]}, True),
-        (How.CHANGED, {"opened": ["/repo/shop/data/other.json"]}, False),
-        (How.REMOVED, {"imported": {"shop.data.table": "/repo/shop/data/table.py"}}, True),
-        (How.ADDED, {"imported": {"shop.data.table": "/repo/shop/data/table.py"}}, False),
-        (How.REMOVED, {"opened": ["/repo/shop/other.json"]}, False),
-        (How.ADDED, {"opened": ["/repo/shop/data/a.ini"], "settings": ["/repo/shop/data/a.ini"]}, False),
+        (EntityStatus.REMOVED, {"opened": ["/repo/shop/data/other.json"]}, True),
+        (EntityStatus.ADDED, {"opened": ["/repo/shop/data/other.json"]}, True),
+        (EntityStatus.CHANGED, {"opened": ["/repo/shop/data/other.json"]}, False),
+        (EntityStatus.REMOVED, {"imported": {"shop.data.table": "/repo/shop/data/table.py"}}, True),
+        (EntityStatus.ADDED, {"imported": {"shop.data.table": "/repo/shop/data/table.py"}}, False),
+        (EntityStatus.REMOVED, {"opened": ["/repo/shop/other.json"]}, False),
+        (EntityStatus.ADDED, {"opened": ["/repo/shop/data/a.ini"], "settings": ["/repo/shop/data/a.ini"]}, False),
     ],
 )
-def test_a_data_file_that_came_or_went_beside_files_in_use_may_have_been_looked_for(how, facts, touched):
-    data = entity(DATA, name=DATA, how=how, sort=Sort.DATA, reach=Reach.CONTENT)
+def test_a_data_file_that_came_or_went_beside_files_in_use_may_have_been_looked_for(status, facts, touched):
+    data = entity(DATA, name=DATA, status=status, kind=EntityKind.DATA, reach=Reach.CONTENT)
 
     found = met(data, seen(**facts))
 

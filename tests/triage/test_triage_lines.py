@@ -12,7 +12,7 @@ import pytest
 from triage_samples import text
 
 from flakehound.triage.executed_lines import body_lines, import_lines
-from flakehound.triage.module_outline import Outline
+from flakehound.triage.module_outline import ModuleOutline
 
 FILES = [path for package in (json, email) for path in sorted(Path(package.__file__).parent.glob("*.py"))]
 
@@ -45,7 +45,7 @@ def traced(act):
 
 
 def first_function(source):
-    return next(iter(Outline(ast.parse(source)).functions.values()))
+    return next(iter(ModuleOutline(ast.parse(source)).functions.values()))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_importing_a_real_module_executes_no_line_that_proves_a_call_without_a_c
     run_module(source, path, watch)
 
     tree = ast.parse(source)
-    bodies = {line for one in Outline(tree).functions.values() for line in body_lines(one)}
+    bodies = {line for one in ModuleOutline(tree).functions.values() for line in body_lines(one)}
     assert not bodies & at_module_level
     assert set(import_lines(tree)) & at_module_level or not import_lines(tree)
 

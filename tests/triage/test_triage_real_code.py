@@ -11,9 +11,9 @@ from random import Random
 import _pytest
 import pytest
 
-from flakehound.triage.changes import ChangedFile, Reach, Status
+from flakehound.triage.changes import FileChange, FileStatus, Reach
 from flakehound.triage.entities import changed_entities
-from flakehound.triage.module_outline import Outline
+from flakehound.triage.module_outline import ModuleOutline
 
 PACKAGES = [Path(package.__file__).parent for package in (json, email, _pytest)]
 FILES = [path for package in PACKAGES for path in sorted(package.rglob("*.py"))]
@@ -21,7 +21,7 @@ DELETIONS = 4  # per file
 
 
 def compared(before, after):
-    file = ChangedFile(path="real/code.py", status=Status.MODIFIED, before=before, after=after)
+    file = FileChange(path="real/code.py", status=FileStatus.MODIFIED, before=before, after=after)
     return changed_entities(file)
 
 
@@ -52,7 +52,7 @@ def without(source, statement):
 
 def function_around(tree, statement):
     """The outermost function whose body holds a statement; empty at module level."""
-    for (name, _nth), node in Outline(tree).functions.items():
+    for (name, _nth), node in ModuleOutline(tree).functions.items():
         if node is not statement and first_line(node) <= statement.lineno <= node.end_lineno:
             return name
     return ""

@@ -8,11 +8,11 @@ import pytest
 from triage_samples import seen
 
 from flakehound.core.outcomes import NodeId
-from flakehound.triage.changes import ChangedFile, Status
+from flakehound.triage.changes import FileChange, FileStatus
 from flakehound.triage.entities import changed_entities
 from flakehound.triage.study.carried_lines import carried_back
-from flakehound.triage.study.figures import distribution_of, equivalent_reruns, reruns_worth_timing, same_process_s
-from flakehound.triage.study.revision_walk import DOUBT, Change, Walk
+from flakehound.triage.study.figures import distribution_of, equivalent_reruns, reruns_to_time, same_process_s
+from flakehound.triage.study.revision_walk import DOUBT, RevisionChange, RevisionWalk
 
 NUMBERS = (1, 5, 10, 20, 50)
 # Table 4.5: base, then with 1, 5, 10, 20 and 50 reruns in the same process, then N_E.
@@ -87,7 +87,7 @@ def test_an_extrapolated_n_e_is_marked_where_it_is_told():
 
 
 def test_quick_tests_are_rerun_more_often():
-    assert (reruns_worth_timing(0.002), reruns_worth_timing(0.5)) == (100, 10)
+    assert (reruns_to_time(0.002), reruns_to_time(0.5)) == (100, 10)
 
 
 def test_a_distribution_has_quartiles_and_the_whiskers_of_the_thesis():
@@ -140,8 +140,8 @@ OTHER_LIMIT = BEFORE.replace(b"LIMIT = 3", b"LIMIT = 4")
 
 
 def change(before, after, path="shop.py", number=1):
-    files = [ChangedFile(path=path, status=Status.MODIFIED, before=before, after=after)]
-    return Change(
+    files = [FileChange(path=path, status=FileStatus.MODIFIED, before=before, after=after)]
+    return RevisionChange(
         older=f"r{number}",
         newer=f"r{number + 1}",
         files=files,
@@ -174,28 +174,28 @@ def test_a_file_that_did_not_change_keeps_its_lines():
 
 
 def test_what_cannot_be_read_has_to_be_recorded_again():
-    files = [ChangedFile(path="shop.py", status=Status.MODIFIED, before=None, after=BEFORE)]
+    files = [FileChange(path="shop.py", status=FileStatus.MODIFIED, before=None, after=BEFORE)]
 
     assert carried_back(calls_names([1]), files, root=ROOT) is None
 
 
 def test_a_disjoint_test_is_not_recorded_again_and_others_are():
-    walk = Walk()
+    walk = RevisionWalk()
     total = NodeId("test_shop.py::test_sum")
-    walk.learn({TEST: calls_names([1, 4, 11, 12, 13]), total: calls_names([1, 4, 5, 6, 8, 11])})
+    walk.add_recorded({TEST: calls_names([1, 4, 11, 12, 13]), total: calls_names([1, 4, 5, 6, 8, 11])})
 
-    step = walk.step_back(change(BEFORE, LONGER_TOTAL), {TEST, total})
+    step = walk.go_back(change(BEFORE, LONGER_TOTAL), {TEST, total})
 
     assert (step.compared, step.disjoint) == (2, 1)
     assert walk.missing([TEST, total]) == [total]
 
 
 def test_a_carried_test_meets_the_next_change_with_the_right_lines():
-    walk = Walk()
-    walk.learn({TEST: calls_names([1, 4, 11, 12, 13])})
-    walk.step_back(change(BEFORE, LONGER_TOTAL, number=2), {TEST})
+    walk = RevisionWalk()
+    walk.add_recorded({TEST: calls_names([1, 4, 11, 12, 13])})
+    walk.go_back(change(BEFORE, LONGER_TOTAL, number=2), {TEST})
 
-    step = walk.step_back(change(OTHER_NAMES, BEFORE), {TEST})
+    step = walk.go_back(change(OTHER_NAMES, BEFORE), {TEST})
 
     assert step.disjoint == 0
     assert walk.shares()[TEST].percent == 50.0
@@ -203,38 +203,38 @@ def test_a_carried_test_meets_the_next_change_with_the_right_lines():
 
 
 def test_a_change_at_module_level_touches_every_test_that_imports_it():
-    walk = Walk()
-    walk.learn({TEST: calls_names([1, 4, 8, 10, 11])})
+    walk = RevisionWalk()
+    walk.add_recorded({TEST: calls_names([1, 4, 8, 10, 11])})
 
-    step = walk.step_back(change(OTHER_LIMIT, BEFORE), {TEST})
+    step = walk.go_back(change(OTHER_LIMIT, BEFORE), {TEST})
 
     assert step.disjoint == 0
     assert list(walk.reasons) == ["it imports a module whose definitions or statements changed"]
 
 
 def test_a_comment_is_no_change():
-    walk = Walk()
-    walk.learn({TEST: calls_names([1, 4, 8, 10, 11])})
+    walk = RevisionWalk()
+    walk.add_recorded({TEST: calls_names([1, 4, 8, 10, 11])})
 
-    step = walk.step_back(change(BEFORE.replace(b"people", b"users"), BEFORE), {TEST})
+    step = walk.go_back(change(BEFORE.replace(b"people", b"users"), BEFORE), {TEST})
 
     assert (step.changed, step.disjoint) == (0, 1)
 
 
 def test_a_test_that_is_not_there_before_the_change_is_not_compared():
-    walk = Walk()
-    walk.learn({TEST: calls_names([1])})
+    walk = RevisionWalk()
+    walk.add_recorded({TEST: calls_names([1])})
 
-    step = walk.step_back(change(BEFORE, OTHER_LIMIT), set())
+    step = walk.go_back(change(BEFORE, OTHER_LIMIT), set())
 
     assert (step.compared, walk.shares()) == (0, {})
 
 
 def test_a_test_that_could_not_be_recorded_is_never_disjoint():
-    walk = Walk()
-    walk.learn({TEST: None})
+    walk = RevisionWalk()
+    walk.add_recorded({TEST: None})
 
-    step = walk.step_back(change(BEFORE, OTHER_NAMES), {TEST})
+    step = walk.go_back(change(BEFORE, OTHER_NAMES), {TEST})
 
     assert (step.compared, step.disjoint) == (1, 0)
     assert walk.reasons == {DOUBT: 1}

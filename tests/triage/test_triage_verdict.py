@@ -9,7 +9,7 @@ from triage_samples import TEST, entity
 
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.triage.changes import Reach, Sort
+from flakehound.triage.changes import EntityKind, Reach
 from flakehound.triage.evidence import BaseCheck, Condition, FailureEvidence, PastRuns, Rerun, Stage, WithoutChange
 from flakehound.triage.intersection import Intersection, Touch
 from flakehound.triage.verdict import Decision, FlakyKind, is_tolerable, judge
@@ -24,7 +24,9 @@ DOUBTFUL = Intersection(touches=(), changed=12, doubts=("it started a process: g
 UNCHANGED = Intersection(touches=(), changed=0)
 PASSED_ALONE = WithoutChange(alone=Tally(n=1))
 NEW_AT_BASE = BaseCheck(condition=Condition.ALONE, problem="it does not exist at the base", is_new=True)
-OF_A_TEST = Touch(entity=entity("tests/test_new.py", sort=Sort.TEST, reach=Reach.TEST), reason="it is the test")
+OF_A_TEST = Touch(
+    entity=entity("tests/test_new.py", kind=EntityKind.TEST, reach=Reach.TEST), reason="it is the test"
+)
 
 
 def reruns(immediate="F", postponed="F", forked="F", new="F"):

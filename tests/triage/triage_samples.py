@@ -5,8 +5,8 @@ from __future__ import annotations
 from textwrap import dedent
 
 from flakehound.core.outcomes import NodeId
-from flakehound.triage.changes import ChangedEntity, ChangedFile, How, Reach, Sort, Status
-from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.changes import ChangedEntity, EntityKind, EntityStatus, FileChange, FileStatus, Reach
+from flakehound.triage.dependencies import RecordedDependencies
 from flakehound.triage.entities import changed_entities
 from flakehound.triage.intersection import intersect
 
@@ -20,15 +20,15 @@ def text(source):
 
 
 def modified(before, after, *, path="shop/cart.py", **more):
-    return ChangedFile(path=path, status=Status.MODIFIED, before=text(before), after=text(after), **more)
+    return FileChange(path=path, status=FileStatus.MODIFIED, before=text(before), after=text(after), **more)
 
 
 def added(path, content="X = 1\n"):
-    return ChangedFile(path=path, status=Status.ADDED, after=text(content))
+    return FileChange(path=path, status=FileStatus.ADDED, after=text(content))
 
 
 def deleted(path, content="X = 1\n"):
-    return ChangedFile(path=path, status=Status.DELETED, before=text(content))
+    return FileChange(path=path, status=FileStatus.DELETED, before=text(content))
 
 
 def changed(before, after, *, path="shop/cart.py", **more):
@@ -38,19 +38,25 @@ def changed(before, after, *, path="shop/cart.py", **more):
 
 def told(entities):
     """What a reader wants to know of entities, as a set."""
-    return {(one.name, one.how.value, one.reach.value) for one in entities}
+    return {(one.name, one.status.value, one.reach.value) for one in entities}
 
 
 def entity(
-    path="shop/cart.py", *, name="Cart.total", reach=Reach.BODY, how=How.CHANGED, sort=Sort.FUNCTION, **more
+    path="shop/cart.py",
+    *,
+    name="Cart.total",
+    reach=Reach.BODY,
+    status=EntityStatus.CHANGED,
+    kind=EntityKind.FUNCTION,
+    **more,
 ):
-    return ChangedEntity(path=path, name=name, sort=sort, how=how, reach=reach, **more)
+    return ChangedEntity(path=path, name=name, kind=kind, status=status, reach=reach, **more)
 
 
 def seen(*, lines=None, imported=None, **more):
     """What a test depends on; its own file always."""
     imported = {"test_shop": TEST_FILE, **(imported or {})}
-    return Dependencies(
+    return RecordedDependencies(
         lines={path: frozenset(numbers) for path, numbers in (lines or {}).items()},
         imported=imported,
         **{name: frozenset(value) if name != "doubts" else value for name, value in more.items()},

@@ -8,7 +8,7 @@ from enum import Enum
 MODULE_LEVEL = "<module>"
 
 
-class Status(Enum):
+class FileStatus(Enum):
     """What became of a file."""
 
     ADDED = "added"
@@ -17,7 +17,7 @@ class Status(Enum):
     RENAMED = "renamed"
 
 
-class Mode(Enum):
+class FileMode(Enum):
     """What git says an entry of a tree is."""
 
     PLAIN = "100644"
@@ -27,19 +27,19 @@ class Mode(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedFile:
+class FileChange:
     """One file in two versions, as bytes: Python itself finds out how a source is encoded."""
 
     path: str  # below the top of the repository, with "/"
-    status: Status
+    status: FileStatus
     before: bytes | None = None  # None: it did not exist, or it cannot be read
     after: bytes | None = None
     old_path: str | None = None  # of a renamed file
-    mode_before: Mode = Mode.PLAIN
-    mode_after: Mode = Mode.PLAIN
+    mode_before: FileMode = FileMode.PLAIN
+    mode_after: FileMode = FileMode.PLAIN
 
 
-class Sort(Enum):
+class EntityKind(Enum):
     """What a changed entity is."""
 
     FUNCTION = "function"  # a method is one too
@@ -55,7 +55,7 @@ class Sort(Enum):
     SUBMODULE = "submodule"
 
 
-class How(Enum):
+class EntityStatus(Enum):
     """What became of an entity."""
 
     ADDED = "added"
@@ -80,8 +80,8 @@ class ChangedEntity:
 
     path: str  # as in ChangedFile
     name: str  # "Cart.total", "<module>"; the path where the file is the entity
-    sort: Sort
-    how: How
+    kind: EntityKind
+    status: EntityStatus
     reach: Reach
     body_lines: tuple[range, ...] = ()  # of the version after: one of them executed proves that it ran
     import_lines: range = range(0)  # likewise: importing the module executes one of these

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dependencies:
+class RecordedDependencies:
     """`flakehound/dependencies/1`, as the recorder wrote it; paths are absolute, without links."""
 
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)  # executed, by file
@@ -21,7 +21,7 @@ class Dependencies:
     doubts: tuple[str, ...] = ()  # why the rest may be incomplete
 
     @classmethod
-    def from_json(cls, written: object) -> Dependencies:
+    def from_json(cls, written: object) -> RecordedDependencies:
         """Read what the recorder wrote; a part that is missing or malformed is a doubt, never an empty part."""
         parts = {name: _part(written, name) for name in _READERS}
         parts["settings"] = _part(written, "settings") or frozenset()

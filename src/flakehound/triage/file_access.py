@@ -13,25 +13,25 @@ from itertools import accumulate
 from posixpath import basename, dirname, join, normpath
 
 from flakehound.core.outcomes import NodeId
-from flakehound.triage.changes import ChangedEntity, How, Sort
-from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.changes import ChangedEntity, EntityKind, EntityStatus
+from flakehound.triage.dependencies import RecordedDependencies
 
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 _SOURCES = (".py", ".pyc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contact:
+class ModuleUse:
     """What a test had to do with a module."""
 
     reason: str
     lines: frozenset[int] | None  # executed; None: unknown, any part of the module may have served
 
 
-class Recording:
+class FileAccess:
     """The dependencies of one test, asked about files of the repository."""
 
-    def __init__(self, dependencies: Dependencies, *, test: NodeId, root: str, rootdir: str) -> None:
+    def __init__(self, dependencies: RecordedDependencies, *, test: NodeId, root: str, rootdir: str) -> None:
         self.seen = dependencies
         self.test = test
         self.root = normpath(root)
@@ -41,18 +41,18 @@ class Recording:
         tried = {*dependencies.attempted, *dependencies.imported}
         self._names = {prefix for name in tried for prefix in accumulate(name.split("."), "{}.{}".format)}
 
-    def with_module(self, entity: ChangedEntity) -> Contact | None:
+    def module_use(self, entity: ChangedEntity) -> ModuleUse | None:
         """The contact with a module that exists; None: the test had nothing to do with it."""
         file = self.file(entity)
         doubtful = self._opened(file) or self._by_name(file)
         if doubtful:
-            return Contact(reason=doubtful, lines=None)
+            return ModuleUse(reason=doubtful, lines=None)
         if file in self._files:
             return self._recorded(file, entity)
         belongs = self._belongs_to_the_run(file)
-        return Contact(reason=belongs, lines=None) if belongs else None
+        return ModuleUse(reason=belongs, lines=None) if belongs else None
 
-    def with_name(self, entity: ChangedEntity) -> str | None:
+    def reason_by_name(self, entity: ChangedEntity) -> str | None:
         """Why the test may miss a module that is gone, or found one it would not have found."""
         file = self.file(entity)
         meant = sorted(self._names & set(_module_names(file)))
@@ -60,9 +60,9 @@ class Recording:
             return f"it imports {meant[0]}"
         return self._opened(file) or self._belongs_to_the_run(file)
 
-    def with_place(self, entity: ChangedEntity) -> str | None:
+    def reason_by_location(self, entity: ChangedEntity) -> str | None:
         """Why it matters to the test that a file came or went, whatever is in it."""
-        if entity.how is How.CHANGED:
+        if entity.status is EntityStatus.CHANGED:
             return None
         file = self.file(entity)
         folder = dirname(file)
@@ -71,21 +71,21 @@ class Recording:
         listed = (one for one in _above(file) if one in self.seen.listed)
         return next((f"it lists {self._short(one)}" for one in listed), None)
 
-    def with_content(self, entity: ChangedEntity) -> str | None:
+    def reason_by_content(self, entity: ChangedEntity) -> str | None:
         """Why the content of a file matters to the test."""
         file = self.file(entity)
-        if file in self._files and entity.sort is not Sort.MODE:
+        if file in self._files and entity.kind is not EntityKind.MODE:
             return "it runs it"
         if dirname(file) in self.seen.listed:
             return f"it lists {self._short(dirname(file))}"
-        return self._opened(file) or self._copy_used(file) or self._looked_for(file, entity.how)
+        return self._opened(file) or self._copy_used(file) or self._looked_for(file, entity.status)
 
-    def _looked_for(self, file: str, how: How) -> str | None:
+    def _looked_for(self, file: str, status: EntityStatus) -> str | None:
         """Why the test may have looked whether the file exists, which nobody hears."""
         nearby = self.seen.opened - self.seen.settings
-        if how is How.REMOVED:
+        if status is EntityStatus.REMOVED:
             nearby |= {one for one in self._files if _is_below(one, self.root)}
-        if how is How.CHANGED or dirname(file) not in set(map(dirname, nearby)):
+        if status is EntityStatus.CHANGED or dirname(file) not in set(map(dirname, nearby)):
             return None
         return f"it uses files of {self._short(dirname(file))}, and may look for this one"
 
@@ -104,11 +104,11 @@ class Recording:
         """The absolute path of the entity's file."""
         return join(self.root, entity.path)
 
-    def _recorded(self, file: str, entity: ChangedEntity) -> Contact:
+    def _recorded(self, file: str, entity: ChangedEntity) -> ModuleUse:
         lines = self.seen.lines.get(file, frozenset())
         if not lines or (entity.import_lines and not lines.intersection(entity.import_lines)):
-            return Contact(reason="its lines were not recorded from the import on", lines=None)
-        return Contact(reason="it imports the module", lines=lines)
+            return ModuleUse(reason="its lines were not recorded from the import on", lines=None)
+        return ModuleUse(reason="it imports the module", lines=lines)
 
     def _opened(self, file: str) -> str | None:
         return "it opens the file" if file in self.seen.opened else None

@@ -6,9 +6,9 @@ import sys
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from flakehound.triage.changes import ChangedFile, Mode, Sort
-from flakehound.triage.python_source import parsed
-from flakehound.triage.syntax_equality import same
+from flakehound.triage.changes import EntityKind, FileChange, FileMode
+from flakehound.triage.python_source import parse_source
+from flakehound.triage.syntax_equality import is_same_syntax
 
 _TOML = ("*.toml", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile")
 _INI = ("*.ini", "*.cfg", ".coveragerc")
@@ -27,24 +27,24 @@ _NATIVE = (
     *("*.rs", "Cargo.toml", "Cargo.lock", "*.go", "go.mod", "go.sum", "*.f", "*.for", "*.f90", "*.f95"),
     *("CMakeLists.txt", "*.cmake", "meson.build", "meson_options.txt", "meson.options"),
 )
-_BY_MODE = {Mode.SUBMODULE: Sort.SUBMODULE, Mode.LINK: Sort.LINK}
+_BY_MODE = {FileMode.SUBMODULE: EntityKind.SUBMODULE, FileMode.LINK: EntityKind.LINK}
 
 
-def sort_of(file: ChangedFile) -> Sort:
+def kind_of(file: FileChange) -> EntityKind:
     """The sort of the whole file; a Python module is a MODULE."""
-    for mode in (Mode.SUBMODULE, Mode.LINK):
+    for mode in (FileMode.SUBMODULE, FileMode.LINK):
         if mode in (file.mode_before, file.mode_after):
             return _BY_MODE[mode]
     path = PurePosixPath(file.path)
     in_folder = any(_matches(folder, _CONFIGURATION_FOLDERS) for folder in path.parts[:-1])
     if in_folder or _matches(path.name, _CONFIGURATION):
-        return Sort.CONFIGURATION
+        return EntityKind.CONFIGURATION
     if _matches(path.name, _NATIVE):
-        return Sort.NATIVE
-    return Sort.MODULE if path.suffix in (".py", ".pyw") else Sort.DATA
+        return EntityKind.NATIVE
+    return EntityKind.MODULE if path.suffix in (".py", ".pyw") else EntityKind.DATA
 
 
-def same_configuration(file: ChangedFile) -> bool:
+def is_same_configuration(file: FileChange) -> bool:
     """Whether two versions of a configuration file say the same, but for comments."""
     if file.before is None or file.after is None:
         return False
@@ -60,8 +60,8 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _same_source(before: bytes, after: bytes) -> bool:
-    one, two = parsed(before), parsed(after)
-    return one is not None and two is not None and same(one.tree, two.tree)
+    one, two = parse_source(before), parse_source(after)
+    return one is not None and two is not None and is_same_syntax(one.tree, two.tree)
 
 
 def _said(name: str, content: bytes) -> str | None:

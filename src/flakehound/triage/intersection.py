@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flakehound.core.outcomes import NodeId
-from flakehound.triage.changes import ChangedEntity, Reach, Sort
-from flakehound.triage.dependencies import Dependencies
-from flakehound.triage.file_access import Contact, Recording
+from flakehound.triage.changes import ChangedEntity, EntityKind, Reach
+from flakehound.triage.dependencies import RecordedDependencies
+from flakehound.triage.file_access import FileAccess, ModuleUse
 
 NOT_RECORDED = "what the test depends on was not recorded"
 
@@ -25,7 +25,7 @@ class Touch:
     reason: str  # continues "the test touches ENTITY: ..."
 
     def __str__(self) -> str:
-        return f"{self.entity} ({self.entity.how.value}; {self.reason})"
+        return f"{self.entity} ({self.entity.status.value}; {self.reason})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Intersection:
 
 def intersect(
     changed: Sequence[ChangedEntity],
-    dependencies: Dependencies | None,
+    dependencies: RecordedDependencies | None,
     *,
     test: NodeId,
     root: str,
@@ -61,7 +61,7 @@ def intersect(
     """
     if not changed:
         return Intersection(touches=(), changed=0)
-    recording = Recording(dependencies or Dependencies(), test=test, root=root, rootdir=rootdir)
+    recording = FileAccess(dependencies or RecordedDependencies(), test=test, root=root, rootdir=rootdir)
     reasons = ((entity, _BY_REACH[entity.reach](entity, recording)) for entity in changed)
     return Intersection(
         touches=tuple(Touch(entity=entity, reason=reason) for entity, reason in reasons if reason),
@@ -70,20 +70,20 @@ def intersect(
     )
 
 
-def _body(entity: ChangedEntity, recording: Recording) -> str | None:
-    contact = recording.with_module(entity)
+def _body(entity: ChangedEntity, recording: FileAccess) -> str | None:
+    contact = recording.module_use(entity)
     return _executed(entity, contact) if contact else None
 
 
-def _import(entity: ChangedEntity, recording: Recording) -> str | None:
-    contact = recording.with_module(entity)
+def _import(entity: ChangedEntity, recording: FileAccess) -> str | None:
+    contact = recording.module_use(entity)
     if contact:
         return contact.reason
-    return recording.with_place(entity) if entity.sort is Sort.MODULE else None
+    return recording.reason_by_location(entity) if entity.kind is EntityKind.MODULE else None
 
 
-def _test(entity: ChangedEntity, recording: Recording) -> str | None:
-    contact = recording.with_module(entity)
+def _test(entity: ChangedEntity, recording: FileAccess) -> str | None:
+    contact = recording.module_use(entity)
     if contact is None:
         return None
     if not recording.is_of(entity):
@@ -91,7 +91,7 @@ def _test(entity: ChangedEntity, recording: Recording) -> str | None:
     return "it has the name of this test" if _named(entity, recording.test) else _executed(entity, contact)
 
 
-def _executed(entity: ChangedEntity, contact: Contact) -> str | None:
+def _executed(entity: ChangedEntity, contact: ModuleUse) -> str | None:
     if contact.lines is None:
         return contact.reason
     ran = sorted(line for line in contact.lines if any(line in body for body in entity.body_lines))
@@ -103,25 +103,25 @@ def _named(entity: ChangedEntity, test: NodeId) -> bool:
     return not words or entity.name.rpartition(".")[2] in words
 
 
-def _name(entity: ChangedEntity, recording: Recording) -> str | None:
-    return recording.with_name(entity) or recording.with_place(entity)
+def _name(entity: ChangedEntity, recording: FileAccess) -> str | None:
+    return recording.reason_by_name(entity) or recording.reason_by_location(entity)
 
 
-def _content(entity: ChangedEntity, recording: Recording) -> str | None:
-    return recording.with_content(entity) or recording.with_place(entity)
+def _content(entity: ChangedEntity, recording: FileAccess) -> str | None:
+    return recording.reason_by_content(entity) or recording.reason_by_location(entity)
 
 
-def _every(entity: ChangedEntity, recording: Recording) -> str | None:
-    return f"{_WHY_EVERY.get(entity.sort, 'it')} concerns every test"
+def _every(entity: ChangedEntity, recording: FileAccess) -> str | None:
+    return f"{_WHY_EVERY.get(entity.kind, 'it')} concerns every test"
 
 
 _WHY_EVERY = {
-    Sort.CONFIGURATION: "configuration",
-    Sort.NATIVE: "native code",
-    Sort.LINK: "a link that stands for other files",
-    Sort.SUBMODULE: "a submodule",
+    EntityKind.CONFIGURATION: "configuration",
+    EntityKind.NATIVE: "native code",
+    EntityKind.LINK: "a link that stands for other files",
+    EntityKind.SUBMODULE: "a submodule",
 }
-_BY_REACH: Mapping[Reach, Callable[[ChangedEntity, Recording], str | None]] = {
+_BY_REACH: Mapping[Reach, Callable[[ChangedEntity, FileAccess], str | None]] = {
     Reach.BODY: _body,
     Reach.IMPORT: _import,
     Reach.TEST: _test,

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from flakehound.core.collection_patterns import Patterns
-from flakehound.triage.changes import MODULE_LEVEL, ChangedEntity, How, Reach, Sort
+from flakehound.triage.changes import MODULE_LEVEL, ChangedEntity, EntityKind, EntityStatus, Reach
 from flakehound.triage.executed_lines import body_lines, import_lines
-from flakehound.triage.module_outline import Definition, Key, Outline
-from flakehound.triage.own_tests import OwnTest, own_tests
-from flakehound.triage.python_source import FunctionNode, Source, docstring_of, identifiers, shape_of
-from flakehound.triage.syntax_equality import same
+from flakehound.triage.independent_tests import IndependentTest, independent_tests
+from flakehound.triage.module_outline import DefinitionKey, ModuleDefinition, ModuleOutline
+from flakehound.triage.python_source import FunctionNode, ParsedSource, docstring_of, identifiers, traits_of
+from flakehound.triage.syntax_equality import is_same_syntax
 
 # Libraries and decorators that take a function's code and run something else in its place: its lines never run.
 _COMPILERS = frozenset(
@@ -28,54 +28,58 @@ _COMPILERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ModuleComparison:
     """Two versions of one module that both compile."""
 
     path: str
-    before: Source
-    after: Source
+    before: ParsedSource
+    after: ParsedSource
     patterns: Patterns
 
     def entities(self) -> Iterator[ChangedEntity]:
         """What changed, in the order a reader expects: tests, definitions, module level, bodies."""
-        if not same(self.before.tree, self.after.tree):
+        if not is_same_syntax(self.before.tree, self.after.tree):
             yield from list(self._differences()) or [self._module()]
         elif self._complains():
             yield self._module()
 
     def _differences(self) -> Iterator[ChangedEntity]:
-        before, after = Outline(self.before.tree), Outline(self.after.tree)
-        tests = own_tests(self.path, before, after, self.patterns)
+        before, after = ModuleOutline(self.before.tree), ModuleOutline(self.after.tree)
+        tests = independent_tests(self.path, before, after, self.patterns)
         yield from (self._test(test) for test in tests)
-        before = before.leaving_out([node for test in tests for node in test.nodes])
-        after = after.leaving_out([node for test in tests for node in test.nodes])
-        imported = [] if before.imports_as(after) else list(self._definitions(before, after)) or [self._module()]
+        before = before.without([node for test in tests for node in test.nodes])
+        after = after.without([node for test in tests for node in test.nodes])
+        imported = [] if before.imports_like(after) else list(self._definitions(before, after)) or [self._module()]
         if not imported and self._complains():
             imported = [self._module()]
         yield from imported
         yield from self._bodies(before, after, {entity.name for entity in imported})
 
-    def _definitions(self, before: Outline, after: Outline) -> Iterator[ChangedEntity]:
+    def _definitions(self, before: ModuleOutline, after: ModuleOutline) -> Iterator[ChangedEntity]:
         """What importing executes otherwise; empty when only the order of definitions changed."""
-        yield from self._one_sided(after, before, How.ADDED)
-        yield from self._one_sided(before, after, How.REMOVED)
+        yield from self._one_sided(after, before, EntityStatus.ADDED)
+        yield from self._one_sided(before, after, EntityStatus.REMOVED)
         for key, now in after.definitions.items():
             then = before.definitions.get(key)
-            if then and not after.defines_as(then.node, now.node):
-                yield self._definition(now, How.CHANGED)
-        if not before.has_module_level_of(after):
+            if then and not after.defines_like(then.node, now.node):
+                yield self._definition(now, EntityStatus.CHANGED)
+        if not before.has_same_module_level(after):
             yield self._module()
 
-    def _one_sided(self, here: Outline, there: Outline, how: How) -> Iterator[ChangedEntity]:
-        alone: dict[Key, Definition] = {
+    def _one_sided(
+        self, here: ModuleOutline, there: ModuleOutline, status: EntityStatus
+    ) -> Iterator[ChangedEntity]:
+        alone: dict[DefinitionKey, ModuleDefinition] = {
             key: one for key, one in here.definitions.items() if key not in there.definitions
         }
         names = {name for name, _nth in alone}
         for definition in alone.values():
             if definition.name.rpartition(".")[0] not in names:  # its class already says it
-                yield self._definition(definition, how)
+                yield self._definition(definition, status)
 
-    def _bodies(self, before: Outline, after: Outline, said: Collection[str]) -> Iterator[ChangedEntity]:
+    def _bodies(
+        self, before: ModuleOutline, after: ModuleOutline, said: Collection[str]
+    ) -> Iterator[ChangedEntity]:
         functions = [
             (name, before.functions.get((name, nth)), now) for (name, nth), now in after.functions.items()
         ]
@@ -87,34 +91,34 @@ class Comparison:
         compiled = bool(differing) and self._may_be_compiled()
         for name, then, now in differing:
             lines = body_lines(now)
-            seen = lines and not compiled and shape_of(then) == shape_of(now)
+            seen = lines and not compiled and traits_of(then) == traits_of(now)
             reach = Reach.BODY if seen else Reach.IMPORT
-            yield self._entity(name, Sort.FUNCTION, How.CHANGED, reach, (lines,) if seen else ())
+            yield self._entity(name, EntityKind.FUNCTION, EntityStatus.CHANGED, reach, (lines,) if seen else ())
 
     def _may_be_compiled(self) -> bool:
         return any(_COMPILERS & identifiers(source.tree).keys() for source in (self.before, self.after))
 
     def _complains(self) -> bool:
-        return bool(self.after.complaints - self.before.complaints)
+        return bool(self.after.compiler_warnings - self.before.compiler_warnings)
 
-    def _definition(self, definition: Definition, how: How) -> ChangedEntity:
-        sort = Sort.FUNCTION if isinstance(definition.node, FunctionNode) else Sort.CLASS
-        return self._entity(definition.name, sort, how, Reach.IMPORT)
+    def _definition(self, definition: ModuleDefinition, status: EntityStatus) -> ChangedEntity:
+        kind = EntityKind.FUNCTION if isinstance(definition.node, FunctionNode) else EntityKind.CLASS
+        return self._entity(definition.name, kind, status, Reach.IMPORT)
 
     def _module(self) -> ChangedEntity:
-        return self._entity(MODULE_LEVEL, Sort.MODULE, How.CHANGED, Reach.IMPORT)
+        return self._entity(MODULE_LEVEL, EntityKind.MODULE, EntityStatus.CHANGED, Reach.IMPORT)
 
-    def _test(self, test: OwnTest) -> ChangedEntity:
-        return self._entity(test.name, Sort.TEST, test.how, Reach.TEST, test.lines)
+    def _test(self, test: IndependentTest) -> ChangedEntity:
+        return self._entity(test.name, EntityKind.TEST, test.status, Reach.TEST, test.lines)
 
     def _entity(
-        self, name: str, sort: Sort, how: How, reach: Reach, lines: tuple[range, ...] = ()
+        self, name: str, kind: EntityKind, status: EntityStatus, reach: Reach, lines: tuple[range, ...] = ()
     ) -> ChangedEntity:
         return ChangedEntity(
             path=self.path,
             name=name,
-            sort=sort,
-            how=how,
+            kind=kind,
+            status=status,
             reach=reach,
             body_lines=lines,
             import_lines=import_lines(self.after.tree),
@@ -123,4 +127,4 @@ class Comparison:
 
 def _same_body(one: FunctionNode, two: FunctionNode) -> bool:
     """Whether a call executes the same."""
-    return same(one.body[len(docstring_of(one)) :], two.body[len(docstring_of(two)) :])
+    return is_same_syntax(one.body[len(docstring_of(one)) :], two.body[len(docstring_of(two)) :])

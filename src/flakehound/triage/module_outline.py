@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from flakehound.triage.python_source import DefinitionNode, FunctionNode
-from flakehound.triage.syntax_equality import import_of, same, without_definitions
+from flakehound.triage.syntax_equality import executed_by_import, is_same_syntax, without_definitions
 
-Key = tuple[str, int]
+DefinitionKey = tuple[str, int]
 Owner = ast.Module | ast.ClassDef
 _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class ModuleDefinition:
     """A function, a method or a class; never one inside a function, which belongs to the function."""
 
-    key: Key  # qualified name, and which of the definitions of that name
+    key: DefinitionKey  # qualified name, and which of the definitions of that name
     node: DefinitionNode
     owner: Owner | None  # None: defined inside an `if`, a `try` or the like
 
@@ -30,48 +30,48 @@ class Definition:
         return self.key[0]
 
 
-class Outline:
+class ModuleOutline:
     """One version of a module; `left_out` are definitions of any version that do not count."""
 
     def __init__(self, tree: ast.Module, left_out: Collection[DefinitionNode] = ()) -> None:
         self.tree = tree
         self._left_out = left_out
-        self._executed = import_of(left_out)
+        self._executed = executed_by_import(left_out)
 
-    def leaving_out(self, nodes: Collection[DefinitionNode]) -> Outline:
+    def without(self, nodes: Collection[DefinitionNode]) -> ModuleOutline:
         """The same module without some definitions."""
-        return Outline(self.tree, nodes)
+        return ModuleOutline(self.tree, nodes)
 
     @cached_property
-    def definitions(self) -> Mapping[Key, Definition]:
+    def definitions(self) -> Mapping[DefinitionKey, ModuleDefinition]:
         """What it defines, in the order of the source."""
         seen: Counter[str] = Counter()
-        found: dict[Key, Definition] = {}
+        found: dict[DefinitionKey, ModuleDefinition] = {}
         for name, node, owner in self._defined_in(self.tree, "", self.tree):
             key = (name, seen[name])
             seen[name] += 1
-            found[key] = Definition(key=key, node=node, owner=owner)
+            found[key] = ModuleDefinition(key=key, node=node, owner=owner)
         return found
 
     @cached_property
-    def functions(self) -> Mapping[Key, FunctionNode]:
+    def functions(self) -> Mapping[DefinitionKey, FunctionNode]:
         """The functions and methods among the definitions."""
         found = self.definitions.items()
         return {key: node for key, one in found if isinstance(node := one.node, FunctionNode)}
 
-    def imports_as(self, other: Outline) -> bool:
+    def imports_like(self, other: ModuleOutline) -> bool:
         """Whether importing either executes the same."""
-        return same(self.tree, other.tree, self._executed)
+        return is_same_syntax(self.tree, other.tree, self._executed)
 
-    def has_module_level_of(self, other: Outline) -> bool:
+    def has_same_module_level(self, other: ModuleOutline) -> bool:
         """Whether importing either executes the same outside every definition."""
-        return same(without_definitions(self.tree), without_definitions(other.tree), self._executed)
+        return is_same_syntax(without_definitions(self.tree), without_definitions(other.tree), self._executed)
 
-    def defines_as(self, one: DefinitionNode, two: DefinitionNode) -> bool:
+    def defines_like(self, one: DefinitionNode, two: DefinitionNode) -> bool:
         """Whether importing executes the same of two definitions; of a class without what it defines in turn."""
         if isinstance(one, ast.ClassDef) and isinstance(two, ast.ClassDef):
-            return same(without_definitions(one), without_definitions(two), self._executed)
-        return same(one, two, self._executed)
+            return is_same_syntax(without_definitions(one), without_definitions(two), self._executed)
+        return is_same_syntax(one, two, self._executed)
 
     def _defined_in(
         self, node: ast.AST, prefix: str, owner: Owner | None

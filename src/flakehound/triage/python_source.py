@@ -17,14 +17,14 @@ _NAME = "<source>"  # what the compiler calls a source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ParsedSource:
     """A source that compiles."""
 
     tree: ast.Module
-    complaints: Counter[str]  # the compiler's warnings, which a project may turn into errors
+    compiler_warnings: Counter[str]  # which a project may turn into errors
 
 
-def parsed(content: bytes) -> Source | None:
+def parse_source(content: bytes) -> ParsedSource | None:
     """The source, or None when this interpreter cannot import it."""
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -36,8 +36,8 @@ def parsed(content: bytes) -> Source | None:
             tree = ast.parse(content)
         # Others may warn meanwhile: the garbage collector, of files that somebody left open.
         ours = [warning for warning in caught if warning.filename == _NAME]
-        complaints = Counter(f"{warning.category.__name__}: {warning.message}" for warning in ours)
-        return Source(tree=tree, complaints=complaints)
+        compiler_warnings = Counter(f"{warning.category.__name__}: {warning.message}" for warning in ours)
+        return ParsedSource(tree=tree, compiler_warnings=compiler_warnings)
     # ValueError: a null byte; the last two: nested too deeply.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -73,7 +73,7 @@ def docstring_of(node: ast.AST) -> list[ast.stmt]:
     return body[:1] if isinstance(first, ast.Constant) and isinstance(first.value, str) else []
 
 
-def shape_of(function: FunctionNode) -> tuple[bool, bool]:
+def traits_of(function: FunctionNode) -> tuple[bool, bool]:
     """What its body decides about it without being executed."""
     return _makes_a_generator(function), _uses_its_class(function)
 

@@ -11,19 +11,19 @@ from flakehound.triage.python_source import DefinitionNode, FunctionNode, docstr
 Children = Callable[[ast.AST], list[Any]]
 
 
-def everything(node: ast.AST) -> list[Any]:
+def all_fields(node: ast.AST) -> list[Any]:
     """All that a node consists of; `u""` is `""`."""
     return [node.value] if isinstance(node, ast.Constant) else [getattr(node, name, None) for name in node._fields]
 
 
-def import_of(left_out: Collection[ast.AST] = ()) -> Children:
+def executed_by_import(left_out: Collection[ast.AST] = ()) -> Children:
     """What importing executes of a node: of a function its definition, of a block all but some definitions."""
     hidden = {id(node) for node in left_out}
 
     def executed(node: ast.AST) -> list[Any]:
         if isinstance(node, FunctionNode):
             return [*_all_but_body(node), docstring_of(node)]
-        children = everything(node)
+        children = all_fields(node)
         if not hidden:
             return children
         return [[x for x in one if id(x) not in hidden] if isinstance(one, list) else one for one in children]
@@ -36,7 +36,7 @@ def without_definitions(node: ast.Module | ast.ClassDef) -> list[Any]:
     return [*_all_but_body(node), [one for one in node.body if not isinstance(one, DefinitionNode)]]
 
 
-def same(one: object, two: object, children: Children = everything) -> bool:
+def is_same_syntax(one: object, two: object, children: Children = all_fields) -> bool:
     """Whether two nodes, or lists of nodes, are equal in the `children` looked at."""
     # A list of pairs and no recursion: a sum of a thousand terms is a tree a thousand nodes deep.
     pairs = [(one, two)]

@@ -12,7 +12,7 @@ from enum import Enum
 from flakehound.core.collection_patterns import Patterns
 from flakehound.core.outcomes import NodeId
 from flakehound.triage import explanation
-from flakehound.triage.changes import Sort
+from flakehound.triage.changes import EntityKind
 from flakehound.triage.evidence import Condition, FailureEvidence, Rerun, Stage
 from flakehound.triage.intersection import Intersection, Touch
 
@@ -124,7 +124,7 @@ def _may_hide_a_regression(failure: FailureEvidence, kind: FlakyKind) -> bool:
 def _touches_more_than_tests(found: Intersection) -> bool:
     # A test that is new or changed can be a polluter that is not there, or not the same, at the base.
     entities = [touch.entity for touch in found.touches]
-    return any(one.sort is not Sort.TEST and not Patterns().is_test_file(one.path) for one in entities)
+    return any(one.kind is not EntityKind.TEST and not Patterns().is_test_file(one.path) for one in entities)
 
 
 def _caution(failure: FailureEvidence) -> str:

@@ -13,11 +13,11 @@ from flakehound.app.studies.suite import StudiedSuite, Tell, collected, sample
 from flakehound.core.errors import FailedStep, FlakehoundError, attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.engine.processes.limits import Limits
-from flakehound.triage.changes import ChangedFile
-from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.changes import FileChange
+from flakehound.triage.dependencies import RecordedDependencies
 from flakehound.triage.entities import changed_entities
 from flakehound.triage.study.figures import distribution_of
-from flakehound.triage.study.revision_walk import Change, Walk
+from flakehound.triage.study.revision_walk import RevisionChange, RevisionWalk
 
 
 class WrongTree(FlakehoundError):
@@ -36,7 +36,7 @@ class RevisionStudy:
     jobs: int
     tell: Tell
     chosen: Sequence[NodeId] = ()  # among the tests of the newest revision
-    walk: Walk = field(default_factory=Walk)
+    walk: RevisionWalk = field(default_factory=RevisionWalk)
     skipped: list[dict[str, str]] = field(default_factory=list)
     recordings: int = 0
 
@@ -91,9 +91,9 @@ class RevisionStudy:
         return None
 
     def _step_back(
-        self, older: Revision, newer: Revision, files: Sequence[ChangedFile], suite: StudiedSuite
+        self, older: Revision, newer: Revision, files: Sequence[FileChange], suite: StudiedSuite
     ) -> None:
-        change = Change(
+        change = RevisionChange(
             older=older.name,
             newer=newer.name,
             files=files,
@@ -101,7 +101,7 @@ class RevisionStudy:
             root=str(self.history.top),
             rootdir=str(suite.rootdir),
         )
-        step = self.walk.step_back(change, frozenset(suite.opened.suite.order))
+        step = self.walk.go_back(change, frozenset(suite.opened.suite.order))
         self.tell(f"  {step.changed} entities changed, disjoint for {step.disjoint} of {step.compared} tests")
 
     def _record(self, suite: StudiedSuite) -> None:
@@ -115,16 +115,16 @@ class RevisionStudy:
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        self.walk.learn(dict(zip(missing, found, strict=True)))
+        self.walk.add_recorded(dict(zip(missing, found, strict=True)))
         self.recordings += len(missing)
 
-    def _recorded(self, suite: StudiedSuite, test: NodeId) -> Dependencies | None:
+    def _recorded(self, suite: StudiedSuite, test: NodeId) -> RecordedDependencies | None:
         told = attempted(lambda: suite.recorded(test, self.history.top)[0].dependencies)
         if told is None or isinstance(told, FailedStep):
             return None
         written = told
         self._check(written)
-        return Dependencies.from_json(written)
+        return RecordedDependencies.from_json(written)
 
     def _check(self, written: Mapping[str, Any]) -> None:
         for name, file in written.get("imported", {}).items():

@@ -21,7 +21,7 @@ from flakehound.app.studies.revisions import NoHistory, Revision
 from flakehound.core.errors import UsageError, same_command
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.suite.open_suite import FOLDER
-from flakehound.triage.changes import ChangedFile, Mode, Status
+from flakehound.triage.changes import FileChange, FileMode, FileStatus
 
 _ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 _TOOLS_OWN = frozenset({".git", "__pycache__", ".pytest_cache"})
@@ -31,7 +31,7 @@ _VERSION = re.compile(rb"version", re.IGNORECASE)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
     content: bytes
-    mode: Mode
+    mode: FileMode
 
 
 _Tree = Mapping[str, _File]  # by path, with "/"
@@ -53,11 +53,11 @@ class Releases:
             place = self.top / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(file.content)
-            if file.mode is Mode.EXECUTABLE:
+            if file.mode is FileMode.EXECUTABLE:
                 place.chmod(0o755)
         self.target = replace(self.target, env={**self.target.env, "PYTHONPATH": self._import_path()})
 
-    def changes(self, older: Revision, newer: Revision) -> list[ChangedFile]:
+    def changes(self, older: Revision, newer: Revision) -> list[FileChange]:
         """What differs between two releases beside their number."""
         before, after = self._tree(older), self._tree(newer)
         versions = (_version_of(older), _version_of(newer))
@@ -175,7 +175,7 @@ def _files_of_zip(archive: Path) -> Iterator[tuple[str, _File]]:
 
 
 def _file(content: bytes, executable: bool) -> _File:
-    return _File(content=content, mode=Mode.EXECUTABLE if executable else Mode.PLAIN)
+    return _File(content=content, mode=FileMode.EXECUTABLE if executable else FileMode.PLAIN)
 
 
 def _below_top(name: str) -> str:
@@ -192,23 +192,23 @@ def _is_metadata(path: str) -> bool:
 
 def _compared(
     path: str, before: _File | None, after: _File | None, versions: tuple[str, str]
-) -> ChangedFile | None:
+) -> FileChange | None:
     if before is None or after is None:
-        return ChangedFile(
+        return FileChange(
             path=path,
-            status=Status.ADDED if before is None else Status.DELETED,
+            status=FileStatus.ADDED if before is None else FileStatus.DELETED,
             before=before.content if before else None,
             after=after.content if after else None,
-            mode_before=before.mode if before else Mode.PLAIN,
-            mode_after=after.mode if after else Mode.PLAIN,
+            mode_before=before.mode if before else FileMode.PLAIN,
+            mode_after=after.mode if after else FileMode.PLAIN,
         )
     then = before.content if before == after else with_version(before.content, *versions)
     if then == after.content and before.mode is after.mode:
         # Only the number differs. Lines stand where they stood.
         return None
-    return ChangedFile(
+    return FileChange(
         path=path,
-        status=Status.MODIFIED,
+        status=FileStatus.MODIFIED,
         before=then,
         after=after.content,
         mode_before=before.mode,

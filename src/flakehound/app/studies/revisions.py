@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from flakehound.app.triage.change import for_the_room
+from flakehound.app.triage.change import as_file_change
 from flakehound.core.errors import FlakehoundError, Remedy, UsageError, same_command
 from flakehound.engine.git import changed_files
 from flakehound.engine.git.repository import SLOW_S, NoRepository, Repository, call_git, open_repository
 from flakehound.engine.git.revisions import NoSuchRevision
 from flakehound.engine.git.worktree import BaseTree, NoTree, checked_out
 from flakehound.engine.processes.launch import Target
-from flakehound.triage.changes import ChangedFile
+from flakehound.triage.changes import FileChange
 
 _INSTALLED = re.compile(r"/(site-packages|dist-packages|lib/python3\.\d+)/")  # an environment may lie in the tree
 
@@ -42,7 +42,7 @@ class History(Protocol):
     def check_out(self, revision: Revision) -> None:
         """Lay a revision out, and nothing else of the project."""
 
-    def changes(self, older: Revision, newer: Revision) -> list[ChangedFile]:
+    def changes(self, older: Revision, newer: Revision) -> list[FileChange]:
         """What differs between two revisions; may lay another one out."""
 
     def is_foreign(self, file: str) -> bool:
@@ -69,14 +69,14 @@ class GitHistory:
             if not told.is_good:
                 raise NoHistory(f"git could not check {revision.name} out: {told.problem}")
 
-    def changes(self, older: Revision, newer: Revision) -> list[ChangedFile]:
+    def changes(self, older: Revision, newer: Revision) -> list[FileChange]:
         """What the commits between two of them changed."""
         self.check_out(newer)
         here = replace(self.tree.repository, top=self.top, head=newer.key)
         told = changed_files.changed_files(here, older.key)
         if told.problem:
             raise NoHistory(told.problem)
-        return [for_the_room(file) for file in told.files]
+        return [as_file_change(file) for file in told.files]
 
     def is_foreign(self, file: str) -> bool:
         """Whether a file lies in the user's own tree."""

@@ -12,7 +12,7 @@ from typing import Any
 from flakehound.app.studies.suite import StudiedSuite, Tell, Timed
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order
-from flakehound.triage.study.figures import Equivalent, equivalent_reruns, reruns_worth_timing, same_process_s
+from flakehound.triage.study.figures import EquivalentReruns, equivalent_reruns, reruns_to_time, same_process_s
 
 MOST_RERUN_S = 10.0  # per test; of a slow one fewer reruns tell enough
 
@@ -63,7 +63,7 @@ class PostponedCosts:
 
 
 def _reruns(duration_s: float) -> int:
-    return min(reruns_worth_timing(duration_s), max(1, int(MOST_RERUN_S / max(duration_s, 1e-6))))
+    return min(reruns_to_time(duration_s), max(1, int(MOST_RERUN_S / max(duration_s, 1e-6))))
 
 
 def _immediate(order: Order, reruns: dict[NodeId, int]) -> Order:
@@ -157,5 +157,5 @@ def _process_figures(test: NodeId, medians: dict[str, float | None], reruns: Seq
     }
 
 
-def _told(found: Equivalent | None) -> dict[str, Any] | None:
+def _told(found: EquivalentReruns | None) -> dict[str, Any] | None:
     return asdict(found) if found else None

@@ -11,11 +11,11 @@ from flakehound.app.triage.failing_run import FailingRun
 from flakehound.engine.git import changed_files as told_by_git
 from flakehound.engine.git.repository import NoRepository, Repository, open_repository
 from flakehound.engine.git.revisions import Base, NoSuchRevision, base_revision
-from flakehound.triage.changes import ChangedEntity, ChangedFile, Mode, Status
+from flakehound.triage.changes import ChangedEntity, FileChange, FileMode, FileStatus
 from flakehound.triage.entities import changed_entities
 
 _SOURCES = (".py", ".pyw")
-_MODES = {mode.value: mode for mode in Mode}
+_MODES = {mode.value: mode for mode in FileMode}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def change_of(run: FailingRun) -> Change:
         problem = f"not compared with a change: {error.what} (try: {error.remedy})"
         return Change(repository=repository, problem=problem)
     told = told_by_git.changed_files(repository, base.revision, besides=besides)
-    files = tuple(map(for_the_room, told.files))
+    files = tuple(map(as_file_change, told.files))
     paths = [repository.top / file.path for file in files]
     return Change(
         repository=repository,
@@ -83,14 +83,14 @@ def _own_commits(repository: Repository, base: Base) -> frozenset[str]:
     return repository.commits_since(base.revision) if base.is_commit else frozenset({repository.head})
 
 
-def for_the_room(file: told_by_git.ChangedFile) -> ChangedFile:
+def as_file_change(file: told_by_git.ChangedFile) -> FileChange:
     """A file as git told it, in the words of the triage."""
-    return ChangedFile(
+    return FileChange(
         path=file.path,
-        status=Status(file.status),
+        status=FileStatus(file.status),
         before=file.before,
         after=file.after,
         old_path=file.old_path,
-        mode_before=_MODES.get(file.mode_before, Mode.PLAIN),
-        mode_after=_MODES.get(file.mode_after, Mode.PLAIN),
+        mode_before=_MODES.get(file.mode_before, FileMode.PLAIN),
+        mode_after=_MODES.get(file.mode_after, FileMode.PLAIN),
     )

@@ -16,7 +16,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.spawn import RecordedRun, RecordWish
-from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.dependencies import RecordedDependencies
 from flakehound.triage.evidence import Condition, FailureEvidence, Rerun, Stage, WithoutChange
 from flakehound.triage.intersection import Intersection, intersect
 from flakehound.triage.next_step import (
@@ -189,7 +189,7 @@ class _Triage:
         written = recorded.dependencies if recorded else None
         return intersect(
             self._change.entities,
-            None if written is None else Dependencies.from_json(written),
+            None if written is None else RecordedDependencies.from_json(written),
             test=test,
             root=str(self._top),
             rootdir=str(self._run.rootdir.resolve()),

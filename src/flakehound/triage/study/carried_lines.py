@@ -10,14 +10,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from posixpath import join
 
-from flakehound.triage.changes import ChangedFile
-from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.changes import FileChange
+from flakehound.triage.dependencies import RecordedDependencies
 from flakehound.triage.executed_lines import body_lines
-from flakehound.triage.module_outline import Key, Outline
-from flakehound.triage.python_source import parsed
+from flakehound.triage.module_outline import DefinitionKey, ModuleOutline
+from flakehound.triage.python_source import parse_source
 
 
-def carried_back(dependencies: Dependencies, change: Iterable[ChangedFile], *, root: str) -> Dependencies | None:
+def carried_back(
+    dependencies: RecordedDependencies, change: Iterable[FileChange], *, root: str
+) -> RecordedDependencies | None:
     """What the test depends on before a change; None where that cannot be told without recording it again.
 
     `dependencies` were recorded after the change, which must be disjoint from them.
@@ -47,14 +49,14 @@ def _moved(lines: frozenset[int], here: bytes | None, there: bytes | None) -> fr
 class _Bodies:
     """Which lines of a module belong to which function, and which to none."""
 
-    def __init__(self, functions: Mapping[Key, range], length: int) -> None:
+    def __init__(self, functions: Mapping[DefinitionKey, range], length: int) -> None:
         self.functions = functions
         self.outside = frozenset(range(1, length + 1)).difference(*functions.values())
 
     @classmethod
     def of(cls, content: bytes | None) -> _Bodies | None:
-        source = parsed(content) if content is not None else None
+        source = parse_source(content) if content is not None else None
         if source is None:
             return None
-        functions = Outline(source.tree).functions.items()
+        functions = ModuleOutline(source.tree).functions.items()
         return cls({key: body_lines(node) for key, node in functions}, (content or b"").count(b"\n") + 1)

@@ -12,13 +12,13 @@ QUICK_RERUNS = 100
 OTHER_RERUNS = 10
 
 
-def reruns_worth_timing(duration_s: float) -> int:
+def reruns_to_time(duration_s: float) -> int:
     """How often to rerun a test whose reruns are timed."""
     return QUICK_RERUNS if duration_s < QUICK_S else OTHER_RERUNS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Equivalent:
+class EquivalentReruns:
     """How many reruns in the same process take as long as one in a new process; the thesis' N_E."""
 
     reruns: float
@@ -28,7 +28,7 @@ class Equivalent:
         return f"{self.reruns:.2f}{'*' if self.extrapolated else ''}"
 
 
-def equivalent_reruns(new_process_s: float, reruns_s: Mapping[int, float]) -> Equivalent | None:
+def equivalent_reruns(new_process_s: float, reruns_s: Mapping[int, float]) -> EquivalentReruns | None:
     """N_E, by linear interpolation between measured numbers of reruns, or from the last two beyond them.
 
     `reruns_s` tells what n reruns in the same process take: the whole run without the base, t_n - t_base.
@@ -37,13 +37,13 @@ def equivalent_reruns(new_process_s: float, reruns_s: Mapping[int, float]) -> Eq
     known = sorted({0: 0.0, **reruns_s}.items())
     for (fewer, less_s), (more, most_s) in pairwise(known):
         if less_s <= new_process_s <= most_s and less_s < most_s:
-            return Equivalent(reruns=_on_line(new_process_s, fewer, less_s, more, most_s))
+            return EquivalentReruns(reruns=_on_line(new_process_s, fewer, less_s, more, most_s))
     if len(known) < 2:
         return None
     (fewer, less_s), (more, most_s) = known[-2:]
     if not less_s < most_s < new_process_s:
         return None
-    return Equivalent(reruns=_on_line(new_process_s, fewer, less_s, more, most_s), extrapolated=True)
+    return EquivalentReruns(reruns=_on_line(new_process_s, fewer, less_s, more, most_s), extrapolated=True)
 
 
 def _on_line(new_process_s: float, fewer: int, less_s: float, more: int, most_s: float) -> float:
@@ -56,7 +56,7 @@ def same_process_s(base_s: float, whole_s: Mapping[int, float]) -> dict[int, flo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class DisjointShare:
     """How many of the changes that a test met left alone everything it depends on."""
 
     disjoint: int

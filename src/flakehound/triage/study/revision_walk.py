@@ -11,15 +11,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flakehound.core.outcomes import NodeId
-from flakehound.triage.changes import ChangedEntity, ChangedFile, Reach
-from flakehound.triage.dependencies import Dependencies
+from flakehound.triage.changes import ChangedEntity, FileChange, Reach
+from flakehound.triage.dependencies import RecordedDependencies
 from flakehound.triage.intersection import Intersection, intersect
 from flakehound.triage.study.carried_lines import carried_back
-from flakehound.triage.study.figures import Share
+from flakehound.triage.study.figures import DisjointShare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class RevisionStep:
     """One change, seen from all tests."""
 
     older: str
@@ -30,34 +30,36 @@ class Step:
 
 
 @dataclass(slots=True)
-class Walk:
+class RevisionWalk:
     """Where the walk stands: what each test depends on there, and what was counted on the way."""
 
-    known: dict[NodeId, Dependencies | None] = field(default_factory=dict)  # None: it could not be recorded
+    known: dict[NodeId, RecordedDependencies | None] = field(
+        default_factory=dict
+    )  # None: it could not be recorded
     disjoint: Counter[NodeId] = field(default_factory=Counter)
     compared: Counter[NodeId] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)  # why a test was not disjoint from a change
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RevisionStep] = field(default_factory=list)
 
     def missing(self, tests: Iterable[NodeId]) -> list[NodeId]:
         """The tests of this revision that have to be recorded here."""
         return [test for test in tests if test not in self.known]
 
-    def learn(self, recorded: Mapping[NodeId, Dependencies | None]) -> None:
+    def add_recorded(self, recorded: Mapping[NodeId, RecordedDependencies | None]) -> None:
         """Take in what was recorded at this revision."""
         self.known.update(recorded)
 
-    def step_back(self, change: Change, tests: Collection[NodeId]) -> Step:
+    def go_back(self, change: RevisionChange, tests: Collection[NodeId]) -> RevisionStep:
         """Go to the revision before a change, which has these tests."""
         there = [test for test in self.known if test in tests]
-        found = {test: change.met_by(test, self.known[test]) for test in there}
+        found = {test: change.intersection_with(test, self.known[test]) for test in there}
         self.known = {
             test: kept
             for test, met in found.items()
             if met.is_disjoint and (kept := change.before(self.known[test])) is not None
         }
         self._count(found)
-        step = Step(
+        step = RevisionStep(
             older=change.older,
             newer=change.newer,
             changed=len(change.entities),
@@ -75,30 +77,30 @@ class Walk:
             else:
                 self.reasons[_reason(met)] += 1
 
-    def shares(self) -> dict[NodeId, Share]:
+    def shares(self) -> dict[NodeId, DisjointShare]:
         """Per test, how many of its changes were disjoint."""
         return {
-            test: Share(disjoint=self.disjoint[test], compared=compared)
+            test: DisjointShare(disjoint=self.disjoint[test], compared=compared)
             for test, compared in self.compared.items()
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class RevisionChange:
     """What differs between two revisions that lie in the same folder, one after the other."""
 
     older: str
     newer: str
-    files: Sequence[ChangedFile]
+    files: Sequence[FileChange]
     entities: Sequence[ChangedEntity]
     root: str  # of the repository
     rootdir: str  # pytest's
 
-    def met_by(self, test: NodeId, dependencies: Dependencies | None) -> Intersection:
+    def intersection_with(self, test: NodeId, dependencies: RecordedDependencies | None) -> Intersection:
         """Whether a test depends on the change."""
         return intersect(self.entities, dependencies, test=test, root=self.root, rootdir=self.rootdir)
 
-    def before(self, dependencies: Dependencies | None) -> Dependencies | None:
+    def before(self, dependencies: RecordedDependencies | None) -> RecordedDependencies | None:
         """What a disjoint test depends on before the change."""
         return carried_back(dependencies, self.files, root=self.root) if dependencies is not None else None
 

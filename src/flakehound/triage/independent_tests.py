@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from flakehound.core.collection_patterns import Patterns
-from flakehound.triage.changes import How
+from flakehound.triage.changes import EntityStatus
 from flakehound.triage.executed_lines import body_lines
 from flakehound.triage.inert_definitions import is_inert_class, is_inert_function, is_inert_statement
-from flakehound.triage.module_outline import Definition, Outline
+from flakehound.triage.module_outline import ModuleDefinition, ModuleOutline
 from flakehound.triage.python_source import DefinitionNode, FunctionNode, identifiers, mentions
 
 # Code that can find a test without its name.
@@ -32,16 +32,18 @@ _CALLED_BY_NAME = ("pytest_", "setup", "teardown", "__")  # by pytest, for the s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTest:
+class IndependentTest:
     """A test, or a class of tests, whose change concerns itself alone."""
 
     name: str
-    how: How
+    status: EntityStatus
     nodes: tuple[DefinitionNode, ...]  # in the version before, in the version after, or in both
     lines: tuple[range, ...] = ()  # of the version after: executed by the test only
 
 
-def own_tests(path: str, before: Outline, after: Outline, patterns: Patterns) -> list[OwnTest]:
+def independent_tests(
+    path: str, before: ModuleOutline, after: ModuleOutline, patterns: Patterns
+) -> list[IndependentTest]:
     """The tests of a file whose definitions differ between two versions, as far as each stands for itself."""
     if not patterns.is_test_file(path):
         return []
@@ -54,13 +56,13 @@ def own_tests(path: str, before: Outline, after: Outline, patterns: Patterns) ->
 class _Version:
     """One version of a test file."""
 
-    def __init__(self, outline: Outline, patterns: Patterns) -> None:
+    def __init__(self, outline: ModuleOutline, patterns: Patterns) -> None:
         self.outline = outline
         self.words = mentions(outline.tree)
         self.defined = Counter(definition.name for definition in outline.definitions.values())
         self._patterns = patterns
 
-    def definition(self, name: str) -> Definition | None:
+    def definition(self, name: str) -> ModuleDefinition | None:
         """The first definition of a qualified name."""
         return self.outline.definitions.get((name, 0))
 
@@ -68,7 +70,7 @@ class _Version:
         """Whether the version defines the name or uses it anywhere."""
         return bool(self.defined[name] or self.words[name.rpartition(".")[2]])
 
-    def stands_alone(self, definition: Definition) -> bool:
+    def is_independent(self, definition: ModuleDefinition) -> bool:
         """Whether a definition is a test that nothing else in the file refers to."""
         node = definition.node
         used = self.words[node.name] - mentions(node)[node.name]
@@ -78,7 +80,7 @@ class _Version:
             return definition.owner is self.outline.tree and self.is_plain(node) and _holds_only_tests(node)
         return self._is_test(definition, node) and is_inert_function(node)
 
-    def _is_test(self, definition: Definition, node: FunctionNode) -> bool:
+    def _is_test(self, definition: ModuleDefinition, node: FunctionNode) -> bool:
         if node.name.startswith(_CALLED_BY_NAME):
             return False
         if definition.owner is self.outline.tree:
@@ -107,7 +109,7 @@ class _Version:
         return named | {f"unittest.{name}" for name in _UNITTEST}
 
 
-def _found(before: _Version, after: _Version) -> Iterator[OwnTest]:
+def _found(before: _Version, after: _Version) -> Iterator[IndependentTest]:
     whole: set[str] = set()
     for name in dict.fromkeys([*before.defined, *after.defined]):
         if name.rpartition(".")[0] in whole:
@@ -120,24 +122,28 @@ def _found(before: _Version, after: _Version) -> Iterator[OwnTest]:
 
 
 def _differing(
-    name: str, then: Definition | None, now: Definition | None, before: _Version, after: _Version
-) -> OwnTest | None:
+    name: str, then: ModuleDefinition | None, now: ModuleDefinition | None, before: _Version, after: _Version
+) -> IndependentTest | None:
     if then and now:
         return _redefined(name, then, now, before, after)
-    if now and after.stands_alone(now) and not before.knows(name) and _class_in(name, before):
-        return OwnTest(name=name, how=How.ADDED, nodes=(now.node,), lines=_lines(now.node))
-    if then and before.stands_alone(then) and not after.knows(name) and _class_in(name, after):
-        return OwnTest(name=name, how=How.REMOVED, nodes=(then.node,))
+    if now and after.is_independent(now) and not before.knows(name) and _class_in(name, before):
+        return IndependentTest(name=name, status=EntityStatus.ADDED, nodes=(now.node,), lines=_lines(now.node))
+    if then and before.is_independent(then) and not after.knows(name) and _class_in(name, after):
+        return IndependentTest(name=name, status=EntityStatus.REMOVED, nodes=(then.node,))
     return None
 
 
-def _redefined(name: str, then: Definition, now: Definition, before: _Version, after: _Version) -> OwnTest | None:
+def _redefined(
+    name: str, then: ModuleDefinition, now: ModuleDefinition, before: _Version, after: _Version
+) -> IndependentTest | None:
     if not isinstance(then.node, FunctionNode) or not isinstance(now.node, FunctionNode):
         return None
-    if after.outline.defines_as(then.node, now.node):
+    if after.outline.defines_like(then.node, now.node):
         return None  # at most its body differs
-    if before.stands_alone(then) and after.stands_alone(now):
-        return OwnTest(name=name, how=How.CHANGED, nodes=(then.node, now.node), lines=_lines(now.node))
+    if before.is_independent(then) and after.is_independent(now):
+        return IndependentTest(
+            name=name, status=EntityStatus.CHANGED, nodes=(then.node, now.node), lines=_lines(now.node)
+        )
     return None
 
 
