@@ -113,7 +113,7 @@ class _ModeSettings(TypedDict, total=False):
     slots: list[int]  # descriptor of each slot's socket
 
 
-class SessionSettings(_ModeSettings):
+class PytestSessionSettings(_ModeSettings):
     """The settings with which the engine starts a pytest session."""
 
     mode: Literal["once", "serve"]

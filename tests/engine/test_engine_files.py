@@ -239,7 +239,7 @@ def test_what_is_neither_file_nor_folder_is_left_alone(open_sample, home):
     assert os.readlink(home / "dangling") == "nowhere"
 
 
-def test_files_behind_links_and_in_environments_are_put_back_and_not_removed(open_sample, tmp_path):
+def test_files_behind_links_and_in_environments_are_restored_and_not_removed(open_sample, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "file").write_text("mine")
     sample = open_sample(
@@ -277,7 +277,7 @@ def test_a_file_that_somebody_else_makes_meanwhile_is_never_touched(tmp_path):
     (tree / "mine").write_text("edited while the suite ran")
     (tree / "new").write_text("saved while the suite ran")
 
-    guard.learn(tmp_path / "no-notes")
+    guard.read_notes(tmp_path / "no-notes")
     guard.before_fork()
     guard.before_spawn()
 

@@ -241,7 +241,7 @@ def test_a_file_that_git_was_told_not_to_look_at_is_told(project):
 
 
 def test_modes_links_and_binary_and_large_files_are_told(project, monkeypatch):
-    monkeypatch.setattr(changed_files_module, "MOST_BYTES", 1000)
+    monkeypatch.setattr(changed_files_module, "MAX_FILE_BYTES", 1000)
     project.commit({"script.sh": "echo\n", "file.txt": "text\n", "large.txt": "x"})
     (project.root / "script.sh").chmod(0o755)
     (project.root / "file.txt").unlink()
@@ -282,7 +282,7 @@ def test_ignored_files_caches_and_our_own_output_are_no_change(project, tmp_path
         }
     )
 
-    changed = project.changed(besides=[project.root / "out" / "triage.json", project.root / "mine"])
+    changed = project.changed(excluded=[project.root / "out" / "triage.json", project.root / "mine"])
 
     assert changed == {}
 

@@ -89,11 +89,11 @@ def test_one_run_at_a_time_is_undisturbed(pool):
 
 
 @pytest.mark.parametrize("isolation", Isolation)
-def test_a_run_that_is_called_off_keeps_what_it_finished_and_leaves_nothing_running(sample, pool, isolation):
+def test_a_run_that_is_cancelled_keeps_what_it_finished_and_leaves_nothing_running(sample, pool, isolation):
     pool.submit(plan(QUICK, HANGS, isolation=isolation), Limits())
     pid = wait_for_pid(sample)
 
-    pool.call_off()
+    pool.cancel()
     (job,) = finished(pool)
 
     assert [record.outcomes for record in job.records] == [(PASSED, NOT_RUN)]
@@ -101,17 +101,17 @@ def test_a_run_that_is_called_off_keeps_what_it_finished_and_leaves_nothing_runn
     assert pool.run_now(plan(QUICK), Limits())[0].outcomes == (PASSED,)
 
 
-def test_a_run_that_is_called_off_at_once_ends_at_once(pool):
+def test_a_run_that_is_cancelled_at_once_ends_at_once(pool):
     for _ in range(10):
         pool.submit(plan(HANGS), Limits())
-        pool.call_off()
+        pool.cancel()
         (job,) = finished(pool)
 
         assert [record.outcomes for record in job.records] == [(NOT_RUN,)]
 
 
 def test_calling_off_nothing_disturbs_no_later_run(pool):
-    pool.call_off()
+    pool.cancel()
 
     assert [pool.run_now(plan(QUICK), Limits())[0].outcomes for _ in range(3)] == [(PASSED,)] * 3
 

@@ -18,7 +18,7 @@ from test_engine_git import GitProject, own_git  # noqa: F401 (a fixture that ru
 
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.engine.git.base_runs import BaseRuns, runs_at_base
-from flakehound.engine.git.worktree import BaseTree, NoTree, checked_out
+from flakehound.engine.git.worktree import BaseTree, NoTree, temporary_checkout
 from flakehound.engine.processes.launch import Target
 
 TEST = NodeId("test_calc.py::test_add")
@@ -45,7 +45,7 @@ def target_of(project: GitProject, *pytest_args: str, python: str = sys.executab
 
 def ran(project: GitProject, *order: str, target: Target | None = None, **wishes) -> BaseRuns:
     repository = project.repository
-    with checked_out(repository, repository.head) as tree:
+    with temporary_checkout(repository, repository.head) as tree:
         assert isinstance(tree, BaseTree), tree
         return runs_at_base(tree, target or target_of(project), tuple(map(NodeId, order or (TEST,))), **wishes)
 
@@ -56,7 +56,7 @@ def ran(project: GitProject, *order: str, target: Target | None = None, **wishes
 def test_the_base_is_there_and_the_users_tree_stays_as_it_is(project):
     before = project.state()
 
-    with checked_out(project.repository, "HEAD") as tree:
+    with temporary_checkout(project.repository, "HEAD") as tree:
         assert isinstance(tree, BaseTree)
         text = (tree.top / "calc.py").read_text()
         folder = tree.folder
@@ -70,7 +70,7 @@ def test_the_base_is_there_and_the_users_tree_stays_as_it_is(project):
 def test_an_exception_leaves_no_trace_either(project):
     before = project.state()
 
-    with contextlib.suppress(ZeroDivisionError), checked_out(project.repository, "HEAD") as tree:
+    with contextlib.suppress(ZeroDivisionError), temporary_checkout(project.repository, "HEAD") as tree:
         assert isinstance(tree, BaseTree)
         (tree.top / "calc.py").write_text("changed")
         raise ZeroDivisionError
@@ -82,7 +82,7 @@ def test_an_exception_leaves_no_trace_either(project):
 def test_a_tree_that_somebody_removed_meanwhile_leaves_no_trace_either(project):
     before = project.state()
 
-    with checked_out(project.repository, "HEAD") as tree:
+    with temporary_checkout(project.repository, "HEAD") as tree:
         assert isinstance(tree, BaseTree)
         for path in sorted(tree.top.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
@@ -98,8 +98,8 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_the_users_own_tre
     script = (
         "import pathlib, time, sys\n"
         "from flakehound.engine.git.repository import open_repository\n"
-        "from flakehound.engine.git.worktree import checked_out\n"
-        "with checked_out(open_repository(pathlib.Path(sys.argv[1])), 'HEAD') as tree:\n"
+        "from flakehound.engine.git.worktree import temporary_checkout\n"
+        "with temporary_checkout(open_repository(pathlib.Path(sys.argv[1])), 'HEAD') as tree:\n"
         "    print(tree.folder, flush=True)\n"
         "    time.sleep(600)\n"
     )
@@ -111,7 +111,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_the_users_own_tre
     killed.stdout.close()
     assert project.state() != before
 
-    with checked_out(project.repository, "HEAD"):
+    with temporary_checkout(project.repository, "HEAD"):
         pass
 
     assert project.state() == before
@@ -121,7 +121,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_the_users_own_tre
 def test_a_revision_that_cannot_be_checked_out_is_told(project):
     before = project.state()
 
-    with checked_out(project.repository, "0" * 40) as tree:
+    with temporary_checkout(project.repository, "0" * 40) as tree:
         assert isinstance(tree, NoTree)
 
     assert "could not check" in tree.why
@@ -134,7 +134,7 @@ def test_the_users_hooks_do_not_run(project):
     hook.write_text(f"#!/bin/sh\ntouch {project.root}/hooked\n")
     hook.chmod(0o755)
 
-    with checked_out(project.repository, "HEAD"):
+    with temporary_checkout(project.repository, "HEAD"):
         pass
 
     assert not (project.root / "hooked").exists()
@@ -154,7 +154,7 @@ def test_paths_have_a_counterpart_and_arguments_follow(project, tmp_path):
         "a=b",
     )
 
-    with checked_out(project.repository, "HEAD") as tree:
+    with temporary_checkout(project.repository, "HEAD") as tree:
         assert isinstance(tree, BaseTree)
         mapped = tree.target(target)
         linked = tree.counterpart(tmp_path / "link" / "calc.py")

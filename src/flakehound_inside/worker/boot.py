@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flakehound_inside.isolated_os import isolated_os
 
 if TYPE_CHECKING:
-    from flakehound_inside.message_types import SessionSettings
+    from flakehound_inside.message_types import PytestSessionSettings
     from flakehound_inside.observe.dependencies.recorder import DependencyRecorder
     from flakehound_inside.observe.writes import WriteObserver
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def main(settings_path: str, pytest_args: list[str]) -> int:
     """Run pytest with our plugins; does not return when the session gets as far as its tests."""
     with open(settings_path, encoding="utf-8") as file:
-        settings: SessionSettings = isolated_os.loads(file.read())
+        settings: PytestSessionSettings = isolated_os.loads(file.read())
     if settings["mode"] == "once" and isolated_os.fork is not None:
         from flakehound_inside.worker.guardian import continue_under_guardian
 
@@ -41,7 +41,7 @@ def main(settings_path: str, pytest_args: list[str]) -> int:
     return code
 
 
-def _started_write_observer(settings: SessionSettings) -> WriteObserver | None:
+def _started_write_observer(settings: PytestSessionSettings) -> WriteObserver | None:
     """What notes written files and bound addresses, if requested."""
     notes = settings.get("watch")
     if not notes:
@@ -55,7 +55,7 @@ def _started_write_observer(settings: SessionSettings) -> WriteObserver | None:
     return writes
 
 
-def _started_recorders(settings: SessionSettings) -> list[DependencyRecorder]:
+def _started_recorders(settings: PytestSessionSettings) -> list[DependencyRecorder]:
     """The recorder of dependencies, if requested; it starts before pytest or the project is imported."""
     request = settings.get("record")
     if not request:

@@ -15,7 +15,13 @@ from flakehound_inside.worker.supervise import CANCELLED, end_children, supervis
 if TYPE_CHECKING:
     from typing import Mapping, NoReturn
 
-    from flakehound_inside.message_types import ProcessEnd, RunRequest, SessionSettings, SignalHandler, SlotReply
+    from flakehound_inside.message_types import (
+        ProcessEnd,
+        PytestSessionSettings,
+        RunRequest,
+        SignalHandler,
+        SlotReply,
+    )
     from flakehound_inside.worker.child import RequestRunner
 
 _SIGNAL_HANDLERS = {
@@ -30,7 +36,7 @@ _OUTPUT_TAIL_BYTES = 16384  # reported of a process that ended with an error
 class SlotServer:
     """The collected session; tests run in children of its children, so that no test can easily end it."""
 
-    def __init__(self, settings: SessionSettings, runner: RequestRunner) -> None:
+    def __init__(self, settings: PytestSessionSettings, runner: RequestRunner) -> None:
         self._runner = runner
         self._control = socket.socket(fileno=settings["control"])
         self._sockets = [socket.socket(fileno=number) for number in settings["slots"]]

@@ -24,7 +24,7 @@ from flakehound_inside.worker.supervise import end_children
 if TYPE_CHECKING:
     from typing import NoReturn, Sequence
 
-    from flakehound_inside.message_types import RunRequest, RunRequestByIds, SessionSettings
+    from flakehound_inside.message_types import PytestSessionSettings, RunRequest, RunRequestByIds
     from flakehound_inside.observe.writes import WriteObserver
     from flakehound_inside.worker.disable_plugins import DisablePlugins
 
@@ -35,7 +35,7 @@ class HuntSession:
     """The pytest plugin that takes over when the tests would start."""
 
     def __init__(
-        self, settings: SessionSettings, disable_plugins: DisablePlugins, writes: WriteObserver | None = None
+        self, settings: PytestSessionSettings, disable_plugins: DisablePlugins, writes: WriteObserver | None = None
     ) -> None:
         self._writes = writes
         self._settings = settings

@@ -32,7 +32,7 @@ def explain(hunt: PreparedHunt, found: SearchResult) -> Explanation:
         verdicts = StateFinder(extra_runs).with_shared_state(verdicts)
         verdicts = CauseFinder(extra_runs, hunt.characteristic).with_causes(verdicts)
     except KeyboardInterrupt:
-        hunt.opened.pool.call_off()
+        hunt.opened.pool.cancel()
         return Explanation(verdicts=tuple(verdicts), interrupted=True)
     return Explanation(verdicts=tuple(verdicts), interrupted=False)
 

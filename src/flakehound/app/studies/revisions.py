@@ -15,9 +15,9 @@ from typing import Protocol
 from flakehound.app.triage.change import as_file_change
 from flakehound.core.errors import FlakehoundError, Remedy, UsageError, same_command
 from flakehound.engine.git import changed_files
-from flakehound.engine.git.repository import SLOW_S, NoRepository, Repository, call_git, open_repository
+from flakehound.engine.git.repository import SLOW_S, NoRepository, Repository, open_repository, run_git
 from flakehound.engine.git.revisions import NoSuchRevision
-from flakehound.engine.git.worktree import BaseTree, NoTree, checked_out
+from flakehound.engine.git.worktree import BaseTree, NoTree, temporary_checkout
 from flakehound.engine.processes.launch import Target
 from flakehound.triage.changes import FileChange
 
@@ -65,8 +65,8 @@ class GitHistory:
     def check_out(self, revision: Revision) -> None:
         """Lay a commit out; what the tests of the last one left behind goes."""
         for words in (("checkout", "--detach", "--force", "--quiet", revision.key), ("clean", "-ffdxq")):
-            told = call_git(self.top, *words, timeout_s=SLOW_S)
-            if not told.is_good:
+            told = run_git(self.top, *words, timeout_s=SLOW_S)
+            if not told.succeeded:
                 raise NoHistory(f"git could not check {revision.name} out: {told.problem}")
 
     def changes(self, older: Revision, newer: Revision) -> list[FileChange]:
@@ -80,7 +80,7 @@ class GitHistory:
 
     def is_foreign(self, file: str) -> bool:
         """Whether a file lies in the user's own tree."""
-        return self.tree.is_of_the_user(file) and not _INSTALLED.search(file)
+        return self.tree.is_in_user_tree(file) and not _INSTALLED.search(file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ def commits_of(folder: Path, *, revisions: int, since: str | None) -> Commits | 
         if commit is None:
             raise NoSuchRevision(repository, since)
         reach, oldest = [f"{commit}..{repository.head}"], [commit]
-    told = repository.ask("rev-list", "--first-parent", f"--max-count={revisions + 1}", *reach, "--")
+    told = repository.git("rev-list", "--first-parent", f"--max-count={revisions + 1}", *reach, "--")
     names = (told.text.split() + oldest)[: revisions + 1]
     if len(names) < 2:
         return NoCommits(why=f"{repository.top} has no two revisions to compare", remedy="git log --oneline")
@@ -121,7 +121,7 @@ def commits_of(folder: Path, *, revisions: int, since: str | None) -> Commits | 
 @contextmanager
 def git_history(target: Target, commits: Commits) -> Iterator[GitHistory]:
     """Commits, one after the other in a worktree that goes in the end."""
-    with checked_out(commits.repository, commits.names[0]) as tree:
+    with temporary_checkout(commits.repository, commits.names[0]) as tree:
         if isinstance(tree, NoTree):
             raise NoHistory(tree.why)
         yield GitHistory(

@@ -14,7 +14,7 @@ from flakehound.core.history import Tally
 from flakehound.core.plans import Order
 from flakehound.core.records import RunRecord
 from flakehound.engine.git.base_runs import NOT_AT_BASE, runs_at_base
-from flakehound.engine.git.worktree import BaseTree, NoTree, checked_out
+from flakehound.engine.git.worktree import BaseTree, NoTree, temporary_checkout
 from flakehound.engine.processes.launch import Target
 from flakehound.triage.evidence import NO_RUNS, BaseCheck, Condition
 
@@ -71,7 +71,7 @@ class BaseSuite:
         if self._tree is None:
             assert self._change.repository is not None
             assert self._change.base is not None
-            checkout = checked_out(self._change.repository, self._change.base.revision)
+            checkout = temporary_checkout(self._change.repository, self._change.base.revision)
             self._tree = self._open.enter_context(checkout)
         return self._tree
 

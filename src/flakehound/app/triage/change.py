@@ -50,13 +50,13 @@ def change_of(run: FailingRun) -> Change:
     if isinstance(repository, NoRepository):
         remedy = f" (try: {repository.remedy})" if repository.remedy else ""
         return Change(problem=f"not compared with a change: {repository.why}{remedy}")
-    besides = _written_by_us(run)
+    excluded = _written_by_us(run)
     try:
-        base = base_revision(repository, since=run.options.since, besides=besides)
+        base = base_revision(repository, since=run.options.since, excluded=excluded)
     except NoSuchRevision as error:
         problem = f"not compared with a change: {error.what} (try: {error.remedy})"
         return Change(repository=repository, problem=problem)
-    told = told_by_git.changed_files(repository, base.revision, besides=besides)
+    told = told_by_git.changed_files(repository, base.revision, excluded=excluded)
     files = tuple(map(as_file_change, told.files))
     paths = [repository.top / file.path for file in files]
     return Change(
@@ -66,7 +66,7 @@ def change_of(run: FailingRun) -> Change:
         python_files=tuple(path for path in paths if path.suffix in _SOURCES),
         data_files=tuple(path for path in paths if path.suffix not in _SOURCES and path.is_file()),
         commits=_own_commits(repository, base),
-        commit=repository.head + (DIRTY if told_by_git.is_dirty(repository, besides=besides) else ""),
+        commit=repository.head + (DIRTY if told_by_git.is_dirty(repository, excluded=excluded) else ""),
         branch=repository.branch(),
         problem=told.problem,
         notes=base.notes,

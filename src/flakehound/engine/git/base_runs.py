@@ -127,10 +127,10 @@ def _strayed(tree: BaseTree, dependencies: Mapping[str, Any] | None) -> str:
         installed = _INSTALLED.search(file or "")
         if installed and tree.holds_module(file[installed.end() :]):
             return f"the tests import the installed copy of {name}, {file}"
-        if file and tree.is_of_the_user(file) and not _is_of_an_environment(file):
+        if file and tree.is_in_user_tree(file) and not _is_of_an_environment(file):
             return f"the installed package points to the changed tree: {name} comes from {file}"
     for file in dependencies["opened"]:
-        if tree.is_of_the_user(file) and not _is_of_an_environment(file):
+        if tree.is_in_user_tree(file) and not _is_of_an_environment(file):
             return f"the test reads a file of the changed tree, {file}"
     return ""
 

@@ -1,7 +1,7 @@
-"""Which files differ from a revision: committed, staged, unstaged and untracked changes in one.
+"""Which files differ from a revision: committed, staged, unstaged and untracked changes together.
 
-Files that git ignores cannot be seen here, even where the tests import them: a generated `_version.py`, an
-extension module built in place. Nor can what changed outside the repository, such as installed packages.
+Files that git ignores are not included, even if the tests import them: a generated `_version.py`, an extension
+module built in place. Neither are changes outside the repository, such as those of installed packages.
 """
 
 from __future__ import annotations
@@ -14,64 +14,66 @@ from pathlib import Path
 
 from flakehound.engine.git.repository import SLOW_S, Repository
 
-MOST_BYTES = 5_000_000  # of one version of one file
-MOST_BYTES_IN_ALL = 100_000_000
-_TOOLS_OWN = frozenset({".flakehound", "__pycache__", ".pytest_cache"})
+MAX_FILE_BYTES = 5_000_000  # of one version of one file
+MAX_TOTAL_BYTES = 100_000_000
+_TOOL_FOLDERS = frozenset({".flakehound", "__pycache__", ".pytest_cache"})
 _STATUSES = {"A": "added", "D": "deleted", "R": "renamed"}  # whatever else: modified
 _ABSENT = "000000"
-_PLAIN, _EXECUTABLE, _LINK, _SUBMODULE = "100644", "100755", "120000", "160000"
+_REGULAR, _EXECUTABLE, _LINK, _SUBMODULE = "100644", "100755", "120000", "160000"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFile:
-    """One file in two versions."""
+    """One file with its content before and after the change."""
 
     path: str  # below the top of the repository, with "/"
     status: str  # added, deleted, modified, renamed
     old_path: str | None = None  # of a renamed file
-    # As bytes: only Python knows how a source is encoded. None: it did not exist, or it was not read.
+    # Bytes, because the encoding of a source is decided by Python. None: it did not exist, or was not read.
     before: bytes | None = None
     after: bytes | None = None
-    mode_before: str = _PLAIN  # as git writes it; 120000 is a link, 160000 a submodule or a repository of its own
-    mode_after: str = _PLAIN
+    mode_before: str = (
+        _REGULAR  # as git writes it; 120000 is a link, 160000 a submodule or a repository of its own
+    )
+    mode_after: str = _REGULAR
     unread: str = ""  # why a version that exists was not read
 
     @property
     def is_binary(self) -> bool:
-        """Whether a version is no text, told as git tells it."""
+        """Whether a version is binary, by the criterion that git uses."""
         return any(version is not None and b"\0" in version[:8000] for version in (self.before, self.after))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """What differs from a revision, or why git could not tell."""
+class FileChanges:
+    """What differs from a revision, or why git could not determine it."""
 
     files: tuple[ChangedFile, ...] = ()
     problem: str = ""
 
 
-def changed_files(repository: Repository, base: str, *, besides: Collection[Path] = ()) -> Changes:
+def changed_files(repository: Repository, base: str, *, excluded: Collection[Path] = ()) -> FileChanges:
     """Compare the working tree with a commit or tree.
 
-    `besides` are files and folders that are no change: what we write ourselves.
+    `excluded` are files and folders that do not count, such as those that we write ourselves.
     """
-    told = repository.ask(*_DIFF, base, "--", timeout_s=SLOW_S)
-    others = repository.ask("ls-files", "--others", "--exclude-standard", "-z", timeout_s=SLOW_S)
-    marked = repository.ask("ls-files", "-v", "-z", timeout_s=SLOW_S)
-    for answer in (told, others, marked):
-        if not answer.is_good:
-            return Changes(problem=f"git cannot tell what changed: {answer.problem}")
-    found = {file.path: (file, blob) for file, blob in _differences(told.parts)}
-    _add_untracked(found, repository.top, _without_environments(others.parts))
-    _add_hidden(found, repository.top, marked.parts, base)
-    passed_over = [os.path.realpath(path) for path in besides]
-    chosen = [one for one in found.values() if not _is_passed_over(repository.top, one[0].path, passed_over)]
-    return Changes(files=tuple(_read(repository, sorted(chosen, key=lambda one: one[0].path))))
+    diff = repository.git(*_DIFF, base, "--", timeout_s=SLOW_S)
+    untracked = repository.git("ls-files", "--others", "--exclude-standard", "-z", timeout_s=SLOW_S)
+    flagged = repository.git("ls-files", "-v", "-z", timeout_s=SLOW_S)
+    for answer in (diff, untracked, flagged):
+        if not answer.succeeded:
+            return FileChanges(problem=f"git cannot tell what changed: {answer.problem}")
+    found = {file.path: (file, blob) for file, blob in _tracked_changes(diff.nul_separated)}
+    _add_untracked(found, repository.top, _without_environments(untracked.nul_separated))
+    _add_hidden(found, repository.top, flagged.nul_separated, base)
+    excluded_paths = [os.path.realpath(path) for path in excluded]
+    included = [one for one in found.values() if not _is_excluded(repository.top, one[0].path, excluded_paths)]
+    return FileChanges(files=tuple(_with_content(repository, sorted(included, key=lambda one: one[0].path))))
 
 
-def is_dirty(repository: Repository, *, besides: Collection[Path] = ()) -> bool:
+def is_dirty(repository: Repository, *, excluded: Collection[Path] = ()) -> bool:
     """Whether the working tree differs from the commit that is checked out."""
-    changes = changed_files(repository, "HEAD", besides=besides)
+    changes = changed_files(repository, "HEAD", excluded=excluded)
     return bool(changes.files or changes.problem)
 
 
@@ -79,19 +81,21 @@ _DIFF = (
     *("diff", "--raw", "-z", "--no-abbrev", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-relative"),
     *("--no-color", "--ignore-submodules=none"),
 )
-_Found = dict[str, tuple[ChangedFile, str]]  # by path, with the object that holds the version before
+_Found = dict[
+    str, tuple[ChangedFile, str]
+]  # by path, with the name of the git object that contains the version before
 
 
-def _differences(parts: Sequence[str]) -> Iterator[tuple[ChangedFile, str]]:
-    waiting = iter(parts)
-    for head in waiting:
+def _tracked_changes(parts: Sequence[str]) -> Iterator[tuple[ChangedFile, str]]:
+    items = iter(parts)
+    for head in items:
         mode_before, mode_after, blob, _after, letter = head.lstrip(":").split()
         status = _STATUSES.get(letter[0], "modified")
-        path = next(waiting)
+        path = next(items)
         old_path = path if letter[0] in "RC" else None
         yield (
             ChangedFile(
-                path=next(waiting) if old_path is not None else path,
+                path=next(items) if old_path is not None else path,
                 status=status,
                 old_path=old_path if status == "renamed" else None,
                 mode_before=mode_before,
@@ -102,28 +106,28 @@ def _differences(parts: Sequence[str]) -> Iterator[tuple[ChangedFile, str]]:
 
 
 def _without_environments(paths: Sequence[str]) -> list[str]:
-    """Untracked files but for those of virtual environments, which nobody wrote."""
+    """Untracked files without those of virtual environments."""
     environments = tuple(path[: -len("pyvenv.cfg")] for path in paths if path.endswith("/pyvenv.cfg"))
     return [path for path in paths if not path.startswith(environments)] if environments else list(paths)
 
 
 def _add_untracked(found: _Found, top: Path, paths: Sequence[str]) -> None:
     for path in paths:
-        # A repository inside this one is told as a folder, and only that it is there.
+        # A nested repository is listed as a folder, without its files.
         mode = _SUBMODULE if path.endswith("/") else _mode_of(top / path)
         path = path.rstrip("/")
-        gone, blob = found.get(path, (None, ""))
-        if gone is None:
+        deleted, blob = found.get(path, (None, ""))
+        if deleted is None:
             found[path] = (ChangedFile(path=path, status="added", mode_before=_ABSENT, mode_after=mode), "")
-        else:  # taken out of the index, yet still there
-            found[path] = (replace(gone, status="modified", mode_after=mode), blob)
+        else:  # removed from the index, but still in the working tree
+            found[path] = (replace(deleted, status="modified", mode_after=mode), blob)
 
 
-def _add_hidden(found: _Found, top: Path, marked: Sequence[str], base: str) -> None:
-    """Files that git was told not to look at, but that are there all the same."""
-    for line in marked:
-        mark, path = line[0], line[2:]
-        if (mark == "S" or mark.islower()) and path not in found and os.path.lexists(top / path):
+def _add_hidden(found: _Found, top: Path, flagged: Sequence[str], base: str) -> None:
+    """Add files flagged as assume-unchanged or skip-worktree that exist in the working tree."""
+    for line in flagged:
+        flag, path = line[0], line[2:]
+        if (flag == "S" or flag.islower()) and path not in found and os.path.lexists(top / path):
             mode = _mode_of(top / path)
             file = ChangedFile(path=path, status="modified", mode_before=mode, mode_after=mode)
             found[path] = (file, f"{base}:{path}")
@@ -134,32 +138,32 @@ def _mode_of(path: Path) -> str:
         mode = os.lstat(path).st_mode
     except OSError:
         return _ABSENT
-    return _LINK if stat.S_ISLNK(mode) else _EXECUTABLE if mode & stat.S_IXUSR else _PLAIN
+    return _LINK if stat.S_ISLNK(mode) else _EXECUTABLE if mode & stat.S_IXUSR else _REGULAR
 
 
-def _is_passed_over(top: Path, path: str, besides: Sequence[str]) -> bool:
+def _is_excluded(top: Path, path: str, excluded: Sequence[str]) -> bool:
     full = os.path.realpath(top / path)
-    return not _TOOLS_OWN.isdisjoint(path.split("/")) or any(
-        full == one or full.startswith(one + os.sep) for one in besides
+    return not _TOOL_FOLDERS.isdisjoint(path.split("/")) or any(
+        full == one or full.startswith(one + os.sep) for one in excluded
     )
 
 
-def _read(repository: Repository, chosen: Sequence[tuple[ChangedFile, str]]) -> Iterator[ChangedFile]:
-    """The files with their versions; without those that turn out to be the same."""
-    earlier = _contents(repository, [blob for _file, blob in chosen if blob])
-    budget = MOST_BYTES_IN_ALL - sum(len(content) for content in earlier.values() if content)
-    for file, blob in chosen:
-        before, unread = (earlier.get(blob), "") if blob else (None, "")
+def _with_content(repository: Repository, changes: Sequence[tuple[ChangedFile, str]]) -> Iterator[ChangedFile]:
+    """The changes with the content of both versions, without those whose content is equal."""
+    before_by_blob = _contents(repository, [blob for _file, blob in changes if blob])
+    budget = MAX_TOTAL_BYTES - sum(len(content) for content in before_by_blob.values() if content)
+    for file, blob in changes:
+        before, unread = (before_by_blob.get(blob), "") if blob else (None, "")
         if blob and before is None:
             unread = "its earlier version is too large, or not in this clone"
         after, problem = _content_now(repository.top / file.path, file.mode_after, budget)
         budget -= len(after or b"")
         whole = replace(file, before=before, after=after, unread=unread or problem)
-        if not _is_same(whole):
+        if not _is_unchanged(whole):
             yield whole
 
 
-def _is_same(file: ChangedFile) -> bool:
+def _is_unchanged(file: ChangedFile) -> bool:
     if file.status != "modified" or file.before is None or file.after is None:
         return False
     same = file.before.replace(b"\r\n", b"\n") == file.after.replace(b"\r\n", b"\n")
@@ -173,7 +177,7 @@ def _content_now(path: Path, mode: str, budget: int) -> tuple[bytes | None, str]
             return os.fsencode(os.readlink(path)), ""
         if not stat.S_ISREG(status.st_mode):
             return None, "it is a folder" if mode == _SUBMODULE else "it is no plain file"
-        if status.st_size > min(MOST_BYTES, budget):
+        if status.st_size > min(MAX_FILE_BYTES, budget):
             return None, "it is too large"
         return path.read_bytes(), ""
     except FileNotFoundError:
@@ -183,23 +187,23 @@ def _content_now(path: Path, mode: str, budget: int) -> tuple[bytes | None, str]
 
 
 def _contents(repository: Repository, blobs: Sequence[str]) -> Mapping[str, bytes]:
-    """The content of objects that are there and not too large."""
+    """The content of git objects that exist and are not too large."""
     wanted = [blob for blob in dict.fromkeys(blobs) if "\n" not in blob]
-    sizes = repository.ask("cat-file", "--batch-check=%(objectsize)", timeout_s=SLOW_S, given=_lines(wanted))
-    budget, small = MOST_BYTES_IN_ALL, []
+    sizes = repository.git("cat-file", "--batch-check=%(objectsize)", timeout_s=SLOW_S, stdin=_lines(wanted))
+    budget, small = MAX_TOTAL_BYTES, []
     for blob, size in zip(wanted, os.fsdecode(sizes.out).split("\n"), strict=False):
-        if size.isdigit() and int(size) <= min(MOST_BYTES, budget):
+        if size.isdigit() and int(size) <= min(MAX_FILE_BYTES, budget):
             budget -= int(size)
             small.append(blob)
-    told = repository.ask("cat-file", "--batch=%(objectsize)", timeout_s=SLOW_S, given=_lines(small))
-    return dict(zip(small, _batch(told.out), strict=False)) if told.is_good else {}
+    contents = repository.git("cat-file", "--batch=%(objectsize)", timeout_s=SLOW_S, stdin=_lines(small))
+    return dict(zip(small, _batch_contents(contents.out), strict=False)) if contents.succeeded else {}
 
 
 def _lines(names: Sequence[str]) -> bytes:
     return b"".join(os.fsencode(name) + b"\n" for name in names)
 
 
-def _batch(out: bytes) -> Iterator[bytes]:
+def _batch_contents(out: bytes) -> Iterator[bytes]:
     place = 0
     while place < len(out):
         end = out.index(b"\n", place)

@@ -1,6 +1,6 @@
-"""How often each line of a project changed in its last commits, by one pass over the history.
+"""How often each line of a project changed in its last commits, determined by one pass over the history.
 
-Tells what one `git log -L n,n:FILE` per line would tell, merges and renames included: see `churn_lines`.
+The result is that of one `git log -L n,n:FILE` per line, merges and renames included: see `churn_lines`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flakehound.engine.git.churn_diffs import commits_in, read_diffs
-from flakehound.engine.git.churn_lines import FileDiff, Version, beginning, behind, merged
-from flakehound.engine.git.repository import SLOW_S, NoRepository, Repository, Told, open_repository
+from flakehound.engine.git.churn_lines import FileDiff, Version, initial_version, merge_versions, parent_versions
+from flakehound.engine.git.repository import SLOW_S, GitResult, NoRepository, Repository, open_repository
 
 COMMITS = 75
-PYTHON = "*.py"  # whatever else changed is covered by no test, and may be huge
+PYTHON_FILES = "*.py"  # no test covers lines of others, and they may be huge
 # As `git log -L` compares: without the heuristic that `git diff` has for indented blocks.
-_COMPARED = (
+_DIFF_OPTIONS = (
     *("-p", "-U0", "--inter-hunk-context=0", "--no-indent-heuristic", "--diff-algorithm=myers", "-M"),
     *("--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "--full-index"),
     *("--ignore-submodules=all", "--no-relative"),
@@ -27,41 +27,41 @@ _COMPARED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Churn:
-    """How often lines changed, or why that is not known."""
+    """The number of changes of each line, or why it is not known."""
 
     top: Path | None = None  # of the repository
-    commits: int = 0  # that were looked at
+    commits: int = 0  # the number of commits examined
     counts: Mapping[str, Sequence[int]] = field(default_factory=dict)  # path below the top -> per line, from 0
-    absent: str = ""  # why nothing is known; empty: it is
+    absent: str = ""  # why the numbers are not known; empty: they are
     remedy: str | None = None  # a command that helps
 
     def of(self, path: str, lines: Iterable[int]) -> int:
-        """The changes of some lines of a file, numbered from 1, in all; the path is a real one."""
-        counts = self.counts.get(self._below_top(path), ())
+        """The sum of the changes of some lines of a file, numbered from 1; the path has no symbolic links."""
+        counts = self.counts.get(self._relative(path), ())
         return sum(counts[line - 1] for line in lines if 0 < line <= len(counts))
 
-    def _below_top(self, path: str) -> str:
+    def _relative(self, path: str) -> str:
         return path.removeprefix(f"{self.top}/")
 
 
 def churn_of(folder: Path, commits: int = COMMITS) -> Churn:
-    """How often the lines of the project that holds a folder changed in the last commits."""
+    """The churn of the repository that contains a folder, over its last commits."""
     repository = open_repository(folder)
     if isinstance(repository, NoRepository):
         return Churn(absent=repository.why, remedy=repository.remedy)
-    listed = repository.ask("rev-list", "--date-order", "--parents", "-n", str(commits), "HEAD", timeout_s=SLOW_S)
+    listed = repository.git("rev-list", "--date-order", "--parents", "-n", str(commits), "HEAD", timeout_s=SLOW_S)
     history = commits_in(listed.out)
-    cut = _cut_off(repository, history) if repository.is_shallow else ""
-    if cut or not listed.is_good:
-        return Churn(absent=cut or listed.problem, remedy="git fetch --unshallow" if cut else None)
-    return _followed(repository, history)
+    truncated = _truncation(repository, history) if repository.is_shallow else ""
+    if truncated or not listed.succeeded:
+        return Churn(absent=truncated or listed.problem, remedy="git fetch --unshallow" if truncated else None)
+    return _counted_back(repository, history)
 
 
-def _cut_off(repository: Repository, history: Sequence[Sequence[str]]) -> str:
-    """Why a shallow clone cannot tell; empty where what it lacks is older than what is asked for."""
-    told = repository.ask("rev-parse", "--path-format=absolute", "--git-path", "shallow")
-    file = Path(told.text)
-    if not told.is_good or not file.is_file():
+def _truncation(repository: Repository, history: Sequence[Sequence[str]]) -> str:
+    """Why the history of a shallow clone is too short; empty if it contains all examined commits."""
+    result = repository.git("rev-parse", "--path-format=absolute", "--git-path", "shallow")
+    file = Path(result.text)
+    if not result.succeeded or not file.is_file():
         return "the clone is shallow, and git does not tell where it ends"
     ends = set(file.read_text().split())
     if not any(commit in ends for commit, *_parents in history):
@@ -69,39 +69,42 @@ def _cut_off(repository: Repository, history: Sequence[Sequence[str]]) -> str:
     return f"the clone is shallow and holds only {len(history)} of the last commits"
 
 
-def _followed(repository: Repository, history: Sequence[Sequence[str]]) -> Churn:
-    """Walk from the working tree to the oldest commit, once."""
-    files = repository.ask("ls-files", "-z", "--", PYTHON, timeout_s=SLOW_S)
-    unsaved = repository.ask("diff-index", *_COMPARED, "HEAD", "--", PYTHON, timeout_s=SLOW_S)
+def _counted_back(repository: Repository, history: Sequence[Sequence[str]]) -> Churn:
+    """Walk once from the working tree to the oldest commit and count the changes of each line."""
+    files = repository.git("ls-files", "-z", "--", PYTHON_FILES, timeout_s=SLOW_S)
+    uncommitted = repository.git("diff-index", *_DIFF_OPTIONS, "HEAD", "--", PYTHON_FILES, timeout_s=SLOW_S)
     pairs = [(commit, parent) for commit, *parents in history for parent in parents or [""]]
-    given = "".join(f"{commit} {parent}".strip() + "\n" for commit, parent in pairs)
-    told = repository.ask(
-        *("diff-tree", "--stdin", "--always", "--root", "-r", *_COMPARED, "--", PYTHON),
+    stdin_text = "".join(f"{commit} {parent}".strip() + "\n" for commit, parent in pairs)
+    diffs = repository.git(
+        *("diff-tree", "--stdin", "--always", "--root", "-r", *_DIFF_OPTIONS, "--", PYTHON_FILES),
         timeout_s=SLOW_S,
-        given=given.encode("ascii"),
+        stdin=stdin_text.encode("ascii"),
     )
-    problem = _problem(files, unsaved, told)
+    problem = _problem(files, uncommitted, diffs)
     if problem:
         return Churn(absent=problem)
-    differences = iter(read_diffs(told.out))
-    today = behind(beginning(files.parts), read_diffs(unsaved.out), None)[0]
-    by_parent = {commit: [next(differences) for _ in parents or [""]] for commit, *parents in history}
-    return Churn(top=repository.top, commits=len(history), counts=_counted(today, history, by_parent))
+    commit_diffs = iter(read_diffs(diffs.out))
+    head = parent_versions(initial_version(files.nul_separated), read_diffs(uncommitted.out), None)[0]
+    by_parent = {commit: [next(commit_diffs) for _ in parents or [""]] for commit, *parents in history}
+    return Churn(top=repository.top, commits=len(history), counts=_counts(head, history, by_parent))
 
 
-def _problem(*answers: Told) -> str:
-    return next((answer.problem or "git failed" for answer in answers if not answer.is_good), "")
+def _problem(*results: GitResult) -> str:
+    return next((result.problem or "git failed" for result in results if not result.succeeded), "")
 
 
-def _counted(
-    today: Version, history: Sequence[Sequence[str]], by_parent: Mapping[str, Sequence[Sequence[FileDiff]]]
+def _counts(
+    head: Version, history: Sequence[Sequence[str]], by_parent: Mapping[str, Sequence[Sequence[FileDiff]]]
 ) -> dict[str, Sequence[int]]:
     counts: dict[str, array[int]] = defaultdict(lambda: array("I"))
-    due: dict[str, Version] = {history[0][0]: today} if history else {}
-    asked: Collection[str] = by_parent.keys()
+    pending: dict[str, Version] = {history[0][0]: head} if history else {}
+    examined: Collection[str] = by_parent.keys()
     for commit, *parents in history:
-        version = due.pop(commit, {})
-        for parent, earlier in zip(parents or [""], behind(version, by_parent[commit], counts), strict=True):
-            if parent in asked and earlier:
-                due[parent] = merged(due[parent], earlier) if parent in due else earlier
+        version = pending.pop(commit, {})
+        for parent, earlier in zip(
+            parents or [""], parent_versions(version, by_parent[commit], counts), strict=True
+        ):
+            if parent in examined and earlier:
+                known = pending.get(parent)
+                pending[parent] = earlier if known is None else merge_versions(known, earlier)
     return dict(counts)

@@ -1,4 +1,4 @@
-"""Read what `git diff-tree -p -U0` prints: only which lines stand in place of which others."""
+"""Parse the output of `git diff-tree -p -U0`: only which lines replace which others."""
 
 from __future__ import annotations
 
@@ -11,50 +11,50 @@ from flakehound.engine.git.churn_lines import FileDiff, Hunk, Range
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _COMMIT = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_NOWHERE = b"/dev/null"
+_DEV_NULL = b"/dev/null"
 _ESCAPES = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
 
 
 @dataclass(slots=True)
-class _File:
+class _FileParser:
     old: bytes | None = None
     new: bytes | None = None
     hunks: list[Hunk] = field(default_factory=list)
 
     def diff(self) -> Iterator[FileDiff]:
-        """Nothing for a file that is gone, or whose mode alone changed."""
-        if self.new is None or self.new == _NOWHERE:
+        """The parsed difference; nothing for a deleted file, or one of which only the mode changed."""
+        if self.new is None or self.new == _DEV_NULL:
             return
-        old = None if self.old in (None, _NOWHERE) else os.fsdecode(self.old or b"")
+        old = None if self.old in (None, _DEV_NULL) else os.fsdecode(self.old or b"")
         yield FileDiff(old_path=old, new_path=os.fsdecode(self.new), hunks=tuple(self.hunks))
 
 
 def read_diffs(output: bytes) -> list[list[FileDiff]]:
-    """The differences, a list for each line that names a commit; a single list where none does."""
+    """The differences, one list per commit in the output; a single list if it names no commit."""
     lines = output.split(b"\n")
     found: list[list[FileDiff]] = []
     current: list[FileDiff] = []
-    file = _File()
+    file = _FileParser()
     place = 0
     while place < len(lines):
         line = lines[place]
         place += 1
         if line.startswith(b"@@ "):
-            place += _take_hunk(line, file)
+            place += _add_hunk(line, file)
         elif line.startswith(b"diff --git ") or _COMMIT.fullmatch(line):
             current += file.diff()
-            file = _File()
+            file = _FileParser()
             if not line.startswith(b"diff "):
                 current = []
                 found.append(current)
         else:
-            _take_header(line, file)
+            _read_header(line, file)
     current += file.diff()
     return found or [current]
 
 
-def _take_hunk(line: bytes, file: _File) -> int:
-    """Keep the hunk; how many lines of content follow it."""
+def _add_hunk(line: bytes, file: _FileParser) -> int:
+    """Add the hunk to the file; returns how many lines of content follow its header."""
     match = _HUNK.match(line)
     assert match is not None, line
     old_first, old_n, new_first, new_n = (1 if part is None else int(part) for part in match.groups())
@@ -63,12 +63,12 @@ def _take_hunk(line: bytes, file: _File) -> int:
 
 
 def _range(first: int, number: int) -> Range:
-    # Of no lines git names the one before them.
+    # For an empty range git gives the number of the line before it.
     begin = first - 1 if number else first
     return begin, begin + number
 
 
-def _take_header(line: bytes, file: _File) -> None:
+def _read_header(line: bytes, file: _FileParser) -> None:
     word, _space, rest = line.partition(b" ")
     if word == b"---":
         file.old = _name(rest, prefix=b"a/")
@@ -81,7 +81,7 @@ def _take_header(line: bytes, file: _File) -> None:
 
 
 def _name(written: bytes, prefix: bytes = b"") -> bytes:
-    """A path as git prints it: in quotes where it holds what would confuse, with a tab where it holds a blank."""
+    """A path as git prints it: quoted if it has special characters, followed by a tab if it has a blank."""
     name = _unquoted(written[1:-1]) if written[:1] == b'"' else written.removesuffix(b"\t")
     return name.removeprefix(prefix)
 
@@ -95,5 +95,5 @@ def _unquoted(text: bytes) -> bytes:
 
 
 def commits_in(output: bytes) -> list[Sequence[str]]:
-    """What `git rev-list --parents` prints: each commit, followed by its parents."""
+    """The output of `git rev-list --parents`: each commit, followed by its parents."""
     return [line.decode("ascii").split() for line in output.splitlines()]

@@ -1,7 +1,7 @@
 """Follow every line of a file back through its changes, as `git log -L` follows one.
 
-Pure. A line that a commit did not touch moves with what was inserted and deleted above it. A line that lies in a
-changed hunk becomes, one commit earlier, all the lines that the hunk replaced: git follows those from there on.
+Pure. A line that a commit did not touch moves by the lines inserted and deleted above it. A line in a changed hunk
+corresponds, one commit earlier, to all the lines that the hunk replaced: git follows those from there on.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-Range = tuple[int, int]  # first line and the one behind the last, counted from 0
-ENDLESS = 1 << 60  # nobody needs to know how long a file is
+Range = tuple[int, int]  # first line and the one after the last, counted from 0
+UNLIMITED = 1 << 60  # the number of lines of a file does not matter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """Lines that one commit put in place of others."""
+    """Lines of a commit that replace lines of its parent."""
 
     old: Range  # in the parent
     new: Range
@@ -34,65 +34,69 @@ class FileDiff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """Neighbouring lines of today that are neighbours still, each untouched so far."""
+class LineBlock:
+    """Successive lines of today's file that are successive in the examined version, too, and unchanged since."""
 
-    today: int  # the first one's number
-    at: int  # where that line is in the version we have come to
+    today: int  # number of the first line in today's file
+    at: int  # its number in the examined version
     length: int
 
     @property
     def lines(self) -> range:
-        """The lines of today."""
+        """The line numbers in today's file."""
         return range(self.today, self.today + self.length)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trail:
+class LinePositions:
     """Where the lines of one of today's files are in an earlier version of it."""
 
-    path: str  # today
-    runs: tuple[Run, ...] = ()
-    # Ranges that stand for changed lines -> the lines of today that they became.
+    path: str  # of today's file
+    blocks: tuple[LineBlock, ...] = ()
+    # Ranges of the examined version -> the lines of today's file that they were changed into.
     groups: Mapping[tuple[Range, ...], frozenset[int]] = field(default_factory=dict)
 
     @property
-    def is_over(self) -> bool:
-        """Whether no line is that old."""
-        return not self.runs and not self.groups
+    def is_empty(self) -> bool:
+        """Whether the examined version has none of the lines."""
+        return not self.blocks and not self.groups
 
-    def parted(self, hunks: Sequence[Hunk]) -> tuple[Trail, Trail]:
-        """What the hunks leave alone, and the rest; both still where they are now."""
-        pieces = [piece for run in self.runs for piece in _pieces(run, hunks)]
+    def split_by(self, hunks: Sequence[Hunk]) -> tuple[LinePositions, LinePositions]:
+        """The lines that the hunks do not touch, and the rest, both in the examined version."""
+        pieces = [piece for block in self.blocks for piece in _pieces(block, hunks)]
         touched = {
             ranges: lines
             for ranges, lines in self.groups.items()
             if any(_is_touched(ranges, hunk.new) for hunk in hunks)
         }
-        calm = {ranges: lines for ranges, lines in self.groups.items() if ranges not in touched}
+        untouched = {ranges: lines for ranges, lines in self.groups.items() if ranges not in touched}
         return (
-            Trail(path=self.path, runs=tuple(run for run, hunk in pieces if hunk is None), groups=calm),
-            Trail(path=self.path, runs=tuple(run for run, hunk in pieces if hunk is not None), groups=touched),
+            LinePositions(
+                path=self.path, blocks=tuple(block for block, hunk in pieces if hunk is None), groups=untouched
+            ),
+            LinePositions(
+                path=self.path, blocks=tuple(block for block, hunk in pieces if hunk is not None), groups=touched
+            ),
         )
 
-    def one_back(self, hunks: Sequence[Hunk]) -> Trail:
-        """The same lines one commit earlier; lines that the commit added are gone."""
+    def in_parent(self, hunks: Sequence[Hunk]) -> LinePositions:
+        """The positions one commit earlier, without lines that the commit added."""
         found: dict[tuple[Range, ...], set[int]] = defaultdict(set)
-        runs: list[Run] = []
-        for piece, hunk in chain.from_iterable(_pieces(run, hunks) for run in self.runs):
+        blocks: list[LineBlock] = []
+        for piece, hunk in chain.from_iterable(_pieces(block, hunks) for block in self.blocks):
             if hunk is None:
-                runs += _shifted(piece, hunks)
+                blocks += _shifted(piece, hunks)
             elif hunk.old[0] < hunk.old[1]:
                 found[(hunk.old,)].update(piece.lines)
         for ranges, lines in self.groups.items():
-            earlier = _earlier(ranges, hunks)
+            earlier = _ranges_in_parent(ranges, hunks)
             if earlier:
                 found[earlier] |= lines
         groups = {ranges: frozenset(lines) for ranges, lines in found.items()}
-        return Trail(path=self.path, runs=tuple(runs), groups=groups)
+        return LinePositions(path=self.path, blocks=tuple(blocks), groups=groups)
 
-    def joined(self, other: Trail) -> Trail:
-        """Both together: what came to this version along two branches."""
+    def merged_with(self, other: LinePositions) -> LinePositions:
+        """The union of positions that were found along two branches of the history."""
         ranges_of: dict[int, tuple[Range, ...]] = {}
         for ranges, lines in (*self.groups.items(), *other.groups.items()):
             for line in lines:
@@ -101,54 +105,54 @@ class Trail:
         for line, ranges in ranges_of.items():
             found[ranges].add(line)
         groups = {ranges: frozenset(lines) for ranges, lines in found.items()}
-        return Trail(path=self.path, runs=_in_order({*self.runs, *other.runs}), groups=groups)
+        return LinePositions(path=self.path, blocks=_in_order({*self.blocks, *other.blocks}), groups=groups)
 
     def count(self, counts: array[int]) -> None:
-        """Add one to every line that is here; only for a part that a commit touched."""
-        for lines in (*(run.lines for run in self.runs), *self.groups.values()):
+        """Add one change to every line; to be called for lines that a commit touched."""
+        for lines in (*(block.lines for block in self.blocks), *self.groups.values()):
             missing = max(lines, default=-1) + 1 - len(counts)
             counts.extend([0] * max(0, missing))
             for line in lines:
                 counts[line] += 1
 
 
-def _pieces(run: Run, hunks: Sequence[Hunk]) -> Iterator[tuple[Run, Hunk | None]]:
-    """A run in parts, each with the hunk that it lies in; None: in no hunk."""
-    place, end = run.at, run.at + run.length
-    move = run.today - run.at
+def _pieces(block: LineBlock, hunks: Sequence[Hunk]) -> Iterator[tuple[LineBlock, Hunk | None]]:
+    """A block split at the edges of hunks, each piece with the hunk that contains it; None: in no hunk."""
+    place, end = block.at, block.at + block.length
+    move = block.today - block.at
     for hunk in hunks:
         first, last = max(hunk.new[0], place), min(hunk.new[1], end)
         if first >= last:
             continue
         if first > place:
-            yield Run(today=place + move, at=place, length=first - place), None
-        yield Run(today=first + move, at=first, length=last - first), hunk
+            yield LineBlock(today=place + move, at=place, length=first - place), None
+        yield LineBlock(today=first + move, at=first, length=last - first), hunk
         place = last
     if place < end:
-        yield Run(today=place + move, at=place, length=end - place), None
+        yield LineBlock(today=place + move, at=place, length=end - place), None
 
 
 def _is_touched(ranges: Iterable[Range], new: Range) -> bool:
-    # As in git: lines deleted between two lines of one range touch it, at its edge they do not.
+    # As in git: lines deleted within a range touch it, lines deleted at its edge do not.
     return any(begin < new[1] and new[0] < end for begin, end in ranges)
 
 
-def _shifted(run: Run, hunks: Iterable[Hunk]) -> Iterator[Run]:
-    """An untouched run where it was one commit earlier; split where lines were deleted between its own."""
-    place, end = run.at, run.at + run.length
-    move, offset = run.today - run.at, 0
+def _shifted(block: LineBlock, hunks: Iterable[Hunk]) -> Iterator[LineBlock]:
+    """An untouched block at its position one commit earlier, split where lines were deleted within it."""
+    place, end = block.at, block.at + block.length
+    move, offset = block.today - block.at, 0
     for hunk in hunks:
         if hunk.new[0] >= end:
             break
         if hunk.new[0] > place:
-            yield Run(today=place + move, at=place + offset, length=hunk.new[0] - place)
+            yield LineBlock(today=place + move, at=place + offset, length=hunk.new[0] - place)
             place = hunk.new[0]
         offset += (hunk.old[1] - hunk.old[0]) - (hunk.new[1] - hunk.new[0])
     if place < end:
-        yield Run(today=place + move, at=place + offset, length=end - place)
+        yield LineBlock(today=place + move, at=place + offset, length=end - place)
 
 
-def _earlier(ranges: tuple[Range, ...], hunks: Sequence[Hunk]) -> tuple[Range, ...]:
+def _ranges_in_parent(ranges: tuple[Range, ...], hunks: Sequence[Hunk]) -> tuple[Range, ...]:
     touching = [hunk for hunk in hunks if _is_touched(ranges, hunk.new)]
     left = ranges
     for hunk in touching:
@@ -170,7 +174,7 @@ def _offset(line: int, hunks: Iterable[Hunk]) -> int:
 
 
 def _united(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """The same lines in as few ranges as can be, ascending."""
+    """The same lines in as few ranges as possible, ascending."""
     found: list[Range] = []
     for begin, end in sorted(ranges):
         if begin == end:
@@ -182,70 +186,72 @@ def _united(ranges: Iterable[Range]) -> tuple[Range, ...]:
     return tuple(found)
 
 
-def _in_order(runs: Iterable[Run]) -> tuple[Run, ...]:
-    return tuple(sorted(runs, key=lambda run: (run.at, run.today)))
+def _in_order(blocks: Iterable[LineBlock]) -> tuple[LineBlock, ...]:
+    return tuple(sorted(blocks, key=lambda block: (block.at, block.today)))
 
 
-Version = dict[str, tuple[Trail, ...]]
-"""Path in some commit -> the trails of today's files that lead there."""
+Version = dict[str, tuple[LinePositions, ...]]
+"""Path in one commit -> the positions of lines of today's files there."""
 Counts = Mapping[str, "array[int]"]
-"""Path today -> how often each line was changed."""
+"""Path of today's file -> how often each line was changed."""
 
 
-def beginning(paths: Iterable[str]) -> Version:
-    """Today: every line is where it is."""
-    return {path: (Trail(path=path, runs=(Run(today=0, at=0, length=ENDLESS),)),) for path in paths}
+def initial_version(paths: Iterable[str]) -> Version:
+    """The working tree, in which every line has its own position."""
+    return {
+        path: (LinePositions(path=path, blocks=(LineBlock(today=0, at=0, length=UNLIMITED),)),) for path in paths
+    }
 
 
-def merged(one: Version, other: Version) -> Version:
-    """What two children of one commit found their way to."""
+def merge_versions(one: Version, other: Version) -> Version:
+    """The union of the positions that two children of one commit found in it."""
     both = dict(one)
-    for path, trails in other.items():
-        known = {trail.path: trail for trail in both.get(path, ())}
-        for trail in trails:
-            known[trail.path] = known[trail.path].joined(trail) if trail.path in known else trail
+    for path, positions in other.items():
+        known = {one.path: one for one in both.get(path, ())}
+        for found in positions:
+            known[found.path] = known[found.path].merged_with(found) if found.path in known else found
         both[path] = tuple(known.values())
     return both
 
 
-def behind(version: Version, diffs: Sequence[Sequence[FileDiff]], counts: Counts | None) -> list[Version]:
-    """The versions that a commit's parents have, given what differs from each of them.
+def parent_versions(version: Version, diffs: Sequence[Sequence[FileDiff]], counts: Counts | None) -> list[Version]:
+    """The positions in each parent of a commit, given the differences from each of them.
 
-    A line that is as it was in one parent is followed there only; one that differs from all of them was changed
-    by this very commit, is counted, and is followed everywhere.
+    A line that equals the line of one parent is followed in that parent only; a line that differs from all parents
+    was changed by this commit, is counted, and is followed in all of them.
     """
     earlier: list[Version] = [{} for _parent in diffs]
     pending = version
     for number, found in enumerate(diffs):
-        pending = _taken_over(pending, found, earlier[number])
-    for trail in (trail for trails in pending.values() for trail in trails):
+        pending = _hand_over_unchanged(pending, found, earlier[number])
+    for changed in (one for positions in pending.values() for one in positions):
         if counts is not None:
-            trail.count(counts[trail.path])
+            changed.count(counts[changed.path])
     for number, found in enumerate(diffs):
         for diff in found:
             if diff.new_path in pending and diff.old_path is not None:
-                back = [trail.one_back(diff.hunks) for trail in pending[diff.new_path]]
-                _put(earlier[number], diff.old_path, back)
+                in_parent = [positions.in_parent(diff.hunks) for positions in pending[diff.new_path]]
+                _add(earlier[number], diff.old_path, in_parent)
     return earlier
 
 
-def _taken_over(pending: Version, diffs: Iterable[FileDiff], earlier: Version) -> Version:
-    """Hand to one parent what is there as it is here; the rest comes back."""
+def _hand_over_unchanged(pending: Version, diffs: Iterable[FileDiff], earlier: Version) -> Version:
+    """Add to one parent's version the lines that are unchanged there; returns the others."""
     by_path = {diff.new_path: diff for diff in diffs}
     left: Version = {}
-    for path, trails in pending.items():
+    for path, positions in pending.items():
         diff = by_path.get(path)
         if diff is None:
-            _put(earlier, path, trails)
+            _add(earlier, path, positions)
             continue
-        parted = [trail.parted(diff.hunks) for trail in trails]
+        parts = [one.split_by(diff.hunks) for one in positions]
         if diff.old_path is not None:
-            _put(earlier, diff.old_path, [calm.one_back(diff.hunks) for calm, _rest in parted])
-        _put(left, path, [rest for _calm, rest in parted])
+            _add(earlier, diff.old_path, [untouched.in_parent(diff.hunks) for untouched, _touched in parts])
+        _add(left, path, [touched for _untouched, touched in parts])
     return left
 
 
-def _put(version: Version, path: str, trails: Iterable[Trail]) -> None:
-    lasting = tuple(trail for trail in trails if not trail.is_over)
-    if lasting:
-        version.update(merged({path: version[path]}, {path: lasting}) if path in version else {path: lasting})
+def _add(version: Version, path: str, positions: Iterable[LinePositions]) -> None:
+    added = tuple(one for one in positions if not one.is_empty)
+    if added:
+        version.update(merge_versions({path: version[path]}, {path: added}) if path in version else {path: added})

@@ -1,7 +1,7 @@
 """Which revision a change is compared with, and why that one.
 
-An older base than needed only makes the change larger, which is safe; one that hides a part of the change is not.
-So on a build server the commit that is checked out is never the base, whatever files the build left in its tree.
+A base that is too old only makes the change larger, which is safe; a base that hides part of the change is not.
+So on a build server the commit that is checked out is never the base, even if the build left files in its tree.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from flakehound.core.errors import UsageError
 from flakehound.engine.git.changed_files import is_dirty
 from flakehound.engine.git.repository import Repository
 
-_SERVERS = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD")
+_SERVER_VARIABLES = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
     """The revision to compare with."""
 
-    revision: str  # the full name of a commit; of the empty tree where `is_commit` is False
+    revision: str  # the full hash of a commit; of the empty tree if `is_commit` is False
     name: str  # for the user
     why: str  # a sentence
     is_commit: bool = True
@@ -42,13 +42,13 @@ class NoSuchRevision(UsageError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wish:
-    """A base that the environment of a build names."""
+class _ServerBase:
+    """A base that the environment of a build server specifies."""
 
-    revisions: tuple[str, ...]  # the first that exists
-    what: str
-    branches_off: bool = False  # where the build's branch left it, not the commit itself
-    fetched: tuple[str, ...] = ()  # what to ask the remote repository for
+    revisions: tuple[str, ...]  # the first that exists is used
+    what: str  # description for the user
+    is_branch_point: bool = False  # the merge base with the revision is the base, not the revision itself
+    refspecs: tuple[str, ...] = ()  # what `git fetch` needs to get it
 
 
 def base_revision(
@@ -56,80 +56,84 @@ def base_revision(
     *,
     since: str | None = None,
     env: Mapping[str, str] = os.environ,
-    besides: Collection[Path] = (),
+    excluded: Collection[Path] = (),
 ) -> Base:
-    """The base: as the user says, else as the build server says, else where the branch left the default branch."""
+    """The base: as the user says, else as the build server says, else the branch point from the default branch."""
     if since is not None:
         commit = repository.commit(since)
         if commit is None:
             raise NoSuchRevision(repository, since)
         return Base(revision=commit, name=since, why=f"compared with {since}, as asked")
     missing: list[str] = []
-    for wish in _wishes(env):
-        found = _wished(repository, wish)
+    for wanted in _server_bases(env):
+        found = _commit_of(repository, wanted)
         if found is None:
-            missing.append(f"{wish.what} is not in this clone; to compare with it: {_fetching(repository, wish)}")
+            missing.append(
+                f"{wanted.what} is not in this clone; to compare with it: {_fetch_command(repository, wanted)}"
+            )
         elif found != repository.head:
             name = repository.short(found)
-            where = f"where this branch left {wish.what}" if wish.branches_off else wish.what
+            where = f"where this branch left {wanted.what}" if wanted.is_branch_point else wanted.what
             return Base(revision=found, name=name, why=f"compared with {name}, {where}")
-    on_server = any(env.get(name, "").lower() not in ("", "0", "false") for name in _SERVERS)
-    own = _own_base(repository, on_server, besides)
-    # Only the first: the others are substitutes for it.
+    on_server = any(env.get(name, "").lower() not in ("", "0", "false") for name in _SERVER_VARIABLES)
+    own = _base_without_server(repository, on_server, excluded)
+    # Only the first: the others are its substitutes.
     return replace(own, notes=(*missing[:1], *own.notes))
 
 
-def _wished(repository: Repository, wish: _Wish) -> str | None:
-    commit = next(filter(None, map(repository.commit, wish.revisions)), None)
-    return repository.merge_base(commit) if commit and wish.branches_off else commit
+def _commit_of(repository: Repository, wanted: _ServerBase) -> str | None:
+    commit = next(filter(None, map(repository.commit, wanted.revisions)), None)
+    return repository.merge_base(commit) if commit and wanted.is_branch_point else commit
 
 
-def _fetching(repository: Repository, wish: _Wish) -> str:
-    depth = [] if not repository.is_shallow else ["--deepen=50" if wish.branches_off else "--depth=1"]
-    return shlex.join(["git", "fetch", *depth, "origin", *wish.fetched])
+def _fetch_command(repository: Repository, wanted: _ServerBase) -> str:
+    depth = [] if not repository.is_shallow else ["--deepen=50" if wanted.is_branch_point else "--depth=1"]
+    return shlex.join(["git", "fetch", *depth, "origin", *wanted.refspecs])
 
 
-def _wishes(env: Mapping[str, str]) -> Iterator[_Wish]:
-    yield from _of_github(env)
-    yield from _of_gitlab(env)
+def _server_bases(env: Mapping[str, str]) -> Iterator[_ServerBase]:
+    yield from _github_bases(env)
+    yield from _gitlab_bases(env)
     target = env.get("SYSTEM_PULLREQUEST_TARGETBRANCH", "").removeprefix("refs/heads/")
     if target:
         yield _branch(target, "the pull request's target")
 
 
-def _of_github(env: Mapping[str, str]) -> Iterator[_Wish]:
+def _github_bases(env: Mapping[str, str]) -> Iterator[_ServerBase]:
     event = _event(env.get("GITHUB_EVENT_PATH", ""))
     branch = env.get("GITHUB_BASE_REF", "")
     if branch:
         yield _branch(branch, "the pull request's base")
         tip = _text(event, "pull_request", "base", "sha")
         if tip:
-            yield _Wish(revisions=(tip,), what="the pull request's base", branches_off=True, fetched=(tip,))
+            yield _ServerBase(
+                revisions=(tip,), what="the pull request's base", is_branch_point=True, refspecs=(tip,)
+            )
         if env.get("GITHUB_REF", "").endswith("/merge"):
-            yield _Wish(revisions=("HEAD^1",), what="the pull request's base")
+            yield _ServerBase(revisions=("HEAD^1",), what="the pull request's base")
     elif _is_commit(_text(event, "before")):
         before = _text(event, "before")
-        yield _Wish(revisions=(before,), what="the last push before this one", fetched=(before,))
+        yield _ServerBase(revisions=(before,), what="the last push before this one", refspecs=(before,))
     elif _text(event, "repository", "default_branch"):
         yield _branch(_text(event, "repository", "default_branch"), "the default branch")
 
 
-def _of_gitlab(env: Mapping[str, str]) -> Iterator[_Wish]:
+def _gitlab_bases(env: Mapping[str, str]) -> Iterator[_ServerBase]:
     start, before = env.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""), env.get("CI_COMMIT_BEFORE_SHA", "")
     if _is_commit(start):
-        yield _Wish(revisions=(start,), what="the merge request's base", fetched=(start,))
+        yield _ServerBase(revisions=(start,), what="the merge request's base", refspecs=(start,))
     elif _is_commit(before):
-        yield _Wish(revisions=(before,), what="the last push before this one", fetched=(before,))
+        yield _ServerBase(revisions=(before,), what="the last push before this one", refspecs=(before,))
     elif env.get("CI_DEFAULT_BRANCH"):
         yield _branch(env["CI_DEFAULT_BRANCH"], "the default branch")
 
 
-def _branch(name: str, what: str) -> _Wish:
-    return _Wish(
+def _branch(name: str, what: str) -> _ServerBase:
+    return _ServerBase(
         revisions=(f"refs/remotes/origin/{name}", f"refs/heads/{name}"),
         what=f"{what}, {name}",
-        branches_off=True,
-        fetched=(f"{name}:refs/remotes/origin/{name}",),
+        is_branch_point=True,
+        refspecs=(f"{name}:refs/remotes/origin/{name}",),
     )
 
 
@@ -140,17 +144,17 @@ def _event(path: str) -> Any:
         return None
 
 
-def _text(told: Any, *names: str) -> str:
+def _text(content: Any, *names: str) -> str:
     for name in names:
-        told = told.get(name) if isinstance(told, dict) else None
-    return told if isinstance(told, str) else ""
+        content = content.get(name) if isinstance(content, dict) else None
+    return content if isinstance(content, str) else ""
 
 
 def _is_commit(name: str) -> bool:
-    return bool(name.strip("0"))  # zeros: there was none
+    return bool(name.strip("0"))  # zeros mean that there is none
 
 
-def _own_base(repository: Repository, on_server: bool, besides: Collection[Path]) -> Base:
+def _base_without_server(repository: Repository, on_server: bool, excluded: Collection[Path]) -> Base:
     for branch in _default_branches(repository):
         base = repository.merge_base(branch)
         if base is None:
@@ -159,7 +163,7 @@ def _own_base(repository: Repository, on_server: bool, besides: Collection[Path]
             name = repository.short(base)
             return Base(revision=base, name=name, why=f"compared with {name}, where this branch left {branch}")
         break
-    if not on_server and is_dirty(repository, besides=besides):
+    if not on_server and is_dirty(repository, excluded=excluded):
         name = repository.short(repository.head)
         return Base(
             revision=repository.head, name=name, why=f"compared with {name}: the changes not yet committed"
@@ -168,11 +172,11 @@ def _own_base(repository: Repository, on_server: bool, besides: Collection[Path]
 
 
 def _default_branches(repository: Repository) -> Iterator[str]:
-    """Names that the default branch may have, the likeliest first, as far as they exist."""
-    head = repository.ask("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
-    configured = repository.ask("config", "init.defaultBranch")
-    names = [head.text if head.is_good else "", "origin/main", "origin/master", "main", "master"]
-    if configured.is_good and configured.text:
+    """Existing branches that may be the default branch, the most likely first."""
+    head = repository.git("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
+    configured = repository.git("config", "init.defaultBranch")
+    names = [head.text if head.succeeded else "", "origin/main", "origin/master", "main", "master"]
+    if configured.succeeded and configured.text:
         names += [f"origin/{configured.text}", configured.text]
     return (name for name in dict.fromkeys(names) if name and repository.commit(name))
 

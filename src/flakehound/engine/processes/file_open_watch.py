@@ -1,6 +1,6 @@
-"""Notice which of some files are opened, whoever opens them: native code and child processes too.
+"""Notice which of some files are opened by any process, native code included.
 
-By inotify, so on Linux only; elsewhere nothing is noticed, and the recorder's audit events have to do.
+Uses inotify, so works on Linux only; elsewhere only the audit events of the recorder are available.
 """
 
 from __future__ import annotations
@@ -13,53 +13,53 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-_OPENED = 0x20  # IN_OPEN
-_LOST = 0x4000  # IN_Q_OVERFLOW
-_EVENT = struct.Struct("iIII")  # watch, what happened, cookie, length of the name that follows
+_IN_OPEN = 0x20
+_IN_Q_OVERFLOW = 0x4000
+_EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name that follows
 
 
-class OpenWatch:
-    """The files that were opened since the watch began; ends with `close`."""
+class FileOpenWatch:
+    """Watches files from its creation until `close`."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths: dict[int, Path] = {}  # by watch
-        self._lost: list[Path] = []  # not watched, so perhaps opened
+        self._unwatched: list[Path] = []  # could not be watched, so may have been opened
         self._descriptor = -1
         system = _inotify()
         if system is None or not paths:
             return
         self._descriptor = system.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         for path in paths if self._descriptor >= 0 else ():
-            number = system.inotify_add_watch(self._descriptor, os.fsencode(path), _OPENED)
+            number = system.inotify_add_watch(self._descriptor, os.fsencode(path), _IN_OPEN)
             if number >= 0:
                 self._paths[number] = path
             elif path.exists():
-                self._lost.append(path)
+                self._unwatched.append(path)
 
     def opened(self) -> list[Path]:
-        """The files that were opened, and those of which the system does not tell."""
-        found = dict.fromkeys(self._lost)
-        for number, happened in self._events():
-            if happened & _LOST:
-                return [*self._lost, *self._paths.values()]
-            if happened & _OPENED and number in self._paths:
+        """The files that were opened, and those that could not be watched."""
+        found = dict.fromkeys(self._unwatched)
+        for number, mask in self._events():
+            if mask & _IN_Q_OVERFLOW:
+                return [*self._unwatched, *self._paths.values()]
+            if mask & _IN_OPEN and number in self._paths:
                 found[self._paths[number]] = None
         return list(found)
 
     def _events(self) -> Iterator[tuple[int, int]]:
         while self._descriptor >= 0:
             try:
-                told = os.read(self._descriptor, 1 << 16)
+                events = os.read(self._descriptor, 1 << 16)
             except BlockingIOError:
                 return
             place = 0
-            while place < len(told):
-                number, happened, _cookie, length = _EVENT.unpack_from(told, place)
-                yield number, happened
+            while place < len(events):
+                number, mask, _cookie, length = _EVENT.unpack_from(events, place)
+                yield number, mask
                 place += _EVENT.size + length
 
     def close(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

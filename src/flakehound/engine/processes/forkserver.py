@@ -117,16 +117,16 @@ class ForkSlot:
         plan: RunPlan,
         limits: Limits,
         self_seeded: Collection[str],
-        called_off: Callable[[], bool] = lambda: False,
+        is_cancelled: Callable[[], bool] = lambda: False,
     ) -> list[RunRecord]:
         """Run one plan and wait for it."""
         plan = replace(plan, hash_seed=self._server.hash_seed)
         began = time.time()
-        reply, events = self._ask(self._request(plan, limits, self_seeded), called_off)
+        reply, events = self._ask(self._request(plan, limits, self_seeded), is_cancelled)
         facts = RunFacts(end=reply["ended"], output=reply.get("output", ""), started_s=began)
         records = records_from(plan, events, facts)
         for order in orders_left(plan, events):
-            records += self.run(replace(plan, order=order, branches=()), limits, self_seeded, called_off)
+            records += self.run(replace(plan, order=order, branches=()), limits, self_seeded, is_cancelled)
         return records
 
     def _request(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> Mapping[str, Any]:
@@ -148,14 +148,14 @@ class ForkSlot:
             **wishes_of(plan, self._server._target),
         }
 
-    def _ask(self, request: Mapping[str, Any], called_off: Callable[[], bool]) -> tuple[dict[str, Any], bytes]:
+    def _ask(self, request: Mapping[str, Any], is_cancelled: Callable[[], bool]) -> tuple[dict[str, Any], bytes]:
         for _attempt in range(_ATTEMPTS):
             self._serial += 1
             self._events.write_bytes(b"")
             try:
                 self._peer.sendall(json.dumps({**request, "id": self._serial}).encode() + b"\n")
-                if called_off():
-                    self.call_off()  # the word that came before the request was not about it
+                if is_cancelled():
+                    self.cancel()  # a cancel sent before the request did not reach it
                 reply, events = self._reply()
             except OSError as broken:
                 raise ServerLost(f"the collected pytest session does not answer: {broken}") from broken
@@ -182,7 +182,7 @@ class ForkSlot:
                     end = {"signal": reply["slot_died"] or signal.SIGKILL, "above": True}
                     return {"ended": end}, events
 
-    def call_off(self) -> None:
+    def cancel(self) -> None:
         """End the child that runs now, if any; what it finished is kept."""
         with contextlib.suppress(OSError):
             self._peer.sendall(b'{"cancel": true}\n')

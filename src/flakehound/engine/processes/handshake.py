@@ -1,4 +1,4 @@
-"""What a session says about itself once it has collected."""
+"""What a pytest session reports once it has collected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CollectionFailed(SuiteUnusable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handshake:
-    """A collected session: its tests and what we must know before running them."""
+    """A collected session: its tests, versions, and what affects how they can be run."""
 
     suite: Suite
     python: str
@@ -37,30 +37,30 @@ class Handshake:
 
 
 def read_handshake(path: Path, target: Target) -> Handshake:
-    """Read what a session wrote; an error with pytest's own words when the suite cannot be run."""
-    told = json.loads(path.read_text())
-    if told["stops_on_errors"] or (told["errors"] and not told["tests"]):
-        raise _collection_failed(told["errors"], target)
-    if not told["tests"]:
+    """Read what a session wrote; raises an error with pytest's own message when the suite cannot be run."""
+    content = json.loads(path.read_text())
+    if content["stops_on_errors"] or (content["errors"] and not content["tests"]):
+        raise _collection_failed(content["errors"], target)
+    if not content["tests"]:
         raise nothing_collected(target)
     seen: dict[str, CollectedTest] = {}
-    for node_id, module, parent, repeatable in told["tests"]:
+    for node_id, module, parent, repeatable in content["tests"]:
         test = CollectedTest(id=NodeId(node_id), module=module, parent=parent, repeatable=repeatable)
         seen.setdefault(node_id, test)
     return Handshake(
         suite=Suite(tests=tuple(seen.values())),
-        python=told["python"],
-        pytest=told["pytest"],
-        rootdir=told["rootdir"],
-        collection_s=told["collection_s"],
-        against_forking=tuple(told["against_forking"]),
-        switched_off=told["switched_off"],
-        digests=told["digests"],
+        python=content["python"],
+        pytest=content["pytest"],
+        rootdir=content["rootdir"],
+        collection_s=content["collection_s"],
+        against_forking=tuple(content["against_forking"]),
+        switched_off=content["switched_off"],
+        digests=content["digests"],
     )
 
 
 def numbers_of(path: Path) -> dict[NodeId, int]:
-    """Node id -> position among the session's items; the first where an id comes twice."""
+    """Node id -> position among the session's items; the first position of an id that occurs twice."""
     numbers: dict[NodeId, int] = {}
     for number, row in enumerate(json.loads(path.read_text())["tests"]):
         numbers.setdefault(NodeId(row[0]), number)
@@ -85,7 +85,7 @@ def nothing_collected(target: Target) -> SuiteUnusable:
 
 
 def pytest_command(target: Target, *extra: str) -> str:
-    """The user's own pytest call, ready to paste."""
+    """The user's own pytest command, ready to paste."""
     return f"cd {shlex.quote(str(target.cwd))} && " + shlex.join(
         [target.python, "-m", "pytest", *extra, *target.pytest_args]
     )

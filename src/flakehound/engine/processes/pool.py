@@ -1,4 +1,4 @@
-"""Run several plans at once, each worker in its own slot, and say which ran beside others."""
+"""Run several plans in parallel, one per worker thread, and mark runs during which others ran."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from flakehound.engine.processes.spawn import Spawner
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A plan on its way through a worker."""
+    """A plan that waits for a worker, runs, or has finished."""
 
     plan: RunPlan
     limits: Limits
     disturbed: bool = False
-    called_off: bool = False
+    is_cancelled: bool = False
     is_done: bool = False
     records: tuple[RunRecord, ...] = ()
     error: FlakehoundError | None = None
 
 
 class Pool:
-    """Workers, each running one plan at a time."""
+    """Worker threads, each running one plan at a time."""
 
     def __init__(self, *, jobs: int, spawner: Spawner, server: ForkServer | None) -> None:
         self.jobs = jobs
-        self.self_seeded: Collection[str] = ()  # random generators the project seeds by itself
+        self.self_seeded: Collection[str] = ()  # random generators that the project seeds itself
         self._spawner = spawner
         self._server = server
         self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
@@ -48,17 +48,17 @@ class Pool:
             thread.start()
 
     def submit(self, plan: RunPlan, limits: Limits) -> None:
-        """Give a plan to the next free worker."""
+        """Let the next free worker run a plan."""
         job = Job(plan=plan, limits=limits)
-        # First, as the user may interrupt us anywhere: nobody is to wait for a job that no worker has.
+        # Queued first: if the user interrupts us in between, no job may be in `running` that no worker gets.
         self._waiting.put(job)
         self.running.append(job)
         if len(self.running) > 1:
-            for beside in self.running:
-                beside.disturbed = True
+            for other in self.running:
+                other.disturbed = True
 
     def run_now(self, plan: RunPlan, limits: Limits) -> tuple[RunRecord, ...]:
-        """Run one plan and wait for it, with nothing beside it."""
+        """Run one plan and wait for it; no other may be running."""
         self.submit(plan, limits)
         job = None
         while job is None:
@@ -77,7 +77,7 @@ class Pool:
         return job
 
     def _from_queue(self, timeout_s: float) -> Job | None:
-        """None where none came; an interrupt can take one out that nobody sees, it is found by its mark then."""
+        """The next finished job; None if there is none, or an interrupt lost it, which `is_done` then shows."""
         try:
             job = self._done.get(timeout=max(0.0, timeout_s))
         except queue.Empty:
@@ -85,20 +85,20 @@ class Pool:
         return job if job in self.running else None
 
     def use(self, server: ForkServer) -> None:
-        """Work with another collected session from now on."""
+        """Use another collected session from now on."""
         self._server = server
 
-    def call_off(self) -> None:
-        """End every run; what each finished comes back as usual."""
+    def cancel(self) -> None:
+        """End every run; what each has finished is returned as usual."""
         for job in self.running:
-            job.called_off = True
+            job.is_cancelled = True
         if self._server is not None:
             for slot in self._server.slots:
-                slot.call_off()
-        self._spawner.call_off()
+                slot.cancel()
+        self._spawner.cancel()
 
     def close(self) -> None:
-        """Let the workers go."""
+        """End the worker threads."""
         for _thread in self._threads:
             self._waiting.put(None)
 
@@ -111,7 +111,7 @@ class Pool:
                 job.records = tuple(self._run(job, number))
             except FlakehoundError as error:
                 job.error = error
-            except Exception as error:  # a worker that dies silently would leave the hunt waiting for ever
+            except Exception as error:  # otherwise the hunt would wait forever for a dead worker
                 what = f"the engine could not run a plan ({job.plan.why}): {error!r}"
                 job.error = FlakehoundError(what, detail=traceback.format_exc())
             job.is_done = True
@@ -119,5 +119,5 @@ class Pool:
 
     def _run(self, job: Job, number: int) -> list[RunRecord]:
         if job.plan.isolation is Isolation.SPAWN or self._server is None:
-            return self._spawner.run(job.plan, job.limits, self.self_seeded, lambda: job.called_off)
-        return self._server.slots[number].run(job.plan, job.limits, self.self_seeded, lambda: job.called_off)
+            return self._spawner.run(job.plan, job.limits, self.self_seeded, lambda: job.is_cancelled)
+        return self._server.slots[number].run(job.plan, job.limits, self.self_seeded, lambda: job.is_cancelled)

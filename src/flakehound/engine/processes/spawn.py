@@ -21,7 +21,7 @@ from flakehound.core.plans import Isolation, RunPlan
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.call_lines import as_request
 from flakehound.engine.processes.decode import RunFacts, records_from
-from flakehound.engine.processes.file_open_watch import OpenWatch
+from flakehound.engine.processes.file_open_watch import FileOpenWatch
 from flakehound.engine.processes.forkserver import COLLECTION_LIMIT_S, no_session
 from flakehound.engine.processes.handshake import Handshake, read_handshake
 from flakehound.engine.processes.launch import Target, start, wishes_of
@@ -64,13 +64,13 @@ class Spawner:
         plan: RunPlan,
         limits: Limits,
         self_seeded: Collection[str],
-        called_off: Callable[[], bool] = lambda: False,
+        is_cancelled: Callable[[], bool] = lambda: False,
     ) -> list[RunRecord]:
         """Run one plan; a plan with branches becomes one interpreter per branch."""
         orders = [plan.order_of(number) for number in range(len(plan.branches))] or [plan.order]
         records = []
         for number, order in enumerate(orders):
-            if called_off():
+            if is_cancelled():
                 break
             seed = plan.seed_of(number)
             single = replace(plan, order=order, branches=(), isolation=Isolation.SPAWN, seed=seed)
@@ -95,7 +95,7 @@ class Spawner:
             written = folder / "dependencies.json"
             files = None if wish.files is None else [str(file) for file in wish.files]
             record = {"path": str(written), "files": files, "root": str(wish.root)}
-            with contextlib.closing(OpenWatch(wish.watched)) as watch:
+            with contextlib.closing(FileOpenWatch(wish.watched)) as watch:
                 records, handshake = self._run_in(folder, plan, limits, self_seeded, record=record)
                 opened = [os.path.realpath(path) for path in watch.opened()]
             dependencies = json.loads(written.read_text()) if written.exists() else None
@@ -170,7 +170,7 @@ class Spawner:
             **wishes_of(plan, self._target),
         }
 
-    def call_off(self) -> None:
+    def cancel(self) -> None:
         """End every interpreter that runs now."""
         for bell in list(self._bells.values()):
             with contextlib.suppress(OSError):

@@ -190,7 +190,7 @@ class Loop:
         """End what still runs and keep what it finished."""
         if not self._pool.running:
             return
-        self._pool.call_off()
+        self._pool.cancel()
         waited = 0
         while self._pool.running and waited < 50:
             self._take_quietly(self._pool.next_finished(_TICK_S))

@@ -22,7 +22,7 @@ from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.pool import Pool
 from flakehound.engine.processes.spawn import Spawner
 from flakehound.engine.suite.lasting_files import FileGuard
-from flakehound.engine.suite.parallelism import Width, fixed_addresses
+from flakehound.engine.suite.parallelism import Parallelism, fixed_addresses
 
 FOLDER = "fh-"  # short: tests put sockets below it, whose paths may be 107 characters long
 
@@ -123,12 +123,14 @@ def open_suite(
     `meanwhile` is done here while pytest collects there.
     """
     sweep_up_after_the_killed()
-    width = Width.of(jobs)
+    parallelism = Parallelism.of(jobs)
 
     def opened(meanwhile: Callable[[], None], *, beside: bool) -> OpenSuite:
         folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
         try:
-            return _open(target, width, isolation, hash_seed, limits, with_reference, folder, meanwhile, beside)
+            return _open(
+                target, parallelism, isolation, hash_seed, limits, with_reference, folder, meanwhile, beside
+            )
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -164,7 +166,7 @@ def is_alive(pid: int) -> bool:
 
 def _open(
     target: Target,
-    width: Width,
+    parallelism: Parallelism,
     isolation: Isolation | None,
     hash_seed: int,
     limits: Limits,
@@ -179,7 +181,7 @@ def _open(
     server = None
     if isolation is not Isolation.SPAWN:
         server = ForkServer(
-            target, folder / "s", slots=width.most, hash_seed=hash_seed, force=isolation is Isolation.FORK
+            target, folder / "s", slots=parallelism.largest, hash_seed=hash_seed, force=isolation is Isolation.FORK
         )
     try:
         wanted = reference if with_reference or server is None else None
@@ -190,11 +192,11 @@ def _open(
         if server is not None:
             server.close()
         if reference.ident is not None:
-            spawner.call_off()
+            spawner.cancel()
             reference.join(timeout=5.0)
         raise
     addresses = fixed_addresses(reference.notes / "addresses")
-    pool = Pool(jobs=width.after(reference.records, addresses), spawner=spawner, server=server)
+    pool = Pool(jobs=parallelism.for_suite(reference.records, addresses), spawner=spawner, server=server)
     told = _agreed(handshake, reference.handshake, pool, notes)
     opened = OpenSuite(
         target=target,
@@ -215,7 +217,7 @@ def _open(
     if guard is not None:
         _protect_files(opened, guard, reference.notes / "writes")
     if guard is None or not guard.active:
-        notes += _notes_on_width(pool.jobs, width, addresses)
+        notes += _notes_on_parallelism(pool.jobs, parallelism, addresses)
     return opened
 
 
@@ -263,10 +265,10 @@ def _settle_isolation(
     return None, Isolation.SPAWN, [f"every run gets a new interpreter instead of a fork: {reason}"]
 
 
-def _notes_on_width(jobs: int, width: Width, addresses: Sequence[str]) -> list[str]:
-    if jobs > width.usual:
-        return [f"the tests mostly wait: {jobs} runs at once instead of {width.usual}"]
-    if jobs < width.usual:
+def _notes_on_parallelism(jobs: int, parallelism: Parallelism, addresses: Sequence[str]) -> list[str]:
+    if jobs > parallelism.usual:
+        return [f"the tests mostly wait: {jobs} runs at once instead of {parallelism.usual}"]
+    if jobs < parallelism.usual:
         names = ", ".join(addresses[:3])
         return [f"every run binds the same addresses ({names}): runs go one at a time; --jobs N allows more"]
     return []
@@ -294,7 +296,7 @@ def _notes_on_plugins(handshake: Handshake) -> list[str]:
 
 def _protect_files(opened: OpenSuite, guard: FileGuard, notes: Path) -> None:
     """Decide whether runs share files, and make them start from the same ones."""
-    guard.learn(notes)
+    guard.read_notes(notes)
     guard.before_spawn()
     if opened.server is not None:
         if guard.at_collection:

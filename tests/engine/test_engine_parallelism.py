@@ -13,9 +13,9 @@ from flakehound.core.plans import Isolation, Setting
 from flakehound.core.records import RunRecord, Usage
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import open_suite
-from flakehound.engine.suite.parallelism import Width, free_memory_bytes, usable_cores
+from flakehound.engine.suite.parallelism import Parallelism, free_memory_bytes, usable_cores
 
-TWO_CORES = Width(usual=2, most=8)
+TWO_CORES = Parallelism(usual=2, largest=8)
 PLENTY = 2.0**40
 RUN = RunRecord(
     order=(NodeId("test_it.py::test_it"),),
@@ -28,8 +28,8 @@ RUN = RunRecord(
 )
 
 
-def after(run: RunRecord, width: Width = TWO_CORES, free_bytes: float = PLENTY) -> int:
-    return width.after([run], (), lambda: free_bytes)
+def after(run: RunRecord, parallelism: Parallelism = TWO_CORES, free_bytes: float = PLENTY) -> int:
+    return parallelism.for_suite([run], (), lambda: free_bytes)
 
 
 def using(cpu_s: float) -> RunRecord:
@@ -58,7 +58,7 @@ def test_waiting_for_a_core_leaves_no_room():
 
 
 def test_without_a_whole_run_nothing_is_known():
-    assert TWO_CORES.after([], (), lambda: PLENTY) == 2
+    assert TWO_CORES.for_suite([], (), lambda: PLENTY) == 2
 
 
 def test_runs_together_fit_into_half_of_the_free_memory():
@@ -73,15 +73,15 @@ def test_a_test_that_hung_did_not_wait():
 
 
 def test_what_the_user_says_holds_whatever_the_suite_does():
-    assert Width.of(3) == Width(usual=3, most=3, is_named=True)
-    assert after(RUN, Width.of(3)) == 3
+    assert Parallelism.of(3) == Parallelism(usual=3, largest=3, is_named=True)
+    assert after(RUN, Parallelism.of(3)) == 3
 
 
 @pytest.mark.parametrize(("cores", "most"), [(1, 4), (2, 8), (4, 16), (12, 16), (64, 64)])
 def test_many_cores_are_enough(cores, most, monkeypatch):
     monkeypatch.setattr("flakehound.engine.suite.parallelism.usable_cores", lambda: cores)
 
-    assert Width.of(None) == Width(usual=cores, most=most)
+    assert Parallelism.of(None) == Parallelism(usual=cores, largest=most)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_a_container_has_the_cores_of_its_share(files, cores, tmp_path, monkeypa
 
 
 def test_free_memory_is_read_where_the_system_says_it(tmp_path):
-    told = tmp_path / "meminfo"
-    told.write_text("MemTotal:       24684372 kB\nMemAvailable:   23000000 kB\n")
+    info = tmp_path / "meminfo"
+    info.write_text("MemTotal:       24684372 kB\nMemAvailable:   23000000 kB\n")
 
-    assert free_memory_bytes(told) == 23_000_000 * 1024
+    assert free_memory_bytes(info) == 23_000_000 * 1024
     assert free_memory_bytes(tmp_path / "missing") == 0.0
     assert free_memory_bytes() > 0
 
