@@ -22,7 +22,7 @@ from running import temporary_folder
 from side_by_side import Row, Series, arguments, at_most, in_turns, ratio, told
 
 from flakehound.app.measure import covered_every
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
@@ -123,12 +123,12 @@ def _fork_runs(opened: OpenSuite, measure: bool, walls: dict[str, list[float]], 
     """Processor time of so many runs of the whole suite."""
     cpu_s = wall_s = 0.0
     for number in range(runs):
-        plan = RunPlan(
+        plan = SingleRun(
             order=opened.suite.order,
             why="features",
             setting=Setting.ORIGINAL,
-            measured=measure,
-            covered=number % covered_every(opened.handshake.python) == 0,
+            measure_features=measure,
+            measure_lines=number % covered_every(opened.handshake.python) == 0,
             seed=1,
         )
         (record,) = opened.pool.run_now(plan, Limits(test_limit_s=600.0))

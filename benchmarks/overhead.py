@@ -19,7 +19,7 @@ from suites import timed_suite
 
 from flakehound.core.costs import DEFAULT_FORK_S
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Order, RunPlan, Setting
+from flakehound.core.plans import Batch, Order, RunPlan, Setting, SingleRun
 from flakehound.engine.suite.open_suite import OpenSuite
 from flakehound.hunt.diagnosis.minimal_prefix import split
 from flakehound.hunt.limits import MAX_BATCH_S
@@ -31,12 +31,12 @@ SUITE_S = 2.0  # the sum of the test times of one suite
 
 def whole_suites(order: Order, times: int) -> Iterator[RunPlan]:
     for number in range(times):
-        yield RunPlan(order=order, why="whole", setting=Setting.ORIGINAL, seed=number)
+        yield SingleRun(order=order, why="whole", setting=Setting.ORIGINAL, seed=number)
 
 
 def each_alone(order: Order) -> Iterator[RunPlan]:
     for test in order:
-        yield RunPlan(order=(test,), why="alone", setting=Setting.ALONE, seed=0)
+        yield SingleRun(order=(test,), why="alone", setting=Setting.ALONE, seed=0)
 
 
 def batches_alone(order: Order, test_s: float) -> Iterator[RunPlan]:
@@ -46,8 +46,8 @@ def batches_alone(order: Order, test_s: float) -> Iterator[RunPlan]:
     """
     rounds = math.ceil(len(order) * (DEFAULT_FORK_S + test_s) / MAX_BATCH_S / JOBS)
     for batch in split(order, rounds * JOBS):
-        branches = tuple((test,) for test in batch)
-        yield RunPlan(order=(), branches=branches, why="alone", setting=Setting.ALONE, seed=0)
+        orders = tuple((test,) for test in batch)
+        yield Batch(orders=orders, why="alone", setting=Setting.ALONE, seed=0)
 
 
 def run_plans(opened: OpenSuite, plans: Iterator[RunPlan]) -> None:

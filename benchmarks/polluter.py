@@ -25,7 +25,7 @@ from side_by_side import Row, arguments, at_least, in_turns, ratio, told, wall_s
 from suites import slow_collection_suite
 
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import RunPlan, Setting
+from flakehound.core.plans import Setting, SingleRun
 
 PEER = "detect-test-pollution"
 # Not `-m`: it hands its own module name on to pytest.
@@ -132,7 +132,7 @@ def _limit_s(folder: Path, victim: str, tests: int) -> float:
     with engine_on(bare(folder), jobs=1) as opened:
         order = (NodeId(victim),)
         forks = round(math.log2(tests))
-        plans = (RunPlan(order=order, why="fork", setting=Setting.ALONE, seed=0) for _ in range(forks))
+        plans = (SingleRun(order=order, why="fork", setting=Setting.ALONE, seed=0) for _ in range(forks))
         return collection_s + wall_s(lambda: list(run_all(opened, plans)))
 
 

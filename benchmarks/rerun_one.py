@@ -16,14 +16,14 @@ from side_by_side import Row, arguments, at_least, in_turns, on_cores, told, wal
 from suites import small_suite
 
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import RunPlan, Setting
+from flakehound.core.plans import Batch, Setting
 from flakehound.engine.processes.launch import Target
 from flakehound.hunt.limits import MAX_BATCH_SIZE
 
 
-def rerun(test: str, times: int, seed: int) -> RunPlan:
-    branches = ((NodeId(test),),) * times
-    return RunPlan(order=(), branches=branches, why="rerun", setting=Setting.ALONE, seed=seed)
+def rerun(test: str, times: int, seed: int) -> Batch:
+    orders = ((NodeId(test),),) * times
+    return Batch(orders=orders, why="rerun", setting=Setting.ALONE, seed=seed)
 
 
 def forked_runs(target: Target, test: str, runs: int) -> None:

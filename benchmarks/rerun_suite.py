@@ -21,7 +21,7 @@ from side_by_side import Row, arguments, at_least, in_turns, on_cores, told, wal
 from suites import heavy_suite
 
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import RunPlan, Setting
+from flakehound.core.plans import Setting, SingleRun
 
 FLAKEFINDER = "pytest-flakefinder"
 
@@ -37,7 +37,7 @@ def forked_runs(folder: Path, runs: int) -> None:
     with engine_on(bare(folder), jobs=1) as opened:
         order = opened.suite.order
         plans = (
-            RunPlan(order=order, why="rerun", setting=Setting.ORIGINAL, seed=number) for number in range(runs)
+            SingleRun(order=order, why="rerun", setting=Setting.ORIGINAL, seed=number) for number in range(runs)
         )
         outcomes = {outcome for record in run_all(opened, plans) for outcome in record.outcomes}
     assert outcomes == {Outcome.PASSED}, outcomes

@@ -27,7 +27,7 @@ from side_by_side import Row, arguments, told, wall_s
 from suites import large_suite
 
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Order, RunPlan, Setting, Suite
+from flakehound.core.plans import Order, Setting, SingleRun, Suite
 from flakehound.core.records import RunRecord
 from flakehound.store import SessionInfo, Store
 
@@ -106,10 +106,10 @@ def run_some(folder: Path, runs: int) -> tuple[Suite, list[RunRecord], list[Row]
     ]  # fmt: skip
 
 
-def _plans(order: Order, runs: int) -> Iterator[RunPlan]:
-    yield RunPlan(order=order, why="original order", setting=Setting.ORIGINAL, seed=0)
+def _plans(order: Order, runs: int) -> Iterator[SingleRun]:
+    yield SingleRun(order=order, why="original order", setting=Setting.ORIGINAL, seed=0)
     for number in range(1, runs):
-        yield RunPlan(order=shuffled(order, number), why="another order", setting=Setting.SHUFFLED, seed=number)
+        yield SingleRun(order=shuffled(order, number), why="another order", setting=Setting.SHUFFLED, seed=number)
 
 
 def shuffled(order: Order, seed: int) -> Order:

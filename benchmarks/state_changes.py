@@ -22,7 +22,7 @@ from side_by_side import Row, arguments, told
 from subjects import chosen_keys
 
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Order, Setting
 from flakehound.core.state_changes import StateChange, Traces
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
@@ -89,10 +89,10 @@ def _once(opened: OpenSuite, *, states: bool) -> tuple[dict[NodeId, Traces], flo
     serial = guard is not None and guard.active
     batches = [orders[n : n + 1] for n in range(len(orders))] if serial else [orders]
     began, found = time.perf_counter(), {}
-    for branches in batches:
+    for batch in batches:
         if guard is not None:
             guard.before_fork()
-        plan = RunPlan(order=(), branches=branches, why="alone", setting=Setting.ALONE, states=states, seed=1)
+        plan = Batch(orders=batch, why="alone", setting=Setting.ALONE, compare_state=states, seed=1)
         found |= traces_in(opened.pool.run_now(plan, Limits()))
     return found, time.perf_counter() - began
 

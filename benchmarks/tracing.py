@@ -22,7 +22,7 @@ from suites import call_heavy_suite
 from flakehound.calls.characteristic_functions import default
 from flakehound.core.calls import TraceMode, TraceWish
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import RunPlan, Setting
+from flakehound.core.plans import Setting, SingleRun
 from flakehound.engine.processes.forkserver import ForkServer
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
@@ -51,7 +51,7 @@ def session(folder: Path, python: str, **env: str) -> Iterator[ForkServer]:
 
 
 def cpu_s(server: ForkServer, wish: TraceWish | None) -> float:
-    plan = RunPlan(order=tuple(server.numbers), why="cost", setting=Setting.ORIGINAL, seed=1, trace=wish)
+    plan = SingleRun(order=tuple(server.numbers), why="cost", setting=Setting.ORIGINAL, seed=1, trace=wish)
     (record,) = server.slots[0].run(plan, Limits(), ())
     assert set(record.outcomes) == {Outcome.PASSED}, record.ended
     assert bool(record.calls) == (wish is not None)

@@ -28,7 +28,7 @@ from side_by_side import Row, Series, arguments, at_most, in_turns, on_cores, ra
 from suites import small_suite, timed_suite
 
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import RecordWish, Spawner
@@ -166,7 +166,7 @@ def recording_rows(job: str, target: Target, test: NodeId, changed: Path, repeat
     with temporary_folder() as folder:
         spawner = Spawner(target, folder / "n")
         few, all_files = RecordWish(root=target.cwd, files=(changed,)), RecordWish(root=target.cwd)
-        plan = RunPlan(order=(test,), why="benchmark", setting=Setting.ALONE, isolation=Isolation.SPAWN, seed=1)
+        plan = SingleRun(order=(test,), why="benchmark", setting=Setting.ALONE, isolation=Isolation.SPAWN, seed=1)
 
         def plain() -> object:
             return spawner.run_single(plan, Limits(), ())

@@ -15,7 +15,7 @@ from tracer_probes import HELPERS, PROBES
 from flakehound.calls.characteristic_functions import default
 from flakehound.core.calls import CallTrace, TraceMode, TraceWish
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.forkserver import ForkServer
 from flakehound.engine.processes.launch import Target
@@ -48,8 +48,8 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     server = ForkServer(target, folder / "s", slots=1, hash_seed=0)
     order = server.wait_until_collected().suite.order
 
-    def plan(wish: TraceWish | None, isolation: Isolation = Isolation.FORK) -> RunPlan:
-        return RunPlan(order=order, why="", setting=Setting.PROBE, seed=3, isolation=isolation, trace=wish)
+    def plan(wish: TraceWish | None, isolation: Isolation = Isolation.FORK) -> SingleRun:
+        return SingleRun(order=order, why="", setting=Setting.PROBE, seed=3, isolation=isolation, trace=wish)
 
     found = {name: server.slots[0].run(plan(wish), Limits(), ())[0] for name, wish in WISHES.items()}
     found["plain"] = server.slots[0].run(plan(None), Limits(), ())[0]

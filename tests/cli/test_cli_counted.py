@@ -98,7 +98,7 @@ def settings_made(agenda, history):
     settings = []
     for plan in iter(agenda.next_sweep, None):
         settings.append(plan.setting)
-        for order in [plan.order + branch for branch in plan.branches] or [plan.order]:
+        for order in plan.orders:
             history.add(passed(plan, order))
     return settings
 

@@ -14,10 +14,11 @@ from flakehound.core.costs import (
     CostMeasurements,
     RunCosts,
 )
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Setting, SharedPrefix, SingleRun, Walk
 from flakehound.core.records import Usage
 
 COSTS = RunCosts(fork_s=0.01, new_interpreter_s=2.0, mean_test_s={A: 1.0, B: 3.0})
+COMMON = {"why": "", "setting": Setting.PROBE}
 
 
 def measured(*records):
@@ -33,10 +34,6 @@ def forked(wall_s, **changes):
 
 def spawned(wall_s, **changes):
     return forked(wall_s, isolation=Isolation.SPAWN, **changes)
-
-
-def plan_of(order=(), branches=(), **changes):
-    return RunPlan(order=order, branches=branches, why="", setting=Setting.PROBE, **changes)
 
 
 def test_defaults_count_until_something_is_measured():
@@ -77,6 +74,13 @@ def test_an_observed_run_costs_more():
 
 
 def test_a_plan_costs_all_of_its_processes():
-    assert COSTS.plan_s(plan_of((A, B))) == pytest.approx(4.01)
-    assert COSTS.plan_s(plan_of((), ((A,), (A,)))) == pytest.approx(2.02)
-    assert COSTS.plan_s(plan_of((A,), ((B,), (B,)))) == pytest.approx(7.03)
+    assert COSTS.plan_s(SingleRun(order=(A, B), **COMMON)) == pytest.approx(4.01)
+    assert COSTS.plan_s(Batch(orders=((A,), (A,)), **COMMON)) == pytest.approx(2.02)
+    assert COSTS.plan_s(SharedPrefix(prefix=(A,), continuations=((B,), (B,)), **COMMON)) == pytest.approx(7.03)
+    assert COSTS.plan_s(Walk(order=(A, A), test=B, stops=(1, 2), **COMMON)) == pytest.approx(8.03)
+
+
+def test_a_new_interpreter_runs_a_shared_prefix_again_for_each_continuation():
+    plan = SharedPrefix(prefix=(A,), continuations=((B,), (B,)), isolation=Isolation.SPAWN, **COMMON)
+
+    assert COSTS.plan_s(plan) == pytest.approx(2 * (2.0 + 4.0))

@@ -8,12 +8,27 @@ import pytest
 from core_samples import A, B, C, D, a_suite
 
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import CollectedTest, Isolation, RunPlan, Setting, Suite, before
+from flakehound.core.plans import (
+    Batch,
+    CollectedTest,
+    Isolation,
+    Setting,
+    SharedPrefix,
+    SingleRun,
+    Suite,
+    Walk,
+    before,
+    single_run,
+)
+
+COMMON = {"why": "is it flaky?", "setting": Setting.PROBE}
+BATCH = Batch(orders=((A,), (B, A)), seed=7, **COMMON)
+SHARED_PREFIX = SharedPrefix(prefix=(A, B), continuations=((C,), (C, D)), seed=7, **COMMON)
+WALK = Walk(order=(A, B, C), test=D, stops=(1, 3), seed=7, **COMMON)
 
 
 def a_plan(**changes):
-    usual = {"order": (A, B), "why": "is it flaky?", "setting": Setting.PROBE}
-    return RunPlan(**(usual | changes))
+    return SingleRun(**({"order": (A, B)} | COMMON | changes))
 
 
 def test_two_plans_with_different_seeds_ask_the_same_question():
@@ -22,14 +37,47 @@ def test_two_plans_with_different_seeds_ask_the_same_question():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"order": (B, A)}, {"branches": ((C,),)}, {"isolation": Isolation.SPAWN}, {"undisturbed": True}],
+    [{"order": (B, A)}, {"isolation": Isolation.SPAWN}, {"undisturbed": True}],
 )
-def test_another_order_branch_isolation_or_company_is_another_question(changes):
+def test_another_order_or_isolation_or_runs_beside_it_make_another_question(changes):
     assert a_plan(**changes).key != a_plan().key
 
 
-def test_a_plan_executes_its_order_once_and_every_branch():
-    assert a_plan(branches=((C,), (C, D))).test_runs == 5
+def test_plans_of_another_shape_ask_another_question():
+    same_tests = [
+        a_plan(),
+        Batch(orders=((A, B),), **COMMON),
+        SharedPrefix(prefix=(A,), continuations=((B,),), **COMMON),
+        Walk(order=(A,), test=B, stops=(1,), **COMMON),
+    ]
+
+    assert len({plan.key for plan in same_tests}) == 4
+    assert {plan.orders for plan in same_tests} == {((A, B),)}
+
+
+def test_the_processes_of_a_batch_start_from_nothing_each_with_its_own_seed():
+    assert BATCH.orders == ((A,), (B, A))
+    assert [(copy.after, copy.tests, copy.seed) for copy in BATCH.copies] == [(0, (A,), 7), (0, (B, A), 8)]
+
+
+def test_the_continuations_of_a_prefix_run_behind_all_of_it_with_one_seed():
+    assert SHARED_PREFIX.orders == ((A, B, C), (A, B, C, D))
+    assert [(copy.after, copy.tests, copy.seed) for copy in SHARED_PREFIX.copies] == [
+        (2, (C,), 7),
+        (2, (C, D), 7),
+    ]
+
+
+def test_the_stops_of_a_walk_run_its_test_behind_a_part_of_the_order():
+    assert WALK.orders == ((A, D), (A, B, C, D))
+    assert [(copy.after, copy.tests) for copy in WALK.copies] == [(1, (D,)), (3, (D,))]
+
+
+@pytest.mark.parametrize("plan", [BATCH, SHARED_PREFIX, WALK])
+def test_a_single_run_of_a_plan_has_its_settings(plan):
+    plan = replace(plan, isolation=Isolation.SPAWN, undisturbed=True)
+
+    assert single_run(plan, (C,)) == a_plan(order=(C,), isolation=Isolation.SPAWN, undisturbed=True, seed=7)
 
 
 def test_a_plan_cannot_be_changed():

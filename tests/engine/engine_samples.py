@@ -10,10 +10,12 @@ import sys
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Literal
 
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, RunPlan, RunSettings, Setting, SharedPrefix, SingleRun, Walk
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.forkserver import ForkServer
 from flakehound.engine.processes.handshake import Handshake
@@ -21,6 +23,7 @@ from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import Spawner
 
+Until = Literal["fails", "passes"] | None
 HASH_SEED = 7
 LONG_S = 120.0  # a limit that only a broken engine reaches
 HANGING_S = 2.0  # a limit that a test which hangs reaches, and no other even on a busy machine
@@ -173,20 +176,31 @@ def _asked(
     test_limit_s: float = LONG_S,
     run_limit_s: float | None = None,
     at: tuple[int, ...] = (),
-    until: str = "",
+    until: Until = None,
 ) -> tuple[RunPlan, Limits, Sequence[str]]:
-    plan = RunPlan(
-        order=tuple(NodeId(test) for test in order),
-        branches=tuple(tuple(NodeId(test) for test in branch) for branch in branches),
-        at=at,
-        until=until,
+    tests = tuple(NodeId(test) for test in order)
+    single = SingleRun(
+        order=tests,
         why="a test of the engine",
         setting=Setting.PROBE,
         isolation=isolation,
         seed=seed,
         hash_seed=HASH_SEED,
     )
+    plan = _with_copies(single, [tuple(NodeId(test) for test in branch) for branch in branches], at, until)
     return plan, Limits(test_limit_s=test_limit_s, run_limit_s=run_limit_s), self_seeded
+
+
+def _with_copies(
+    plan: SingleRun, branches: Sequence[Order], stops: tuple[int, ...], until: Literal["fails", "passes"] | None
+) -> RunPlan:
+    settings = {one.name: getattr(plan, one.name) for one in fields(RunSettings)}
+    if not branches:
+        return plan
+    if not stops:
+        return SharedPrefix(prefix=plan.order, continuations=tuple(branches), **settings)
+    assert set(branches) == {branches[0]}
+    return Walk(order=plan.order, test=branches[0][0], stops=stops, until=until, **settings)
 
 
 def outcomes_of(record: RunRecord) -> dict[NodeId, Outcome]:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import RunPlan, Setting
+from flakehound.core.plans import Setting, SharedPrefix, SingleRun
 from flakehound.engine.processes.decode import RunFacts, describe_end, orders_left, records_from
 
 A, B, C = NodeId("t.py::a"), NodeId("t.py::b"), NodeId("t.py::c")
@@ -15,8 +15,12 @@ WELL = {"code": 0, "signal": None, "cut": "", "wall_s": 1.0, "cpu_s": 0.5, "max_
 FAILURE = {"phase": "call", "exception": "E", "message": "E: m", "where": "t.py:1", "text": "all of it"}
 
 
-def plan(*order, branches=()):
-    return RunPlan(order=order, branches=branches, why="a test", setting=Setting.PROBE)
+def plan(*order):
+    return SingleRun(order=order, why="a test", setting=Setting.PROBE)
+
+
+def copied_after(prefix, *continuations):
+    return SharedPrefix(prefix=(prefix,), continuations=continuations, why="a test", setting=Setting.PROBE)
 
 
 def records(a_plan, *lines, end=WELL, output=""):
@@ -89,7 +93,7 @@ def test_a_test_without_an_end_shares_the_fate_of_its_process(end, outcome):
 
 def test_branches_share_what_ran_before_them_and_count_it_once():
     first, second = records(
-        plan(A, branches=((B,), (C,))),
+        copied_after(A, (B,), (C,)),
         "s 0 1.0",
         f"f 0 {json.dumps(FAILURE)}",
         "e 0 F 0.5",
@@ -111,7 +115,7 @@ def test_branches_share_what_ran_before_them_and_count_it_once():
 
 
 def test_branches_that_a_process_refused_are_left_to_be_run():
-    a_plan = plan(A, branches=((B,), (C,)))
+    a_plan = copied_after(A, (B,), (C,))
     lines = ["s 0 1.0", "e 0 P 0.5", "B 0", "s 0 2.0", "e 0 P 0.1", f"b 0 {json.dumps(WELL)}", 'u "threads"']
 
     found = records(a_plan, *lines)

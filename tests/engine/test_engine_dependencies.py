@@ -16,7 +16,7 @@ from engine_samples import HANGING_S, HASH_SEED
 from environments import python_with
 
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import RecordedRun, RecordWish, Spawner
@@ -44,8 +44,8 @@ CALC = {
 }
 
 
-def plan_for(*order: str, **wishes) -> RunPlan:
-    return RunPlan(
+def plan_for(*order: str, **wishes) -> SingleRun:
+    return SingleRun(
         order=tuple(map(NodeId, order)),
         why="a test of recording",
         setting=Setting.PROBE,

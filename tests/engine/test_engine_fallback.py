@@ -7,7 +7,7 @@ from engine_samples import HASH_SEED
 
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import open_suite
 
@@ -84,7 +84,7 @@ def test_opening_such_a_suite_switches_to_new_interpreters_and_says_so(open_samp
     sample = open_sample(files)
 
     suite = opened(sample)
-    plan = RunPlan(order=suite.suite.order, why="a test", setting=Setting.ORIGINAL, isolation=suite.isolation)
+    plan = SingleRun(order=suite.suite.order, why="a test", setting=Setting.ORIGINAL, isolation=suite.isolation)
     records = suite.pool.run_now(plan, Limits())
     suite.close()
 
@@ -99,7 +99,7 @@ def test_opening_such_a_suite_forks_where_the_user_insists(open_sample):
     sample = open_sample(files)
 
     suite = opened(sample, isolation=Isolation.FORK)
-    plan = RunPlan(order=suite.suite.order, why="a test", setting=Setting.ORIGINAL)
+    plan = SingleRun(order=suite.suite.order, why="a test", setting=Setting.ORIGINAL)
     records = suite.pool.run_now(plan, Limits())
     suite.close()
 

@@ -11,7 +11,7 @@ import pytest
 from engine_samples import HASH_SEED, Sample
 
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.lasting_files import FileGuard
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
@@ -81,7 +81,7 @@ def run(suite: OpenSuite, *order: str, isolation: Isolation = Isolation.FORK):
     """One run as the engine's loop makes it."""
     assert suite.guard is not None
     (suite.guard.before_spawn if isolation is Isolation.SPAWN else suite.guard.before_fork)()
-    plan = RunPlan(order=order, why="a test", setting=Setting.PROBE, isolation=isolation)
+    plan = SingleRun(order=order, why="a test", setting=Setting.PROBE, isolation=isolation)
     (record,) = suite.pool.run_now(plan, Limits())
     return record
 

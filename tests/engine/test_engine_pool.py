@@ -10,7 +10,7 @@ from engine_samples import Sample, lives_on
 
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.pool import Pool
 
@@ -50,8 +50,8 @@ def pool(sample) -> Iterator[Pool]:
     made.close()
 
 
-def plan(*order: NodeId, isolation: Isolation = Isolation.FORK) -> RunPlan:
-    return RunPlan(order=order, why="a test", setting=Setting.PROBE, isolation=isolation, seed=1)
+def plan(*order: NodeId, isolation: Isolation = Isolation.FORK) -> SingleRun:
+    return SingleRun(order=order, why="a test", setting=Setting.PROBE, isolation=isolation, seed=1)
 
 
 def finished(pool: Pool) -> list:

@@ -277,7 +277,7 @@ def test_a_thread_ends_the_copying_along_the_way(sample):
     assert (rest.order, rest.outcomes) == ((P, a("test_starts_a_thread"), SAME), (NOT_RUN, PASSED, NOT_RUN))
 
 
-@pytest.mark.parametrize(("until", "rungs"), [("F", 3), ("P", 1), ("", 4)])
+@pytest.mark.parametrize(("until", "rungs"), [("fails", 3), ("passes", 1), (None, 4)])
 def test_a_walk_ends_with_the_first_copy_that_shows_what_was_asked(sample, until, rungs):
     draws = a("test_draws")
 
@@ -287,6 +287,6 @@ def test_a_walk_ends_with_the_first_copy_that_shows_what_was_asked(sample, until
 
 
 def test_a_copy_that_dies_counts_as_failed_for_the_walk(sample):
-    records = sample.fork_tree([P, SAME], [[a("test_dies")]] * 2, at=(1, 2), until="F")
+    records = sample.fork_tree([P, SAME], [[a("test_dies")]] * 2, at=(1, 2), until="fails")
 
     assert lasts(records) == [Outcome.CRASHED]

@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from flakehound.core.measurements import Measures
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
@@ -161,14 +161,16 @@ def measured_runs(
     limits = Limits(test_limit_s=60.0)
     opened = open_suite(target, jobs=1, isolation=isolation, hash_seed=0, limits=limits, with_reference=False)
     try:
-        plan = RunPlan(
+        plan = SingleRun(
             order=opened.suite.order,
             why="measured",
             setting=Setting.ORIGINAL,
             isolation=isolation,
             hash_seed=0,
         )
-        plans = [plan, replace(plan, measured=True)] if plain_first else [replace(plan, measured=True)]
+        plans = (
+            [plan, replace(plan, measure_features=True)] if plain_first else [replace(plan, measure_features=True)]
+        )
         return [record for plan in plans for record in opened.pool.run_now(plan, limits)]
     finally:
         opened.close()

@@ -10,7 +10,7 @@ import sys
 import pytest
 from probes import write_files
 
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Setting
 from flakehound.core.state_changes import StateChange
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
@@ -130,12 +130,11 @@ def traces(tmp_path_factory):
     limits = Limits(test_limit_s=60.0)
     opened = open_suite(target, jobs=1, isolation=Isolation.FORK, hash_seed=0, limits=limits, with_reference=False)
     try:
-        plan = RunPlan(
-            order=(),
-            branches=tuple((test,) for test in opened.suite.order),
+        plan = Batch(
+            orders=tuple((test,) for test in opened.suite.order),
             why="states",
             setting=Setting.ALONE,
-            states=True,
+            compare_state=True,
         )
         records = opened.pool.run_now(plan, limits)
     finally:

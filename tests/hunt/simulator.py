@@ -14,7 +14,17 @@ from dataclasses import dataclass, field, replace
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import CollectedTest, Isolation, Order, RunPlan, Setting, Suite
+from flakehound.core.plans import (
+    CollectedTest,
+    CopyingPlan,
+    Isolation,
+    Order,
+    RunPlan,
+    Setting,
+    SingleRun,
+    Suite,
+    Walk,
+)
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.hunt.agenda import Agenda
@@ -80,31 +90,37 @@ class Simulator:
         """What the engine would hand back for this plan."""
         self.started.append((plan, disturbed))
         if plan.isolation is Isolation.SPAWN:
-            orders = [plan.order_of(number) for number in range(len(plan.branches))] or [plan.order]
             return [
-                self._record(plan, order, self._process(plan, order, (), disturbed), disturbed) for order in orders
+                self._record(plan, order, self._process(plan, order, (), disturbed), disturbed)
+                for order in plan.orders
             ]
-        trunk = self._process(plan, plan.order, (), disturbed, stands=bool(plan.branches))
+        if isinstance(plan, SingleRun):
+            outcomes = self._process(plan, plan.order, (), disturbed)
+            return [self._record(plan, plan.order, outcomes, disturbed)]
+        return self._run_copies(plan, disturbed)
+
+    def _run_copies(self, plan: CopyingPlan, disturbed: bool) -> list[RunRecord]:
+        trunk = self._process(plan, plan.trunk, (), disturbed, stands=True)
+        until = plan.until if isinstance(plan, Walk) else None
         records, counted = [], 0
-        for number, branch in enumerate(plan.branches):
-            place = plan.before(number)
-            before = trunk[:place]
-            if plan.order and (len(before) < place or _ends_process(before)):
+        for copy, order in zip(plan.copies, plan.orders, strict=True):
+            before = trunk[: copy.after]
+            if plan.trunk and (len(before) < copy.after or _ends_process(before)):
                 break
-            outcomes = self._process(plan, branch, plan.order[:place], disturbed)
+            outcomes = self._process(plan, copy.tests, plan.trunk[: copy.after], disturbed)
             before = [Outcome.NOT_RUN] * counted + before[counted:]
-            records.append(self._record(plan, plan.order_of(number), before + outcomes, disturbed))
-            counted = place
-            if plan.until and outcomes and _letter(outcomes[-1]) == plan.until:
+            records.append(self._record(plan, order, before + outcomes, disturbed))
+            counted = copy.after
+            if until and outcomes and _ending(outcomes[-1]) == until:
                 return records
         if not records or len(trunk) > counted:
             rest = [Outcome.NOT_RUN] * counted + trunk[counted:]
-            records.append(self._record(plan, plan.order, rest, disturbed))
+            records.append(self._record(plan, plan.trunk, rest, disturbed))
         return records
 
     def outcome_of_last(self, order: Sequence[NodeId], *, seed: int = 0) -> Outcome:
         """What one undisturbed new process says about the last test of an order."""
-        plan = RunPlan(order=tuple(order), why="", setting=Setting.PROBE, seed=seed)
+        plan = SingleRun(order=tuple(order), why="", setting=Setting.PROBE, seed=seed)
         return self.run(plan)[0].last
 
     def _process(
@@ -154,8 +170,8 @@ class Simulator:
         )
 
 
-def _letter(outcome: Outcome) -> str:
-    return "F" if outcome.is_failure else "P" if outcome.is_pass else ""
+def _ending(outcome: Outcome) -> str:
+    return "fails" if outcome.is_failure else "passes" if outcome.is_pass else ""
 
 
 def _ends_process(outcomes: Sequence[Outcome]) -> bool:
@@ -207,7 +223,7 @@ def hunt(
 
 def reference_plan(suite: Suite) -> RunPlan:
     """The suite once as plain pytest runs it, which the engine does before the hunt begins."""
-    return RunPlan(
+    return SingleRun(
         order=suite.order,
         why="the suite as plain pytest runs it",
         setting=Setting.ORIGINAL,

@@ -9,7 +9,7 @@ from simulator import TEST_S, Simulator, fails_after, fails_after_all, id_of, su
 from ten_tests import A, B, C, D, a_run, in_turns
 
 from flakehound.core.history import History, Tally
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.core.records import Failure
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.agenda import Agenda
@@ -223,7 +223,7 @@ def searched(size, *, test_s=TEST_S, behaviour=fails_after, culprits=1, eager=Tr
     )
     history = History(simulator.suite)
     others = tuple(test for test in simulator.suite.order if test != victim)
-    first = [RunPlan(order=order, why="", setting=Setting.PROBE) for order in ((victim,), (*others, victim))]
+    first = [SingleRun(order=order, why="", setting=Setting.PROBE) for order in ((victim,), (*others, victim))]
     wanted = first
     while wanted and len(simulator.started) < 40 * size:
         for plan in wanted:

@@ -10,7 +10,7 @@ from simulator import Simulator, fails_after, fails_by_luck, hunt, id_of, refere
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Order, RunPlan, Setting, SingleRun
 from flakehound.core.statistics.index import chance_of_detection
 from flakehound.core.statistics.prevalence import (
     BY_HASH_SEED,
@@ -47,11 +47,15 @@ def first_plans(history, number, *, time_left_s=60.0, **options):
 
 
 def order_plan(order=SUITE.order, setting=Setting.ORIGINAL):
-    return RunPlan(order=order, why="", setting=setting)
+    return SingleRun(order=order, why="", setting=setting)
+
+
+def alone_in(plan: RunPlan) -> tuple[Order, ...]:
+    return plan.orders if isinstance(plan, Batch) else ()
 
 
 def alone_plan(*tests: NodeId) -> RunPlan:
-    return RunPlan(order=(), branches=tuple((test,) for test in tests), why="", setting=Setting.ALONE)
+    return Batch(orders=tuple((test,) for test in tests), why="", setting=Setting.ALONE)
 
 
 # What a run is worth
@@ -166,7 +170,7 @@ def test_after_a_failure_its_file_comes_first():
     sweeps = IndexedSweeps(history, SearchOptions(seed=5, techniques=("rerun",)), lambda: OriginalOrder(history))
     plans = sweeps.plans(lambda: 60.0)
 
-    alone = Counter(branch[-1] for plan in islice(plans, 40) for branch in plan.branches)
+    alone = Counter(branch[-1] for plan in islice(plans, 40) for branch in alone_in(plan))
 
     assert min(alone[id_of("a")], alone[id_of("b")]) > 2 * max(alone[id_of(f"other.py::{one}")] for one in "klm")
 
@@ -199,7 +203,7 @@ def test_a_test_with_a_high_prior_runs_alone_again_and_again():
 
     plans = first_plans(history, 40, priors=priors, endless=True, hash_seeds=False)
 
-    alone = [branch for plan in plans if not plan.order for branch in plan.branches if len(branch) == 1]
+    alone = [branch for plan in plans for branch in alone_in(plan) if len(branch) == 1]
     assert alone.count((id_of("d"),)) > 5
     assert alone.count((id_of("c"),)) == 0
 
@@ -214,7 +218,7 @@ def test_likely_tests_that_take_less_than_a_fork_run_many_in_one_process_in_thei
 
     plans = first_plans(history, 60, priors=priors, techniques=("rerun",), endless=True, hash_seeds=False)
 
-    groups = [plan.order for plan in plans if plan.setting is Setting.PROBE and not plan.branches]
+    groups = [plan.order for plan in plans if plan.setting is Setting.PROBE and isinstance(plan, SingleRun)]
     assert groups
     assert all(list(group) == sorted(group) and set(group) <= set(likely) for group in groups)
     assert max(map(len, groups)) > 5
@@ -226,7 +230,7 @@ def test_tests_that_are_equally_worth_it_take_turns_and_unknown_costs_do_no_harm
         branch[0]
         for plan in first_plans(history, 60, techniques=("rerun",), endless=True)
         if plan.setting is Setting.ALONE
-        for branch in plan.branches
+        for branch in alone_in(plan)
     ]
 
     turns = Counter(alone)
@@ -248,7 +252,7 @@ def test_a_suite_too_dear_for_a_first_look_is_searched_by_index_at_once():
 
     plans = first_plans(history, 6, techniques=("rerun",), time_left_s=20.0, hash_seeds=False, endless=True)
 
-    alone = [branch for plan in plans for branch in plan.branches if len(branch) == 1]
+    alone = [branch for plan in plans for branch in alone_in(plan) if len(branch) == 1]
     assert (id_of("b"),) in alone
     assert (id_of("a"),) not in alone
 

@@ -7,7 +7,7 @@ from simulator import Simulator, fails_after, id_of, moment_polluted, passes_onl
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Isolation
+from flakehound.core.plans import Batch, Isolation, SharedPrefix
 from flakehound.hunt.search.pairs import Case, Pairs
 
 NAMES = [f"t{number:02}" for number in range(30)]
@@ -36,7 +36,7 @@ class Searched:
     @property
     def processes(self):
         """Trunks and copies."""
-        return sum(bool(plan.order) + len(plan.branches) for plan, _beside in self.simulator.started)
+        return sum(len(plan.orders) + isinstance(plan, SharedPrefix) for plan, _beside in self.simulator.started)
 
     @property
     def pairs(self):
@@ -123,7 +123,11 @@ def test_chains_miss_a_pair_that_another_case_always_hides():
     found = Searched(behaviours, victims(V, W), "chained")
 
     order = next(
-        order for plan, _beside in found.simulator.started for order in plan.branches if order[0] == IDS[7]
+        order
+        for plan, _beside in found.simulator.started
+        if isinstance(plan, Batch)
+        for order in plan.orders
+        if order[0] == IDS[7]
     )
     assert ((IDS[7], W) in found.pairs) == (order[1] == W)
     assert Searched(behaviours, victims(V, W), "exact").pairs == {(IDS[0], V), (IDS[7], W)}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from simulator import Simulator, fails_after, fails_after_all, id_of, passes_only_after, suite_of
 
 from flakehound.core.history import History
-from flakehound.core.plans import RunPlan, Setting
+from flakehound.core.plans import Setting, SingleRun
 from flakehound.hunt.diagnosis.prefix_walk import PrefixWalk, checkpoints_between, walk_plan
 from flakehound.hunt.diagnosis.questions import NeedRuns, answer_to
 
@@ -72,7 +72,7 @@ def test_a_walk_that_gave_no_answers_is_not_repeated():
     walk = PrefixWalk(history=history, test=VICTIM, earlier=IDS, outcome="fails")
     (plan,) = answer_to(walk.window("a test")).plans
     # What the engine hands back for a process that could not be copied: the walk itself.
-    for record in simulator.run(RunPlan(order=plan.order, why="", setting=Setting.PROBE)):
+    for record in simulator.run(SingleRun(order=plan.order, why="", setting=Setting.PROBE)):
         history.add(record)
 
     assert answer_to(walk.window("a test")) == (0, len(IDS))
@@ -81,7 +81,7 @@ def test_a_walk_that_gave_no_answers_is_not_repeated():
 def test_checkpoints_cost_no_more_than_the_walk():
     simulator = Simulator(suite_of(*NAMES, "victim"), test_s={VICTIM: 1.0})
     history = History(simulator.suite)
-    for record in simulator.run(RunPlan(order=(*IDS, VICTIM), why="", setting=Setting.PROBE)):
+    for record in simulator.run(SingleRun(order=(*IDS, VICTIM), why="", setting=Setting.PROBE)):
         history.add(record)
 
     assert len(checkpoints_between(history, VICTIM, IDS, 0, 100)) == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator import Simulator, fails_after, fails_by_luck, hunt, id_of, suite_of
 
-from flakehound.core.plans import Setting
+from flakehound.core.plans import Setting, SharedPrefix
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.options import Candidates
 
@@ -33,10 +33,10 @@ def test_only_pairs_of_possible_polluters_and_possible_victims_are_run():
     found = hunted(Candidates(victims=ids("a"), polluters=ids("i", "j")))
 
     pairs = {
-        (plan.order, branch)
+        (plan.prefix, test)
         for plan, _beside in found.simulator.started
-        if plan.setting is Setting.PROBE
-        for branch in plan.branches
+        if isinstance(plan, SharedPrefix)
+        for test in plan.continuations
     }
     assert pairs == {((id_of("i"),), (id_of("a"),)), ((id_of("j"),), (id_of("a"),))}
 

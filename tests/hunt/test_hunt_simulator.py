@@ -5,13 +5,17 @@ from __future__ import annotations
 from simulator import Simulator, always, fails_after, fails_if, id_of, suite_of
 
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Setting, SharedPrefix, SingleRun
 
 A, B, C = (id_of(name) for name in "abc")
 
 
 def a_plan(*order, **changes):
-    return RunPlan(order=order, why="", setting=Setting.PROBE, **changes)
+    return SingleRun(order=order, why="", setting=Setting.PROBE, **changes)
+
+
+def after(*prefix, continuations, **changes):
+    return SharedPrefix(prefix=prefix, continuations=continuations, why="", setting=Setting.PROBE, **changes)
 
 
 def a_simulator(**behaviours):
@@ -29,14 +33,14 @@ def test_an_order_becomes_one_record():
 
 
 def test_branches_share_what_ran_before_them_and_count_it_once():
-    records = a_simulator(b=fails_after(A)).run(a_plan(A, branches=((B,), (C, B))))
+    records = a_simulator(b=fails_after(A)).run(after(A, continuations=((B,), (C, B))))
 
     assert [record.order for record in records] == [(A, B), (A, C, B)]
     assert [letters(record) for record in records] == ["PF", "-PF"]
 
 
 def test_branches_of_an_empty_order_each_start_from_nothing():
-    records = a_simulator(b=fails_after(A)).run(a_plan(branches=((A,), (B,))))
+    records = a_simulator(b=fails_after(A)).run(Batch(orders=((A,), (B,)), why="", setting=Setting.PROBE))
 
     assert [letters(record) for record in records] == ["P", "P"]
 
@@ -48,13 +52,13 @@ def test_a_crash_hides_what_follows():
 
 
 def test_a_crash_before_the_branches_leaves_no_branch():
-    records = a_simulator(a=always(Outcome.CRASHED)).run(a_plan(A, branches=((B,), (C,))))
+    records = a_simulator(a=always(Outcome.CRASHED)).run(after(A, continuations=((B,), (C,))))
 
     assert [(record.order, letters(record)) for record in records] == [((A,), "C")]
 
 
 def test_branches_in_new_interpreters_run_everything_again():
-    records = a_simulator().run(a_plan(A, branches=((B,), (C,)), isolation=Isolation.SPAWN))
+    records = a_simulator().run(after(A, continuations=((B,), (C,)), isolation=Isolation.SPAWN))
 
     assert [letters(record) for record in records] == ["PP", "PP"]
 

@@ -194,10 +194,10 @@ def test_no_pairs_are_run_when_none_are_wanted():
 def test_a_test_known_to_be_nod_is_no_candidate_for_pairs():
     history_of_nod = hunt(a_simulator(c=fails_by_luck(0.5)), pairs="none").history
 
-    plans = [p for p in sweeps_of(history_of_nod, pairs="exact")._pairs(1e6) if p.order != (id_of("c"),)]
+    plans = [p for p in sweeps_of(history_of_nod, pairs="exact")._pairs(1e6) if p.prefix != (id_of("c"),)]
 
     assert plans
-    assert not any((id_of("c"),) in plan.branches for plan in plans)
+    assert not any((id_of("c"),) in plan.continuations for plan in plans)
 
 
 def test_only_the_wanted_techniques_run():

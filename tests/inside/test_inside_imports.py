@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import flakehound
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.engine.processes.forkserver import ForkServer
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
@@ -47,8 +47,8 @@ def plain_modules(project: Path, *arguments: str, **env: str) -> set[str]:
     return modules_seen(project)
 
 
-def plan(isolation: Isolation) -> RunPlan:
-    return RunPlan(order=("test_it.py::test_modules",), why="a test", setting=Setting.PROBE, isolation=isolation)
+def plan(isolation: Isolation) -> SingleRun:
+    return SingleRun(order=("test_it.py::test_modules",), why="a test", setting=Setting.PROBE, isolation=isolation)
 
 
 def forked_modules(project: Path, folder: Path) -> set[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import RunPlan, Setting
+from flakehound.core.plans import Setting, SingleRun
 from flakehound.engine.processes.forkserver import ForkServer
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
@@ -43,14 +43,14 @@ def fork_outcomes(target: Target, folder: Path) -> list[dict[str, str]]:
     server = ForkServer(target, folder, slots=1, hash_seed=7)
     try:
         order = server.wait_until_collected().suite.order
-        plan = RunPlan(order=order, why="conformance", setting=Setting.ORIGINAL)
+        plan = SingleRun(order=order, why="conformance", setting=Setting.ORIGINAL)
         return [_words(server.slots[0].run(plan, Limits(), ())[0]) for _ in range(RUNS)]
     finally:
         server.close()
 
 
 def spawn_outcomes(target: Target, folder: Path) -> dict[str, str]:
-    plan = RunPlan(order=(), why="conformance", setting=Setting.ORIGINAL, hash_seed=7)
+    plan = SingleRun(order=(), why="conformance", setting=Setting.ORIGINAL, hash_seed=7)
     records, _handshake = Spawner(target, folder).run_single(plan, Limits(), ())
     return _words(records[0])
 

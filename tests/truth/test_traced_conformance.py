@@ -9,7 +9,7 @@ import pytest
 from flakehound.calls.characteristic_functions import default
 from flakehound.core.calls import TraceMode, TraceWish
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import RunPlan, Setting
+from flakehound.core.plans import Setting, SingleRun
 from flakehound.engine.processes.forkserver import ForkServer
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
@@ -36,7 +36,7 @@ def test_every_outcome_is_the_same_when_traced(key, tmp_path):
         order = server.wait_until_collected().suite.order
 
         def run(wish: TraceWish | None) -> list[Outcome]:
-            plan = RunPlan(order=order, why="conformance", setting=Setting.ORIGINAL, seed=5, trace=wish)
+            plan = SingleRun(order=order, why="conformance", setting=Setting.ORIGINAL, seed=5, trace=wish)
             (record,) = server.slots[0].run(plan, Limits(), ())
             assert wish is None or len(record.calls) == len(order)
             return list(record.outcomes)

@@ -19,7 +19,7 @@ from flakehound.app.sessions.new_session import new_session
 from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.engine.git.churn import COMMITS, Churn, churn_of
 from flakehound.engine.processes.launch import Target
@@ -94,13 +94,13 @@ class Rounds:
         return tuple(test for test in self._order if ran[test] < self._runs)
 
     def _plan(self, order: Order, setting: Setting, *, covered: bool = True) -> RunPlan:
-        return RunPlan(
+        return SingleRun(
             order=order,
             why=WHY,
             setting=setting,
             isolation=self._isolation,
-            measured=True,
-            covered=covered,
+            measure_features=True,
+            measure_lines=covered,
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from flakehound.app.sessions.commands import command_in_folder
 from flakehound.app.sessions.stored import StoredHunt, read_last_hunt
 from flakehound.core.errors import UsageError
-from flakehound.core.plans import Isolation, RunPlan, Setting, Suite
+from flakehound.core.plans import Isolation, Setting, SingleRun, Suite
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Replay
 from flakehound.engine.processes.limits import Limits
@@ -82,8 +82,8 @@ def _check_tests(stored: StoredHunt, replay: Replay, suite: Suite) -> None:
         raise UsageError(f"the suite no longer has {missing[0]!r}", remedy=stored.hunt_command())
 
 
-def _plan(replay: Replay, isolation: Isolation, hash_seed: int) -> RunPlan:
-    return RunPlan(
+def _plan(replay: Replay, isolation: Isolation, hash_seed: int) -> SingleRun:
+    return SingleRun(
         order=replay.order,
         why="replay",
         setting=Setting.PROBE,

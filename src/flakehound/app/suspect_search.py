@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flakehound.app.progress import SILENT, Progress, run_observer
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Order, RunPlan, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.suite.budget import Budget
@@ -99,9 +99,8 @@ class _Case:
             return []
         times = limits.CHEAP_CONFIRMATIONS if self._isolation is Isolation.FORK else 1
         return [
-            RunPlan(
-                order=(),
-                branches=((self.test,),) * times,
+            Batch(
+                orders=((self.test,),) * times,
                 why=self._why((self.test,)),
                 setting=Setting.ALONE,
                 isolation=self._isolation,
@@ -112,7 +111,7 @@ class _Case:
         """Through the others in as many parts as can go at once, with looks at the test along the way."""
         if self._isolation is Isolation.SPAWN:
             return self._missing((*others, self.test))
-        plans = []
+        plans: list[RunPlan] = []
         for part in split(others, min(2, self._jobs)):
             whole = (*part, self.test)
             if not any(self._history.tallies_along(part, self.test).keys() - {0}) and not self._history.runs_of(
@@ -124,7 +123,7 @@ class _Case:
 
     def _missing(self, *orders: Order) -> list[RunPlan]:
         return [
-            RunPlan(order=order, why=self._why(order), setting=Setting.PROBE, isolation=self._isolation)
+            SingleRun(order=order, why=self._why(order), setting=Setting.PROBE, isolation=self._isolation)
             for order in orders
             if not self._history.runs_of(order)
         ]

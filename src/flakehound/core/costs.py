@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, Order, RunPlan
+from flakehound.core.plans import Batch, Isolation, Order, RunPlan, SharedPrefix, SingleRun, Walk
 from flakehound.core.records import RunRecord
 
 # A forked process with one trivial test, from the request to its end, until a hunt has measured its own. Between
@@ -81,9 +81,17 @@ class RunCosts:
 
     def plan_s(self, plan: RunPlan) -> float:
         """What a plan takes: all of its processes one after another."""
-        processes = max(1, len(plan.branches) + bool(plan.order))
-        branched_s = sum(self.tests_s(branch) for branch in plan.branches)
-        return processes * self.start_s(plan.isolation) + self.tests_s(plan.order) + branched_s
+        start_s = self.start_s(plan.isolation)
+        match plan:
+            case SingleRun():
+                return start_s + self.tests_s(plan.order)
+            case _ if plan.isolation is Isolation.SPAWN:  # nothing is copied: each starts over
+                return sum(start_s + self.tests_s(order) for order in plan.orders)
+            case Batch():
+                trunk_s = 0.0
+            case SharedPrefix() | Walk():
+                trunk_s = start_s + self.tests_s(plan.trunk)
+        return trunk_s + sum(start_s + self.tests_s(copy.tests) for copy in plan.copies)
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from flakehound.calls.verdict_causes import (
 from flakehound.core.calls import TraceMode
 from flakehound.core.costs import TRACED_TEST
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, Setting, SingleRun
 from flakehound.core.verdicts import Kind, Verdict
 
 MOST_TRACED = 40  # tests of one hunt
@@ -67,7 +67,7 @@ class CauseFinder:
             traces += self._traced(replace(passing, seed=(self.extra_runs.seed + attempt) % 2**32), verdict)
         return with_likely_causes(verdict, traces, self.known)
 
-    def _plans(self, verdict: Verdict) -> Iterator[RunPlan]:
+    def _plans(self, verdict: Verdict) -> Iterator[SingleRun]:
         """The run that failed, with its seed; and one that may pass: alone, with another seed."""
         replay = verdict.replay
         assert replay is not None
@@ -78,8 +78,8 @@ class CauseFinder:
         )
         yield self._plan(passing, self.extra_runs.opened.isolation, self.extra_runs.seed, verdict)
 
-    def _plan(self, order: Order, isolation: Isolation, seed: int | None, verdict: Verdict) -> RunPlan:
-        return RunPlan(
+    def _plan(self, order: Order, isolation: Isolation, seed: int | None, verdict: Verdict) -> SingleRun:
+        return SingleRun(
             order=order,
             why=f"what does {verdict.id} call?",
             setting=Setting.PROBE,
@@ -89,7 +89,7 @@ class CauseFinder:
             trace=trace_for(self.known, TraceMode.ALL),
         )
 
-    def _traced(self, plan: RunPlan, verdict: Verdict) -> Iterator[ObservedTrace]:
+    def _traced(self, plan: SingleRun, verdict: Verdict) -> Iterator[ObservedTrace]:
         """What the run's last test called."""
         records = self.extra_runs.run(plan)
         # One that was cut wrote no trace: it would look like an ordinary run, and count.

@@ -9,7 +9,7 @@ from itertools import islice
 from flakehound.app.hunt.extra_runs import ExtraRuns
 from flakehound.core.costs import STATE_COMPARED
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Kind, Verdict
 from flakehound.hunt.diagnosis.verdicts import culprits_of, with_state
@@ -60,14 +60,13 @@ class StateFinder:
         return sum(costs.run_s((test,), Isolation.FORK, STATE_COMPARED) for test in tests)
 
     def _looked_at(self, tests: Sequence[NodeId]) -> Sequence[RunRecord]:
-        plan = RunPlan(
-            order=(),
-            branches=tuple((test,) for test in tests),
+        plan = Batch(
+            orders=tuple((test,) for test in tests),
             why="what does it leave?",
             setting=Setting.PROBE,
             isolation=Isolation.FORK,
             seed=self.extra_runs.seed,
-            states=True,
+            compare_state=True,
         )
         looked_at = [record for record in self.extra_runs.run(plan) if record.traces]
         self.extra_runs.save(looked_at)

@@ -11,7 +11,7 @@ from flakehound.calls.trace_plan import trace_for
 from flakehound.core.calls import TraceMode
 from flakehound.core.costs import TRACED_SUITE, TRACED_SUITE_SPARSELY
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import RunPlan, Setting
+from flakehound.core.plans import Setting, SingleRun
 from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
 
 SHARE = 0.05  # of a hunt's time that may be spent on it, where nobody asked for it
@@ -23,7 +23,7 @@ def calls_in_suite(hunt: PreparedHunt, most_s: float = math.inf) -> dict[NodeId,
     A test that took its process with it is missing, and so is what had no turn in that time.
     """
     opened, known = hunt.opened, hunt.characteristic
-    plan = RunPlan(
+    plan = SingleRun(
         order=opened.suite.order,
         why=WHY,
         setting=Setting.ORIGINAL,

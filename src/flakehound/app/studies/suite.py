@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import RecordedRun, RecordWish, Spawner
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.report.pytest_arguments import options_only
+
+_WHY = "a study"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,7 @@ class StudiedSuite:
         """A test in a copy of the collected session; None where there can be none."""
         if self.opened.isolation is not Isolation.FORK:
             return None
-        plan = replace(self._plan(()), branches=((test,),), isolation=Isolation.FORK)
+        plan = Batch(orders=((test,),), why=_WHY, setting=Setting.PROBE, seed=self.seed)
         began = time.perf_counter()
         records = self.opened.pool.run_now(plan, self.limits)
         return Timed(record=records[0], wall_s=time.perf_counter() - began)
@@ -74,10 +76,8 @@ class StudiedSuite:
         records, _handshake = spawner.run_single(self._plan(order), self.limits, ())
         return Timed(record=records[0], wall_s=time.perf_counter() - began)
 
-    def _plan(self, order: Order) -> RunPlan:
-        return RunPlan(
-            order=order, why="a study", setting=Setting.PROBE, isolation=Isolation.SPAWN, seed=self.seed
-        )
+    def _plan(self, order: Order) -> SingleRun:
+        return SingleRun(order=order, why=_WHY, setting=Setting.PROBE, isolation=Isolation.SPAWN, seed=self.seed)
 
     def _narrowed(self, order: Order) -> Target:
         target = self.opened.target

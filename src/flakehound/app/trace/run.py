@@ -14,7 +14,7 @@ from flakehound.calls.characteristic_functions import Characteristic
 from flakehound.calls.trace_plan import trace_for
 from flakehound.core.calls import CallTrace, TraceMode
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.forkserver import ServerLost
 from flakehound.engine.processes.launch import Target
@@ -61,7 +61,7 @@ def traced(wishes: CallWishes, progress: Progress = SILENT) -> Traced:
     )
     try:
         known = characteristic_functions_in(Path(opened.handshake.rootdir))
-        plan = RunPlan(
+        plan = SingleRun(
             order=opened.suite.order,
             why=WHY,
             setting=Setting.ORIGINAL,
@@ -83,7 +83,7 @@ def traced(wishes: CallWishes, progress: Progress = SILENT) -> Traced:
 
 
 def run_traced(
-    opened: OpenSuite, plan: RunPlan, limits: Limits, progress: Progress, most_s: float = math.inf
+    opened: OpenSuite, plan: SingleRun, limits: Limits, progress: Progress, most_s: float = math.inf
 ) -> list[RunRecord]:
     """The runs that the plan takes: after a test that ended its process, the rest in another one.
 
@@ -108,7 +108,7 @@ def run_traced(
     return [record for record in records if record.executed]
 
 
-def _attempt(opened: OpenSuite, plan: RunPlan, limits: Limits) -> tuple[RunRecord, ...]:
+def _attempt(opened: OpenSuite, plan: SingleRun, limits: Limits) -> tuple[RunRecord, ...]:
     try:
         return opened.pool.run_now(plan, limits)
     except ServerLost:  # a test took the collected session down

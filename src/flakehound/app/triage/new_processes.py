@@ -13,7 +13,7 @@ from typing import Any
 from flakehound.app.triage.failing_run import FailedTest, FailingRun
 from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.processes.launch import Target
@@ -75,9 +75,8 @@ class NewProcesses:
         opened = self._opened
         if opened is None or opened.isolation is not Isolation.FORK or test not in opened.suite.order:
             return []
-        plan = RunPlan(
-            order=(),
-            branches=((test,),) * times,
+        plan = Batch(
+            orders=((test,),) * times,
             why=f"does {test} fail again in a new process?",
             setting=Setting.ALONE,
             seed=self._fresh_seed(times),
@@ -136,9 +135,9 @@ class NewProcesses:
         """How long one test may take."""
         return self._limits
 
-    def _plan(self, order: Order) -> RunPlan:
+    def _plan(self, order: Order) -> SingleRun:
         setting = Setting.ALONE if len(order) == 1 else Setting.PROBE
-        return RunPlan(
+        return SingleRun(
             order=order,
             why=f"does {order[-1]} fail again in a new interpreter?",
             setting=setting,

@@ -14,7 +14,7 @@ from typing import Any
 
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.engine.git.worktree import BaseTree
 from flakehound.engine.processes.launch import Target
@@ -67,7 +67,7 @@ def runs_at_base(
     spawner = Spawner(there, tree.folder / "runs" / "n")
     records: list[RunRecord] = []
     for number in range(times):
-        plan = RunPlan(
+        plan = SingleRun(
             order=order,
             why=f"does {order[-1]} fail at {tree.revision[:10]}?",
             setting=Setting.ALONE if len(order) == 1 else Setting.PROBE,

@@ -13,7 +13,7 @@ from typing import Any
 from flakehound.core.calls import CallTrace
 from flakehound.core.measurements import Measures
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Order, RunPlan
+from flakehound.core.plans import Order, RunPlan, RunSettings, SingleRun, Walk
 from flakehound.core.records import Failure, RunRecord, Usage
 from flakehound.core.state_changes import StateChange, Traces
 from flakehound.engine.processes.call_lines import CallLines
@@ -48,38 +48,38 @@ class RunFacts:
 
 
 def records_from(plan: RunPlan, events: bytes, facts: RunFacts) -> list[RunRecord]:
-    """The records of a finished plan: one for its order, or one per branch."""
+    """The records of a finished plan: one for its order, or one per copy of its process."""
     trunk, branches = _segments(events)
     trunk.end = facts.end
-    if not plan.branches:
+    if isinstance(plan, SingleRun):
         return [_record(plan, plan.order, trunk, facts)]
     records: list[RunRecord] = []
     counted = 0
-    for number in sorted(set(branches) & set(range(len(plan.branches)))):
+    for number, (copy, order) in enumerate(zip(plan.copies, plan.orders, strict=True)):
+        if number not in branches:
+            continue
         segment = branches[number]
         segment.end = segment.end or facts.end
-        # What several branches share ran once, so it counts once.
-        before = plan.before(number)
-        segment = _joined(_between(trunk, counted, before), segment, before)
-        counted = max(counted, before)
-        own = replace(plan, seed=plan.seed_of(number))
-        records.append(_record(own, plan.order_of(number), segment, facts))
-    rest = _between(trunk, counted, len(plan.order))
-    if rest.started and (plan.at or not _refusal(events)):
+        # What several copies share ran once, so it counts once.
+        segment = _joined(_between(trunk, counted, copy.after), segment, copy.after)
+        counted = max(counted, copy.after)
+        records.append(_record(replace(plan, seed=copy.seed), order, segment, facts))
+    rest = _between(trunk, counted, len(plan.trunk))
+    if rest.started and (isinstance(plan, Walk) or not _refusal(events)):
         rest.stopped, rest.end = trunk.stopped, facts.end
-        records.append(_record(plan, plan.order, rest, facts))
+        records.append(_record(plan, plan.trunk, rest, facts))
     return records
 
 
 def orders_left(plan: RunPlan, events: bytes) -> list[Order]:
     """What still has to run because the process could not be copied faithfully.
 
-    Not the branches along the way: each would need a process that runs all that precedes it.
+    Not the copies along a walk: each would need a process that runs all that precedes it.
     """
-    if plan.at or not _refusal(events):
+    if isinstance(plan, SingleRun | Walk) or not _refusal(events):
         return []
     _trunk, ran = _segments(events)
-    return [plan.order_of(number) for number in range(len(plan.branches)) if number not in ran]
+    return [order for number, order in enumerate(plan.orders) if number not in ran]
 
 
 def _refusal(events: bytes) -> bool:
@@ -195,7 +195,7 @@ def _fate(segment: Segment, facts: RunFacts) -> Outcome:
     return Outcome.CRASHED
 
 
-def _record(plan: RunPlan, order: Order, segment: Segment, facts: RunFacts) -> RunRecord:
+def _record(plan: RunSettings, order: Order, segment: Segment, facts: RunFacts) -> RunRecord:
     end = segment.end or {}
     outcomes = [Outcome.NOT_RUN] * len(order)
     durations = array("f", [0.0]) * len(order)
@@ -233,7 +233,7 @@ def _record(plan: RunPlan, order: Order, segment: Segment, facts: RunFacts) -> R
     )
 
 
-def _calls(plan: RunPlan, segment: Segment, places: int) -> dict[int, CallTrace]:
+def _calls(plan: RunSettings, segment: Segment, places: int) -> dict[int, CallTrace]:
     """What each traced test called; one that ended and wrote nothing called nothing."""
     if plan.trace is None:
         return {}

@@ -17,7 +17,7 @@ from typing import Any
 
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import RunPlan
+from flakehound.core.plans import Order, RunPlan, SingleRun, Walk, single_run
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.call_lines import as_request
 from flakehound.engine.processes.decode import RunFacts, orders_left, records_from
@@ -34,6 +34,7 @@ from flakehound.engine.processes.limits import Limits
 COLLECTION_LIMIT_S = 600.0
 _LAST_WORDS = 4000
 _ATTEMPTS = 3
+_LETTERS = {"fails": "F", "passes": "P", None: ""}  # of outcomes, in requests
 
 
 class ServerLost(FlakehoundError):
@@ -126,17 +127,12 @@ class ForkSlot:
         facts = RunFacts(end=reply["ended"], output=reply.get("output", ""), started_s=began)
         records = records_from(plan, events, facts)
         for order in orders_left(plan, events):
-            records += self.run(replace(plan, order=order, branches=()), limits, self_seeded, is_cancelled)
+            records += self.run(single_run(plan, order), limits, self_seeded, is_cancelled)
         return records
 
     def _request(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> Mapping[str, Any]:
-        numbers = self._server.numbers
-        # A session started anew may lack a test whose id is made from random values: None is passed over.
         return {
-            "order": [numbers.get(test) for test in plan.order],
-            "branches": [[numbers.get(test) for test in branch] for branch in plan.branches],
-            "at": list(plan.at),
-            "until": plan.until,
+            **_processes_of(plan, self._server.numbers),
             "seed": plan.seed,
             "self_seeded": list(self_seeded),
             "events": str(self._events),
@@ -192,6 +188,23 @@ class ForkSlot:
         with contextlib.suppress(OSError):
             self._peer.shutdown(socket.SHUT_RDWR)
         self._peer.close()
+
+
+def _processes_of(plan: RunPlan, numbers: Mapping[NodeId, int]) -> dict[str, Any]:
+    """The part of a request that says what runs in which copy of the session."""
+
+    def numbered(order: Order) -> list[int | None]:
+        # A session started anew may lack a test whose id is made from random values: None is passed over.
+        return [numbers.get(test) for test in order]
+
+    if isinstance(plan, SingleRun):
+        return {"order": numbered(plan.order), "branches": [], "at": [], "until": ""}
+    return {
+        "order": numbered(plan.trunk),
+        "branches": [numbered(copy.tests) for copy in plan.copies],
+        "at": list(plan.stops) if isinstance(plan, Walk) else [],
+        "until": _LETTERS[plan.until] if isinstance(plan, Walk) else "",
+    }
 
 
 def no_session(target: Target, output: Path, code: int | None) -> SuiteUnusable:

@@ -44,8 +44,10 @@ class Target:
 def wishes_of(plan: RunPlan, target: Target) -> dict[str, Any]:
     """What a request asks for beside outcomes."""
     churn = str(target.churn) if target.churn else None
-    measure = {"churn": churn, "lines": plan.covered} if plan.measured else None
-    return {"measure": measure, "states": plan.states} if plan.measured or plan.states else {}
+    measure = {"churn": churn, "lines": plan.measure_lines} if plan.measure_features else None
+    return (
+        {"measure": measure, "states": plan.compare_state} if plan.measure_features or plan.compare_state else {}
+    )
 
 
 def inside_folder() -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.plans import Isolation, RunPlan, SingleRun, single_run
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.call_lines import as_request
 from flakehound.engine.processes.decode import RunFacts, records_from
@@ -66,19 +66,18 @@ class Spawner:
         self_seeded: Collection[str],
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> list[RunRecord]:
-        """Run one plan; a plan with branches becomes one interpreter per branch."""
-        orders = [plan.order_of(number) for number in range(len(plan.branches))] or [plan.order]
+        """Run one plan; each of its orders in an interpreter of its own."""
+        seeds = [plan.seed] if isinstance(plan, SingleRun) else [copy.seed for copy in plan.copies]
         records = []
-        for number, order in enumerate(orders):
+        for order, seed in zip(plan.orders, seeds, strict=True):
             if is_cancelled():
                 break
-            seed = plan.seed_of(number)
-            single = replace(plan, order=order, branches=(), isolation=Isolation.SPAWN, seed=seed)
+            single = replace(single_run(plan, order), isolation=Isolation.SPAWN, seed=seed)
             records += self.run_single(single, limits, self_seeded)[0]
         return records
 
     def run_single(
-        self, plan: RunPlan, limits: Limits, self_seeded: Collection[str], watch: Path | None = None
+        self, plan: SingleRun, limits: Limits, self_seeded: Collection[str], watch: Path | None = None
     ) -> tuple[list[RunRecord], Handshake]:
         """Run one order; an empty order means the whole suite as collected.
 
@@ -88,7 +87,7 @@ class Spawner:
             return self._run_in(folder, plan, limits, self_seeded, watch=str(watch) if watch else None)
 
     def run_recorded(
-        self, plan: RunPlan, limits: Limits, self_seeded: Collection[str], wish: RecordWish
+        self, plan: SingleRun, limits: Limits, self_seeded: Collection[str], wish: RecordWish
     ) -> RecordedRun:
         """Run one order and record what it depends on: imports and collection included."""
         with self._own_folder() as folder:
@@ -113,7 +112,7 @@ class Spawner:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run_in(
-        self, folder: Path, plan: RunPlan, limits: Limits, self_seeded: Collection[str], **wishes: object
+        self, folder: Path, plan: SingleRun, limits: Limits, self_seeded: Collection[str], **wishes: object
     ) -> tuple[list[RunRecord], Handshake]:
         request = self._request(folder, plan, limits, self_seeded)
         settings = {
@@ -152,7 +151,7 @@ class Spawner:
                 del self._bells[threading.get_ident()]
 
     def _request(
-        self, folder: Path, plan: RunPlan, limits: Limits, self_seeded: Collection[str]
+        self, folder: Path, plan: SingleRun, limits: Limits, self_seeded: Collection[str]
     ) -> dict[str, Any]:
         return {
             "ids": list(plan.order),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from flakehound.core.history import History
-from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.plans import Isolation, RunPlan, SingleRun, Walk, single_run
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.forkserver import ServerLost
 from flakehound.engine.processes.limits import Limits, limit_after
@@ -135,12 +135,9 @@ class Loop:
 
     def _submit(self, plan: RunPlan) -> None:
         guard = self._opened.guard
-        if plan.branches and guard is not None and guard.active:
-            # Copies of one process would see each other's files.
-            orders = [plan.order] if plan.at else [plan.order_of(number) for number in range(len(plan.branches))]
-            apart = [replace(plan, order=order, branches=(), at=()) for order in orders]
-            self._parts.extend(apart[1:])
-            plan = apart[0]
+        if guard is not None and guard.active:
+            plan, *others = _without_copies(plan)
+            self._parts.extend(others)
         if plan.seed is None:
             plan = replace(plan, seed=self._rng.randrange(2**32))
         if plan.isolation is Isolation.SPAWN and plan.hash_seed is None:
@@ -195,3 +192,14 @@ class Loop:
         while self._pool.running and waited < 50:
             self._take_quietly(self._pool.next_finished(_TICK_S))
             waited += 1
+
+
+def _without_copies(plan: RunPlan) -> list[RunPlan]:
+    """The same runs, where copies of one process would see each other's files; of a walk only the way."""
+    match plan:
+        case SingleRun():
+            return [plan]
+        case Walk():
+            return [single_run(plan, plan.order)]
+        case _:
+            return [single_run(plan, order) for order in plan.orders]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flakehound.core.errors import FlakehoundError
-from flakehound.core.plans import Isolation, RunPlan, Setting, Suite
+from flakehound.core.plans import Isolation, Setting, SingleRun, Suite
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.forkserver import ForkServer
 from flakehound.engine.processes.handshake import CollectionFailed, Handshake
@@ -90,7 +90,7 @@ class _Reference(threading.Thread):
         self.wall_s = 0.0
 
     def run(self) -> None:
-        plan = RunPlan(
+        plan = SingleRun(
             order=(),
             why="the suite as plain pytest runs it",
             setting=Setting.ORIGINAL,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting, SharedPrefix
 from flakehound.core.verdicts import Kind
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.findings import Finding
@@ -55,15 +55,15 @@ class AllPolluters:
 
     def _cleaner_plans(self, case: Finding) -> Iterator[RunPlan]:
         polluter = case.polluters[0]
-        branches = tuple(
+        continuations = tuple(
             (between, case.test)
             for between in self._order
             if between not in (polluter, case.test) and not self._history.after((polluter, between), case.test)
         )
-        if branches:
-            yield RunPlan(
-                order=(polluter,),
-                branches=branches,
+        if continuations:
+            yield SharedPrefix(
+                prefix=(polluter,),
+                continuations=continuations,
                 why=f"which tests clean up after {polluter}?",
                 setting=Setting.PROBE,
                 isolation=self._isolation,

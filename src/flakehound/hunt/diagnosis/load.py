@@ -8,7 +8,7 @@ from math import prod
 
 from flakehound.core.history import History, Sighting, Tally, tally_of
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, Setting, SingleRun
 from flakehound.core.statistics.rates import chance_of_such_a_gap
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.chance import may_be_chance, undisturbed_runs_for
@@ -163,9 +163,9 @@ def _repeat_undisturbed(history: History, one: _Circumstances, missing: int) -> 
     yield NeedRuns.of(plans + [_plan(one, undisturbed=True)] * (missing - exact))
 
 
-def _plan(one: _Circumstances, *, undisturbed: bool, seed: int | None = None) -> RunPlan:
+def _plan(one: _Circumstances, *, undisturbed: bool, seed: int | None = None) -> SingleRun:
     beside = "nothing" if undisturbed else "others"
-    return RunPlan(
+    return SingleRun(
         order=one.order,
         why=f"does {one.test} fail with {beside} beside it?",
         setting=Setting.ALONE if len(one.order) == 1 and seed is None else Setting.PROBE,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from flakehound.core.history import History, Sighting, Tally, tally_of
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, Setting, SingleRun
 from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.chance import may_be_chance
@@ -86,7 +86,7 @@ def _finding_of_seed(suspect: Suspect, finding: Finding, sighting: Sighting) -> 
         return finding
     if same.n < enough and len(made) < enough + limits.MAX_RUNS_WITHOUT_OUTCOME:
         why = f"does the seed decide about {suspect.test}?"
-        plan = RunPlan(order=order, why=why, setting=Setting.PROBE, seed=record.seed)
+        plan = SingleRun(order=order, why=why, setting=Setting.PROBE, seed=record.seed)
         yield NeedRuns.of([plan] * (enough - same.n))
     if same.n < enough:
         return finding

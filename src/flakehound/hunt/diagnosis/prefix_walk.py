@@ -12,7 +12,7 @@ from math import isqrt
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, Setting, Walk
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.order_effects import EffectOutcome, shows
 from flakehound.hunt.diagnosis.questions import NeedRuns, Question
@@ -28,16 +28,9 @@ def checkpoints_between(history: History, test: NodeId, order: Order, low: int, 
     return tuple(sorted(places - {low, high}))
 
 
-def walk_plan(test: NodeId, order: Order, at: tuple[int, ...], why: str, *, until: EffectOutcome) -> RunPlan:
+def walk_plan(test: NodeId, order: Order, at: tuple[int, ...], why: str, *, until: EffectOutcome) -> Walk:
     """One walk through `order` up to its last checkpoint, or to the first that ends as `until` says."""
-    return RunPlan(
-        order=order[: at[-1]],
-        branches=((test,),) * len(at),
-        at=at,
-        until="F" if until == "fails" else "P",
-        why=why,
-        setting=Setting.PROBE,
-    )
+    return Walk(order=order[: at[-1]], test=test, stops=at, until=until, why=why, setting=Setting.PROBE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

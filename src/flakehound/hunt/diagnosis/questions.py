@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from flakehound.core.history import History, Sighting, Tally
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting, SingleRun
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.chance import alternations_of, undisturbed_runs_for
 
@@ -121,7 +121,7 @@ class Questions:
     def runs_of_original_order(self, order: Order, seen: Tally, *, times: int, why: str) -> Question[None]:
         """See to it that a test that was `seen` in the original order gets `times` outcomes there."""
         if seen.n < times and self.history.runs_of(order) < times + limits.MAX_RUNS_WITHOUT_OUTCOME:
-            plan = RunPlan(order=order, why=why, setting=Setting.ORIGINAL, isolation=self.isolation)
+            plan = SingleRun(order=order, why=why, setting=Setting.ORIGINAL, isolation=self.isolation)
             yield NeedRuns.of([plan] * (times - seen.n))
 
     def tally_in_new_interpreters(self, test: NodeId, *, times: int, why: str) -> Question[Tally]:
@@ -149,7 +149,7 @@ class Questions:
         made = sum(hash_seed in (None, record.hash_seed) for record in same)
         if made < most + limits.MAX_RUNS_WITHOUT_OUTCOME:
             setting = Setting.ALONE if len(order) == 1 else Setting.ORIGINAL
-            plan = RunPlan(order=order, why=why, setting=setting, isolation=isolation, hash_seed=hash_seed)
+            plan = SingleRun(order=order, why=why, setting=setting, isolation=isolation, hash_seed=hash_seed)
             yield NeedRuns.of([plan] * missing)
 
     def fails_in_new_interpreters(self, test: NodeId, *, measured: bool) -> Question[bool]:
@@ -204,10 +204,10 @@ class Questions:
 
     def _plan(self, order: Order, why: str, undisturbed: bool) -> RunPlan:
         setting = Setting.ALONE if len(order) == 1 else Setting.PROBE
-        return RunPlan(order=order, why=why, setting=setting, isolation=self.isolation, undisturbed=undisturbed)
+        return SingleRun(order=order, why=why, setting=setting, isolation=self.isolation, undisturbed=undisturbed)
 
 
 def _alone_in_new_interpreter(test: NodeId, why: str, *, undisturbed: bool = False) -> RunPlan:
-    return RunPlan(
+    return SingleRun(
         order=(test,), why=why, setting=Setting.ALONE, isolation=Isolation.SPAWN, undisturbed=undisturbed
     )

@@ -17,7 +17,7 @@ from math import ceil
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Order, RunPlan, Setting, SingleRun
 from flakehound.core.statistics.index import chance_of_flaky
 from flakehound.core.statistics.prevalence import RATES, Way
 from flakehound.core.statistics.rates import highest_unseen_rate
@@ -220,7 +220,7 @@ class IndexedSweeps(Sweeps):
             if len(group) == 1:
                 yield self._batch([tuple(group)] * self._repeats(worth, group[0]))
             else:
-                yield RunPlan(
+                yield SingleRun(
                     order=tuple(group),
                     why="tests that are worth a rerun, in one process",
                     setting=Setting.PROBE,
@@ -269,11 +269,11 @@ class IndexedSweeps(Sweeps):
 
     def _is_fresh(self, plan: RunPlan) -> bool:
         """Whether nobody made this run meanwhile, and the tests are still the ones to run."""
-        if plan.setting is Setting.PROBE and not plan.branches:
-            return True
-        if plan.branches:
-            twice = [branch[0] for branch in plan.branches if len(branch) > 1 and not plan.order]
+        if isinstance(plan, Batch):
+            twice = _repeated_tests(plan)
             return not twice or not self._repeated_made.issuperset(twice)
+        if not isinstance(plan, SingleRun) or plan.setting is Setting.PROBE:
+            return True
         if plan.setting is Setting.SHUFFLED and plan.order in self._orders_made:
             return False
         if plan.hash_seed is not None and plan.hash_seed in self._hash_seeds_made:
@@ -297,18 +297,18 @@ class IndexedSweeps(Sweeps):
         self._mark(plan)
 
     def _mark(self, plan: RunPlan) -> None:
-        if plan.setting is Setting.SHUFFLED:
+        if isinstance(plan, SingleRun) and plan.setting is Setting.SHUFFLED:
             self._orders_made.add(plan.order)
             self.at_first_look = self.at_first_look and len(self._orders_made) < limits.FIRST_LOOK_ORDERS
         if plan.hash_seed is not None:
             self._hash_seeds_made.add(plan.hash_seed)
-        if not plan.order:
-            self._repeated_made |= {branch[0] for branch in plan.branches if len(branch) > 1}
+        if isinstance(plan, Batch):
+            self._repeated_made |= _repeated_tests(plan)
 
     def _cost_s(self, plan: RunPlan) -> float:
         """What a plan costs; the time of the whole suite is asked for often, and summed up only now and then."""
         costs = self._history.costs
-        if plan.branches or len(plan.order) < len(self._test_order().tests):
+        if not isinstance(plan, SingleRun) or len(plan.order) < len(self._test_order().tests):
             return costs.plan_s(plan)
         if len(self._history.records) > limits.SUITE_TIME_REFRESH_FACTOR * self._timed_at:
             self._timed_at = len(self._history.records)
@@ -364,3 +364,8 @@ class IndexedSweeps(Sweeps):
             together_s = cost_s - self._start_s() * (len(chosen) - ceil(len(chosen) / limits.MAX_BATCH_SIZE))
             if "rerun" in wants:
                 yield RunSort(tests=chosen, ways=TOGETHER, cost_s=together_s, most=limits.UNLIMITED_RUNS)
+
+
+def _repeated_tests(batch: Batch) -> set[NodeId]:
+    """The tests that run twice in one process."""
+    return {order[0] for order in batch.orders if len(order) > 1}

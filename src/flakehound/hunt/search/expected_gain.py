@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Order, RunPlan, Setting, SharedPrefix, SingleRun, Walk
 from flakehound.core.statistics.index import Known, chance_of_flaky, chances_after
 from flakehound.core.statistics.prevalence import POLLUTERS, RATES, Priors, Way, knowing_neighbour
 from flakehound.hunt import limits
@@ -75,10 +75,15 @@ class Worth:
 
     def of(self, plan: RunPlan) -> float:
         """Expected detections of one plan."""
-        if plan.branches and plan.order:
-            return self._of_pairs(plan)
-        if plan.branches:
-            return self._of_single(plan.branches)
+        match plan:
+            case Batch():
+                return self._of_single(plan.orders)
+            case SingleRun():
+                return self._of_order(plan)
+            case SharedPrefix() | Walk():
+                return self._of_pairs(plan.trunk, [copy.tests[-1] for copy in plan.copies])
+
+    def _of_order(self, plan: SingleRun) -> float:
         ways = ways_of(plan)
         if len(plan.order) == len(self._priors):
             return sum(self._sums[way] for way in ways)
@@ -88,32 +93,35 @@ class Worth:
         """Expected detections of one execution that can show these ways."""
         return sum(self.gain(test, way, more) for way in ways)
 
-    def _of_single(self, branches: Sequence[Order]) -> float:
+    def _of_single(self, orders: Sequence[Order]) -> float:
         """Tests alone, some of them perhaps several times."""
         times: Counter[NodeId] = Counter()
         total = 0.0
-        for branch in branches:
-            total += self.of_one(branch[-1], TWICE if len(branch) > 1 else ALONE, times[branch[-1]])
-            times[branch[-1]] += 1
+        for order in orders:
+            total += self.of_one(order[-1], TWICE if len(order) > 1 else ALONE, times[order[-1]])
+            times[order[-1]] += 1
         return total
 
-    def _of_pairs(self, plan: RunPlan) -> float:
+    def _of_pairs(self, polluters: Order, tests: Sequence[NodeId]) -> float:
         """Each victim that no order has shown may have its polluter in front of it now."""
-        share = POLLUTERS * len(plan.order) / max(1, len(self._priors) - 1)
-        victims = [branch[-1] for branch in plan.branches if branch[-1] not in self._failed]
+        share = POLLUTERS * len(polluters) / max(1, len(self._priors) - 1)
+        victims = [test for test in tests if test not in self._failed]
         hidden = sum(chance_of_flaky(self.known(test, Way.ORDER), RATES[Way.ORDER]) for test in victims)
         return min(1.0, share) * hidden + sum(self.gain(test, Way.ANYWHERE) for test in victims)
 
     def count(self, plan: RunPlan) -> None:
         """Take a planned run for one that shows nothing; `notice` corrects that where it does."""
-        if plan.branches:
-            for branch in plan.branches:
-                ways = PAIRED if plan.order else TWICE if len(branch) > 1 else ALONE
-                self._count(branch[-1], ways)
-            return
-        shown = ways_of(plan)
-        for test in plan.order:
-            self._count(test, shown)
+        match plan:
+            case Batch():
+                for order in plan.orders:
+                    self._count(order[-1], TWICE if len(order) > 1 else ALONE)
+            case SingleRun():
+                shown = ways_of(plan)
+                for test in plan.order:
+                    self._count(test, shown)
+            case SharedPrefix() | Walk():
+                for copy in plan.copies:
+                    self._count(copy.tests[-1], PAIRED)
 
     def notice(self) -> None:
         """Take in which tests have failed by now."""
@@ -175,7 +183,7 @@ class Worth:
         self._gains[test][way] = now
 
 
-def ways_of(plan: RunPlan) -> tuple[Way, ...]:
+def ways_of(plan: SingleRun) -> tuple[Way, ...]:
     """What a run of many tests in one process can show."""
     if plan.setting is Setting.SHUFFLED:
         return OTHER_ORDER

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Batch, Isolation, Order, RunPlan, Setting, SharedPrefix
 from flakehound.core.records import RunRecord
 from flakehound.hunt import limits
 from flakehound.hunt.search.orders import row
@@ -65,10 +65,10 @@ class Pairs:
             groups = groups or self._harmless_groups()
             batch += self._chains(other, groups, number)
             if len(batch) >= limits.MAX_CHAINS_PER_PLAN:
-                yield self._plan((), batch)
+                yield self._batch(batch)
                 batch = []
         if batch:
-            yield self._plan((), batch)
+            yield self._batch(batch)
 
     def doubtful(self) -> list[RunPlan]:
         """All pairs, exactly, of the tests that had an effect in a chain."""
@@ -125,12 +125,16 @@ class Pairs:
                 if not self._is_known(other, test) and self._sharing.can(other, test)
             ]
             if branches:
-                yield self._plan((other,), branches)
+                yield SharedPrefix(
+                    prefix=(other,),
+                    continuations=tuple(branches),
+                    why=WHY,
+                    setting=Setting.PROBE,
+                    isolation=self._isolation,
+                )
 
     def _is_known(self, other: NodeId, test: NodeId) -> bool:
         return other == test or bool(self._history.after((other,), test))
 
-    def _plan(self, order: Order, branches: Sequence[Order]) -> RunPlan:
-        return RunPlan(
-            order=order, branches=tuple(branches), why=WHY, setting=Setting.PROBE, isolation=self._isolation
-        )
+    def _batch(self, chains: Sequence[Order]) -> Batch:
+        return Batch(orders=tuple(chains), why=WHY, setting=Setting.PROBE, isolation=self._isolation)

@@ -13,7 +13,7 @@ from math import inf
 
 from flakehound.core.history import History, chain
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import CollectedTest, Isolation, Order, RunPlan, Setting
+from flakehound.core.plans import Batch, CollectedTest, Isolation, Order, RunPlan, Setting, SharedPrefix, SingleRun
 from flakehound.hunt import limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
@@ -108,7 +108,7 @@ class Sweeps:
         for number in range(most):
             order = self._test_order().tests
             if self._original_runs(order) <= number:
-                yield RunPlan(
+                yield SingleRun(
                     order=order,
                     why="original order",
                     setting=Setting.ORIGINAL,
@@ -121,9 +121,8 @@ class Sweeps:
         for test in self._options.suspects:
             missing = limits.RUNS_OF_EARLIER_FAILURES - self._history.tally_after((), test).n
             if test in known and missing > 0 and "rerun" in self._options.techniques:
-                yield RunPlan(
-                    order=(),
-                    branches=((test,),) * missing,
+                yield Batch(
+                    orders=((test,),) * missing,
                     why=f"does {test} fail again, as in an earlier pytest run?",
                     setting=Setting.ALONE,
                     isolation=self._options.isolation,
@@ -146,7 +145,7 @@ class Sweeps:
         for hash_seed in seeds:
             if hash_seed in tried:
                 continue
-            yield RunPlan(
+            yield SingleRun(
                 order=self._test_order().tests,
                 why="original order, another hash seed",
                 setting=Setting.ORIGINAL,
@@ -170,10 +169,10 @@ class Sweeps:
             batch.append(order)
             seconds += self._history.costs.run_s(order, self._options.isolation)
             if seconds > limits.MAX_BATCH_S or len(batch) >= limits.MAX_BATCH_SIZE:
-                yield self._batch(batch, states=setting is Setting.REPEATED)
+                yield self._batch(batch, compare_state=setting is Setting.REPEATED)
                 batch, seconds = [], 0.0
         if batch:
-            yield self._batch(batch, states=setting is Setting.REPEATED)
+            yield self._batch(batch, compare_state=setting is Setting.REPEATED)
 
     def _tests_for(self, setting: Setting) -> tuple[CollectedTest, ...]:
         """The tests that are run alone, once and repeated or again and again."""
@@ -185,14 +184,13 @@ class Sweeps:
             if test.repeatable and not self._history.runs_of((test.id, test.id)):
                 yield self._batch([(test.id, test.id)])
 
-    def _batch(self, orders: list[Order], *, states: bool = False) -> RunPlan:
-        return RunPlan(
-            order=(),
-            branches=tuple(orders),
+    def _batch(self, orders: list[Order], *, compare_state: bool = False) -> RunPlan:
+        return Batch(
+            orders=tuple(orders),
             why="each test alone",
             setting=Setting.ALONE,
             isolation=self._options.isolation,
-            states=states and self._options.states,
+            compare_state=compare_state and self._options.states,
         )
 
     def _alone_again(self) -> Iterator[RunPlan]:
@@ -209,7 +207,7 @@ class Sweeps:
                 return
             named.add(chain(order))
             if self._history.runs_of(order) == 0:
-                yield RunPlan(
+                yield SingleRun(
                     order=order,
                     why="another order",
                     setting=Setting.SHUFFLED,
@@ -312,9 +310,9 @@ class Sweeps:
             and any(self._sharing.can(polluter, test) for polluter in polluters)
         ]
         if victims:
-            yield RunPlan(
-                order=polluters,
-                branches=tuple(victims),
+            yield SharedPrefix(
+                prefix=polluters,
+                continuations=tuple(victims),
                 why="does one test change the outcome of another?",
                 setting=Setting.PROBE,
                 isolation=self._options.isolation,
