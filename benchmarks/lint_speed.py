@@ -40,14 +40,14 @@ def read_project(sources: dict[str, bytes], work: Any) -> tuple[int, dict[str, s
     Gives how many tests there are, and the text of each file that was looked into.
     """
     project = Project(sources)
-    with project.consulting() as paths:
+    with project.track_reads() as paths:
         tests = sum(len(work(project, module)) for module in project.test_modules())
     modules = (project.module(path) for path in sorted(paths))
     return tests, {module.path: module.text for module in modules if module is not None}
 
 
-def radon_alone(texts: dict[str, str]) -> None:
-    for text in texts.values():
+def radon_alone(string_literals: dict[str, str]) -> None:
+    for text in string_literals.values():
         cc_visit(text)
         analyze(text)
         h_visit(text)
@@ -56,15 +56,15 @@ def radon_alone(texts: dict[str, str]) -> None:
 
 def against_radon(folder: Path, repeats: int) -> list[Row]:
     sources = sources_in(folder)
-    tests, texts = read_project(sources, analyse_file)
+    tests, string_literals = read_project(sources, analyse_file)
     sides = {
         "metrics": partial(wall_s, partial(read_project, sources, measure_file)),
         "all": partial(wall_s, partial(read_project, sources, analyse_file)),
-        "radon": partial(wall_s, partial(radon_alone, texts)),
+        "radon": partial(wall_s, partial(radon_alone, string_literals)),
     }
     with on_cores(1):
         found = in_turns(repeats, sides)
-    what = f"{folder.name}: {tests} tests, {len(texts)} files"
+    what = f"{folder.name}: {tests} tests, {len(string_literals)} files"
     return [
         _row(f"metrics and links of {what}", found["metrics"], found["radon"]),
         _row(f"metrics, links and rules of {what}", found["all"], found["radon"]),

@@ -10,7 +10,7 @@ from textwrap import dedent
 
 from flakehound.core.collection_patterns import Patterns
 from flakehound.lint.collect.cases import cases_of
-from flakehound.lint.source.modules import Module, parsed
+from flakehound.lint.source.modules import Module, parse_source
 from flakehound.lint.source.project import Project
 
 
@@ -19,7 +19,7 @@ def source(text):
 
 
 def module(text, path="test_it.py"):
-    found = parsed(path, source(text))
+    found = parse_source(path, source(text))
     assert isinstance(found, Module), found
     return found
 

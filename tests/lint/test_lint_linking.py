@@ -6,7 +6,7 @@ import pytest
 from lint_samples import only_case, project_of
 
 from flakehound.lint.links.name_words import subject_words, words_of
-from flakehound.lint.links.tested_code import By, linked
+from flakehound.lint.links.tested_code import LinkSource, link_of
 from flakehound.lint.source.functions import full_name
 
 SHOP = {
@@ -25,7 +25,7 @@ SHOP = {
 
 def link(text, path="tests/test_cart.py", **more):
     found = project_of({**SHOP, path: text, **more})
-    return linked(only_case(found, path), found)
+    return link_of(only_case(found, path), found)
 
 
 def target(text, path="tests/test_cart.py", **more):
@@ -37,19 +37,19 @@ def target(text, path="tests/test_cart.py", **more):
 def test_a_test_class_is_about_the_class_it_names(name):
     text = f"import unittest\nclass {name}(unittest.TestCase):\n    def test_it(self): pass\n"
 
-    assert target(text) == ("shop.cart.Coupon", By.NAMING)
+    assert target(text) == ("shop.cart.Coupon", LinkSource.NAMING)
 
 
 def test_a_test_function_is_about_the_function_it_names():
-    assert target("def test_empty_cart_has_nothing(): pass\n") == ("shop.cart.empty_cart", By.NAMING)
+    assert target("def test_empty_cart_has_nothing(): pass\n") == ("shop.cart.empty_cart", LinkSource.NAMING)
 
 
 def test_a_test_function_is_about_the_class_whose_method_it_names():
-    assert target("def test_redeem_twice(): pass\n") == ("shop.cart.Coupon", By.NAMING)
+    assert target("def test_redeem_twice(): pass\n") == ("shop.cart.Coupon", LinkSource.NAMING)
 
 
 def test_a_test_file_is_about_the_class_it_names():
-    assert target("def test_something_else(): pass\n") == ("shop.cart.Cart", By.NAMING)
+    assert target("def test_something_else(): pass\n") == ("shop.cart.Cart", LinkSource.NAMING)
 
 
 def test_where_names_say_nothing_what_is_used_most_decides():
@@ -61,7 +61,7 @@ def test_where_names_say_nothing_what_is_used_most_decides():
             Cart()
     """
 
-    assert target(text, "tests/test_flow.py") == ("shop.cart.Coupon", By.IMPORTS)
+    assert target(text, "tests/test_flow.py") == ("shop.cart.Coupon", LinkSource.IMPORTS)
 
 
 def test_what_a_fixture_uses_counts_too():
@@ -73,14 +73,14 @@ def test_what_a_fixture_uses_counts_too():
         def test_works(thing): assert thing
     """
 
-    assert target(text, "tests/test_flow.py") == ("shop.cart.Coupon", By.IMPORTS)
+    assert target(text, "tests/test_flow.py") == ("shop.cart.Coupon", LinkSource.IMPORTS)
 
 
 def test_a_module_is_the_target_where_no_class_fits():
-    assert target("def test_works(): pass\n", "tests/test_rates.py") == ("shop.rates", By.MODULE)
+    assert target("def test_works(): pass\n", "tests/test_rates.py") == ("shop.rates", LinkSource.MODULE)
     assert target("import shop.cart as c\ndef test_works(): pass\n", "tests/test_flow.py") == (
         "shop.cart",
-        By.MODULE,
+        LinkSource.MODULE,
     )
 
 
@@ -88,7 +88,7 @@ def test_of_files_of_one_name_the_mirrored_folder_is_meant():
     text = "def test_works(): pass\n"
     more = {"a/store.py": "class Store: pass\n", "b/store.py": "class Store: pass\n"}
 
-    assert target(text, "tests/b/test_store.py", **more) == ("b.store.Store", By.NAMING)
+    assert target(text, "tests/b/test_store.py", **more) == ("b.store.Store", LinkSource.NAMING)
 
 
 def test_a_test_that_touches_nothing_of_the_project_is_not_linked():

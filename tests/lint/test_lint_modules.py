@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from flakehound.lint.analyse import analyse_file
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.encoding import encode_analyses
-from flakehound.lint.links.reached_code import reached
-from flakehound.lint.source.modules import DEEPEST_TREE, Module, Unparsable, parsed
+from flakehound.lint.links.reached_code import reached_functions
+from flakehound.lint.source.modules import DEEPEST_TREE, Module, Unparsable, parse_source
 from flakehound.lint.source.names import names_of
 from flakehound.lint.source.project import Project
 
@@ -69,7 +69,7 @@ WORDS = [
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends_of_every_sort_give_the_same_lines(end):
-    found = parsed("a.py", f"x = 1{end}{end}y = 2{end}".encode())
+    found = parse_source("a.py", f"x = 1{end}{end}y = 2{end}".encode())
 
     assert isinstance(found, Module)
     assert found.lines == ("x = 1", "", "y = 2", "")
@@ -77,26 +77,26 @@ def test_line_ends_of_every_sort_give_the_same_lines(end):
 
 
 def test_a_form_feed_does_not_shift_the_lines():
-    found = parsed("a.py", b"x = 1\n\x0c\ny = '\x1c'\nz = 3\n")
+    found = parse_source("a.py", b"x = 1\n\x0c\ny = '\x1c'\nz = 3\n")
 
     assert found.lines[found.tree.body[2].lineno - 1] == "z = 3"
 
 
 def test_the_declared_encoding_is_used():
-    found = parsed("a.py", "# -*- coding: latin-1 -*-\nx = 'é'\n".encode("latin-1"))
+    found = parse_source("a.py", "# -*- coding: latin-1 -*-\nx = 'é'\n".encode("latin-1"))
 
     assert isinstance(found, Module)
     assert found.tree.body[0].value.value == "é"
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text():
-    found = parsed("a.py", b"\xef\xbb\xbfx = 1\n")
+    found = parse_source("a.py", b"\xef\xbb\xbfx = 1\n")
 
     assert found.text == "x = 1\n"
 
 
 def test_an_empty_file_parses():
-    assert parsed("a.py", b"").tree.body == []
+    assert parse_source("a.py", b"").tree.body == []
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_an_empty_file_parses():
     ],
 )
 def test_what_does_not_parse_is_told_with_its_place(content, line, reason):
-    found = parsed("a.py", content)
+    found = parse_source("a.py", content)
 
     assert isinstance(found, Unparsable)
     assert found.path == "a.py"
@@ -123,7 +123,7 @@ def test_what_does_not_parse_is_told_with_its_place(content, line, reason):
 
 
 def test_an_escape_that_python_warns_of_still_parses(recwarn):
-    assert isinstance(parsed("a.py", b"x = '\\d'\n"), Module)
+    assert isinstance(parse_source("a.py", b"x = '\\d'\n"), Module)
     assert not recwarn.list
 
 
@@ -144,14 +144,14 @@ def test_newer_syntax_parses_where_this_python_knows_it(text):
     try:
         ast.parse(text)
     except SyntaxError:
-        assert isinstance(parsed("a.py", text.encode()), Unparsable)
+        assert isinstance(parse_source("a.py", text.encode()), Unparsable)
     else:
-        assert isinstance(parsed("a.py", text.encode()), Module)
+        assert isinstance(parse_source("a.py", text.encode()), Module)
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_crash_the_parser(content):
-    assert isinstance(parsed("a.py", content), Module | Unparsable)
+    assert isinstance(parse_source("a.py", content), Module | Unparsable)
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=40))
@@ -175,7 +175,7 @@ def read_all(path, content):
     if module is None:
         return False
     for case in cases_of(module, project.patterns, project):
-        reached(case, project)
+        reached_functions(case, project)
     json.dumps(encode_analyses(analyse_file(project, module)))
     for node in ast.walk(module.tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

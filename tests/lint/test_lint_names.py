@@ -133,4 +133,4 @@ def test_the_modules_own_level_has_names_too():
 def test_an_expression_that_is_no_name_is_unknown():
     found = project_of({"a.py": ""})
 
-    assert names_of(None, found.module("a.py"), found).of(ast.parse("1 + 1", mode="eval").body) is None
+    assert names_of(None, found.module("a.py"), found).name_of(ast.parse("1 + 1", mode="eval").body) is None

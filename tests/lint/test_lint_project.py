@@ -120,7 +120,7 @@ def test_the_lineage_ends_outside_the_project():
     found = project_of({"a.py": "import unittest as u\nclass A(u.TestCase): pass\nclass B(A): pass\n"})
     owner = found.resolve(found.module("a.py"), "B")
 
-    assert [one.name for one in found.lineage(owner)] == ["B", "A", "unittest.TestCase"]
+    assert [one.name for one in found.mro(owner)] == ["B", "A", "unittest.TestCase"]
 
 
 def test_conftests_are_those_above_the_file_nearest_first():
@@ -137,7 +137,7 @@ def test_conftests_are_those_above_the_file_nearest_first():
 def test_a_file_that_does_not_parse_is_told_and_passed_over():
     found = project_of({"a.py": "from b import x\n", "b.py": "def (\n"})
 
-    with found.consulting() as consulted:
+    with found.track_reads() as consulted:
         assert found.resolve(found.module("a.py"), "x") == External(name="b.x")
 
     assert [one.path for one in found.unparsable_in(consulted)] == ["b.py"]
@@ -147,7 +147,7 @@ def test_what_was_known_before_still_tells_what_it_depends_on():
     found = project_of({"a.py": "from b import x\n", "b.py": "from c import x\n", "c.py": "def x(): pass\n"})
     found.resolve(found.module("a.py"), "x")
 
-    with found.consulting() as consulted:
+    with found.track_reads() as consulted:
         found.resolve(found.module("a.py"), "x")
 
     assert consulted == {"a.py", "b.py", "c.py"}

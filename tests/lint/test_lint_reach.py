@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from lint_samples import only_case, project_of
 
-from flakehound.lint.links.reached_code import MOST_REACHED, Role, reached
+from flakehound.lint.links.reached_code import MOST_REACHED, Role, reached_functions
 
 
 def ways(files, path="test_a.py", name=None, depth=2):
     found = project_of(files)
-    results = reached(only_case(found, path, name), found, depth)
+    results = reached_functions(only_case(found, path, name), found, depth)
     return {".".join(one.via[-1:]): one for one in results}
 
 
@@ -77,7 +77,7 @@ def test_an_override_that_asks_for_its_own_name_reaches_the_overridden():
     }
     found = project_of(files)
 
-    results = reached(only_case(found, "a/test_a.py"), found)
+    results = reached_functions(only_case(found, "a/test_a.py"), found)
 
     assert [one.module.path for one in results] == ["a/conftest.py", "conftest.py"]
 

@@ -15,8 +15,8 @@ from flakehound.app.lint.layout import layout_of
 from flakehound.core.errors import UsageError
 from flakehound.lint.analyse import case_ids
 from flakehound.lint.collect.cases import cases_of
-from flakehound.lint.collect.pytest_settings import Malformed, options_in, settings_from
-from flakehound.lint.links.reached_code import reached
+from flakehound.lint.collect.pytest_settings import MalformedSettings, options_in, settings_from
+from flakehound.lint.links.reached_code import reached_functions
 
 CHECKS = "def check_c(): pass\ndef test_c(): pass\nclass MySuite:\n    def check_d(self): pass\n"
 TEST = "def test_it(): pass\n"
@@ -37,7 +37,7 @@ def ids(folder, *targets, cwd=None, **options):
 
 def reached_lines(project, module):
     cases = cases_of(module, project.patterns, project)
-    return tuple(one.function.lineno for case in cases for one in reached(case, project))
+    return tuple(one.function.lineno for case in cases for one in reached_functions(case, project))
 
 
 def refused(project, module):
@@ -106,12 +106,12 @@ def test_absent_options_have_pytests_defaults():
     assert found.patterns.files == ("a.py", "b.py")
     assert found.patterns.functions == ("test",)
     assert found.testpaths == ("x y", "z")
-    assert "node_modules" in found.not_entered
+    assert "node_modules" in found.skipped_folders
 
 
 @pytest.mark.parametrize(("name", "text"), [("pyproject.toml", "[tool"), ("tox.ini", "words\n")])
 def test_a_configuration_that_cannot_be_read_is_an_error(name, text, tmp_path):
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedSettings):
         options_in(name, text)
     written(tmp_path, {name: text, "test_a.py": TEST})
     with pytest.raises(UsageError, match="cannot be read"):

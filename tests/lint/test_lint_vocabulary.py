@@ -9,7 +9,7 @@ from flakehound.core.vocabulary import WORDS, column_of
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.facts.case_context import FactsCache
 from flakehound.lint.facts.reading import context_of
-from flakehound.lint.scoring.vocabulary import all_words_of, columns_of, words_in_name, words_of
+from flakehound.lint.scoring.vocabulary import all_words_of, word_columns, words_in_name, words_of
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_names_of_the_test_its_fixtures_and_helpers_count_and_texts_and_producti
 
 
 def test_every_word_has_a_column():
-    columns = columns_of(["path", "file"])
+    columns = word_columns(["path", "file"])
 
     assert list(columns) == [column_of(word) for word in WORDS]
     assert {name for name, used in columns.items() if used} == {"word_path", "word_file"}

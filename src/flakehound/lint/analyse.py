@@ -15,7 +15,7 @@ from flakehound.lint.scoring.vocabulary import words_of
 from flakehound.lint.source.enclosing_names import scope_at
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
-from flakehound.lint.suppression import Suppression, heard, suppressions_in
+from flakehound.lint.suppression import Suppression, suppressions_in, without_suppressed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class CaseAnalysis:
 
 def analyse_file(project: Project, module: Module) -> tuple[CaseAnalysis, ...]:
     """Everything that lint reads in the tests of a file, in their order."""
-    cache = project.kept(("rules",), FactsCache)
+    cache = project.cached(("rules",), FactsCache)
     cases = cases_of(module, project.patterns, project)
     sharing = FileSharing(cases)
     return tuple(_analysis(case, project, cache, sharing) for case in cases)
@@ -51,7 +51,7 @@ def _analysis(case: StaticCase, project: Project, cache: FactsCache, sharing: Fi
     context = context_of(case, project, cache)
     found = findings_of(context)
     comments = {path: _comments(path, project) for path in {case.path, *(one.path for one in found)}}
-    remaining = list(heard(found, comments, case.path, case.line))
+    remaining = list(without_suppressed(found, comments, case.path, case.line))
     return CaseAnalysis(
         row=row_of(case, project),
         sharing=sharing.counts_of(case, context),
@@ -66,4 +66,4 @@ def _comments(path: str, project: Project) -> tuple[Suppression, ...]:
         module = project.module(path)
         return suppressions_in(module.text) if module is not None else ()
 
-    return project.kept(("comments", path), read)
+    return project.cached(("comments", path), read)

@@ -19,14 +19,14 @@ class BadBaseline(UsageError):
         super().__init__(f"{name!r} is no baseline of flakehound", detail=reason)
 
 
-def written(findings: Iterable[LintFinding]) -> str:
+def baseline_text(findings: Iterable[LintFinding]) -> str:
     """The text of a baseline file: at how many places each finding is there now."""
     places = {(finding.fingerprint, finding.path, finding.line) for finding in findings}
     counts = Counter(name for name, _path, _line in places)
     return json.dumps({"schema": SCHEMA, "known": dict(sorted(counts.items()))}, indent=1) + "\n"
 
 
-def read(text: str, name: str) -> Mapping[str, int]:
+def parse_baseline(text: str, name: str) -> Mapping[str, int]:
     """The findings of a baseline file; `name` is for the error."""
     try:
         found = json.loads(text)
@@ -38,7 +38,7 @@ def read(text: str, name: str) -> Mapping[str, int]:
     return known
 
 
-def new(findings: Iterable[LintFinding], known: Mapping[str, int]) -> Iterator[LintFinding]:
+def new_findings(findings: Iterable[LintFinding], known: Mapping[str, int]) -> Iterator[LintFinding]:
     """The findings that the baseline does not hold; a second place of the same kind in a function is new."""
     left = Counter(known)
     allowed: set[tuple[str, str, int]] = set()

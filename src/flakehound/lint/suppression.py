@@ -61,7 +61,7 @@ def _found(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[Suppression]:
 _BLANK = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 
 
-def heard(
+def without_suppressed(
     findings: Iterable[LintFinding], comments: Mapping[str, Sequence[Suppression]], case_path: str, case_line: int
 ) -> Iterator[LintFinding]:
     """A test's findings without those that a comment at their line, or at the test's own line, takes out.
@@ -69,7 +69,7 @@ def heard(
     A comment without a reason turns the finding into one about itself.
     """
     for finding in findings:
-        found = _speaking(finding, comments, case_path, case_line)
+        found = _matching_comment(finding, comments, case_path, case_line)
         if found is None:
             yield finding
         elif not found.reason:
@@ -77,7 +77,7 @@ def heard(
             yield replace(finding, rule=NO_REASON, message=message)
 
 
-def _speaking(
+def _matching_comment(
     finding: LintFinding, comments: Mapping[str, Sequence[Suppression]], case_path: str, case_line: int
 ) -> Suppression | None:
     places = {(finding.path, finding.line), (case_path, case_line)}
@@ -89,27 +89,27 @@ def _speaking(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class RuleSelection:
     """Which rules speak where; `FH1` stands for all rules that begin so."""
 
     select: tuple[str, ...] = ("FH",)
     ignore: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by glob of the path
 
-    def wants(self, rule: str, path: str) -> bool:
+    def includes(self, rule: str, path: str) -> bool:
         """Whether a rule's findings in a file are told; the longer of two that match wins."""
         off = [
             *self.ignore,
-            *(one for glob, rules in self.per_file_ignores.items() if _fits(path, glob) for one in rules),
+            *(one for glob, rules in self.per_file_ignores.items() if _matches(path, glob) for one in rules),
         ]
-        return _longest(rule, self.select) > _longest(rule, off)
+        return _longest_match(rule, self.select) > _longest_match(rule, off)
 
 
-def _fits(path: str, glob: str) -> bool:
+def _matches(path: str, glob: str) -> bool:
     return fnmatchcase(path, glob) or fnmatchcase(path.rpartition("/")[2], glob)
 
 
-def _longest(rule: str, beginnings: Iterable[str]) -> int:
+def _longest_match(rule: str, beginnings: Iterable[str]) -> int:
     return max((len(one) for one in beginnings if rule.startswith(one)), default=0)
 
 
@@ -123,14 +123,14 @@ class BadSelection(UsageError):
         )
 
 
-def selection_from(settings: Mapping[str, object]) -> Selection:
+def selection_from(settings: Mapping[str, object]) -> RuleSelection:
     """The choice of rules in a parsed `[tool.flakehound.lint]` table; keys of other parts are left alone."""
-    usual = Selection()
+    defaults = RuleSelection()
     files = settings.get("per-file-ignores", {})
     if not isinstance(files, dict):
         raise BadSelection("per-file-ignores", files)
-    return Selection(
-        select=_rules("select", settings.get("select", list(usual.select))),
+    return RuleSelection(
+        select=_rules("select", settings.get("select", list(defaults.select))),
         ignore=_rules("ignore", settings.get("ignore", [])),
         per_file_ignores={str(glob): _rules("per-file-ignores", rules) for glob, rules in files.items()},
     )

@@ -6,13 +6,13 @@ import ast
 from textwrap import dedent
 
 from flakehound.lint.collect.cases import cases_of
-from flakehound.lint.metrics.case import CaseMetrics, CaseSurroundings, case_metrics
-from flakehound.lint.metrics.code import FunctionNode
+from flakehound.lint.metrics.case import CaseMetrics, CaseSource, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
-from flakehound.lint.metrics.production import Production, Surroundings, production_of
+from flakehound.lint.metrics.production import Production, UnitSource, production_of
 from flakehound.lint.metrics.table import Metrics, metrics_of
 from flakehound.lint.source.project import Project
+from flakehound.lint.source.scopes import FunctionNode
 
 
 def project_of(**files: str) -> Project:
@@ -36,7 +36,7 @@ def metrics_of_test(source: str, *, methods: frozenset[str] | None = None) -> Ca
     ][-1]
     return case_metrics(
         function,
-        CaseSurroundings(
+        CaseSource(
             lines=Lines(text),
             imports=imported_names(tree.body),
             is_own=lambda package: package == "shop",
@@ -52,7 +52,7 @@ def metrics_of_class(source: str) -> Production:
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     return production_of(
         classes[0],
-        Surroundings(
+        UnitSource(
             name=classes[0].name,
             lines=Lines(text),
             imports=imported_names(tree.body),
@@ -65,4 +65,4 @@ def metrics_of_module(source: str, name: str = "shop") -> Production:
     """The metrics of a source text as a module."""
     text = dedent(source).lstrip("\n")
     tree = ast.parse(text)
-    return production_of(tree, Surroundings(name=name, lines=Lines(text), imports=imported_names(tree.body)))
+    return production_of(tree, UnitSource(name=name, lines=Lines(text), imports=imported_names(tree.body)))

@@ -14,11 +14,12 @@ from radon.metrics import h_visit_ast, mi_compute
 from radon.raw import analyze
 from radon.visitors import ComplexityVisitor
 
-from flakehound.lint.metrics.code import FunctionNode, code_of
+from flakehound.lint.metrics.code import code_of
 from flakehound.lint.metrics.complexity import complexity
 from flakehound.lint.metrics.halstead import halstead
-from flakehound.lint.metrics.lines import Lines, Tally
+from flakehound.lint.metrics.lines import LineCounts, Lines
 from flakehound.lint.metrics.maintainability import maintainability
+from flakehound.lint.source.scopes import FunctionNode
 
 PACKAGES = ("click", "jinja2", "pluggy")
 
@@ -139,8 +140,8 @@ def has_colon(text: ast.JoinedStr) -> bool:
     return any(field.format_spec for field in fields) or any(isinstance(node, colons) for node in ast.walk(text))
 
 
-def as_tally(raw) -> Tally:
-    return Tally(
+def as_tally(raw) -> LineCounts:
+    return LineCounts(
         written=raw.loc - raw.blank,
         source=raw.sloc,
         logical=raw.lloc,

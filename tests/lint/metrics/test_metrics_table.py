@@ -11,11 +11,11 @@ import pytest
 from metric_samples import metrics_in, project_of
 
 from flakehound.lint.collect.cases import cases_of
-from flakehound.lint.links.tested_code import linked
-from flakehound.lint.metrics.case import CaseSurroundings, case_metrics
+from flakehound.lint.links.tested_code import link_of
+from flakehound.lint.metrics.case import CaseSource, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
-from flakehound.lint.metrics.production import Surroundings, production_of
+from flakehound.lint.metrics.production import UnitSource, production_of
 from flakehound.lint.metrics.table import COLUMNS, METRIC_NAMES, metrics_of, row_of
 
 SEVEN = (
@@ -105,9 +105,9 @@ def test_metrics_of_production_code_are_unknown_where_none_is_linked(shop):
 def test_production_code_is_measured_once_for_all_its_tests(shop, monkeypatch):
     measured = []
 
-    def counted(node, around):
+    def counted(node, source):
         measured.append(node)
-        return production_of(node, around)
+        return production_of(node, source)
 
     monkeypatch.setattr("flakehound.lint.metrics.table.production_of", counted)
     rows_of(shop)
@@ -118,7 +118,7 @@ def test_production_code_is_measured_once_for_all_its_tests(shop, monkeypatch):
 def test_a_method_that_is_linked_stands_for_its_class(shop):
     cases = cases_of(shop.module("test_cart.py"), shop.patterns, shop)
 
-    found = {case.name: metrics_of(case, shop).wmc for case in cases if linked(case, shop).is_linked}
+    found = {case.name: metrics_of(case, shop).wmc for case in cases if link_of(case, shop).is_linked}
 
     assert found["test_adds"] == found["test_is_empty"] == 3
 
@@ -141,16 +141,16 @@ def test_any_code_can_be_measured(path):
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
     lines, imports = Lines(text), imported_names(tree.body)
-    around = CaseSurroundings(lines=lines, imports=imports, is_own=lambda _package: False, methods=())
+    source = CaseSource(lines=lines, imports=imports, is_own=lambda _package: False, methods=())
 
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found = case_metrics(node, around)
+            found = case_metrics(node, source)
             assert 0 <= found.maintainability <= 100
             assert found.tloc >= 1
             assert found.test_lines_of_code >= 1
         elif isinstance(node, ast.ClassDef | ast.Module):
-            unit = production_of(node, Surroundings(name="x", lines=lines, imports=imports))
+            unit = production_of(node, UnitSource(name="x", lines=lines, imports=imports))
             assert 0 <= unit.lcom2 <= 1
             assert unit.loc >= 1
 

@@ -11,7 +11,7 @@ import pytest
 
 from flakehound.lint.facts.case_context import CaseContext, FactsCache
 from flakehound.lint.rules.registry import findings_of
-from flakehound.lint.source.modules import Module, parsed
+from flakehound.lint.source.modules import Module, parse_source
 
 LIBRARY = Path(os.__file__).parent
 FILES = sorted([*LIBRARY.glob("*.py"), *LIBRARY.glob("asyncio/*.py"), *LIBRARY.glob("unittest/*.py")])
@@ -27,7 +27,7 @@ def functions_in(module: Module) -> Iterator[ast.AST]:
 def test_the_standard_library_goes_through_all_rules(start):
     cache, functions = FactsCache(), 0
     for path in FILES[start::12]:
-        module = parsed(path.name, path.read_bytes())
+        module = parse_source(path.name, path.read_bytes())
         if isinstance(module, Module):
             for function in functions_in(module):
                 reached = cache.function(module, function)

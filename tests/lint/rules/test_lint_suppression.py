@@ -6,9 +6,15 @@ import pytest
 
 from flakehound.core.predictions import LintFinding
 from flakehound.core.verdicts import Cause
-from flakehound.lint.baseline import BadBaseline, new, read, written
-from flakehound.lint.scoring.rule_weights import WEIGHTS, score, signals
-from flakehound.lint.suppression import BadSelection, Selection, heard, selection_from, suppressions_in
+from flakehound.lint.baseline import BadBaseline, baseline_text, new_findings, parse_baseline
+from flakehound.lint.scoring.rule_weights import WEIGHTS, rule_score, signals
+from flakehound.lint.suppression import (
+    BadSelection,
+    RuleSelection,
+    selection_from,
+    suppressions_in,
+    without_suppressed,
+)
 
 FOUND = LintFinding(
     rule="FH101",
@@ -22,7 +28,7 @@ FOUND = LintFinding(
 
 
 def left_by(text: str, finding: LintFinding = FOUND) -> list[LintFinding]:
-    return list(heard([finding], {"test_dice.py": suppressions_in(text)}, "test_dice.py", 3))
+    return list(without_suppressed([finding], {"test_dice.py": suppressions_in(text)}, "test_dice.py", 3))
 
 
 def test_a_comment_with_a_reason_takes_the_finding_out():
@@ -80,14 +86,14 @@ def test_rules_are_chosen_by_the_longest_beginning():
         }
     )
 
-    assert [selection.wants(rule, "tests/test_a.py") for rule in ("FH101", "FH102", "FH603", "FH901")] == [
+    assert [selection.includes(rule, "tests/test_a.py") for rule in ("FH101", "FH102", "FH603", "FH901")] == [
         *(True, False, True, False)
     ]
-    assert not selection.wants("FH101", "tests/slow/test_b.py")
+    assert not selection.includes("FH101", "tests/slow/test_b.py")
 
 
 def test_every_rule_speaks_unless_told_otherwise():
-    assert Selection().wants("FH913", "anywhere.py")
+    assert RuleSelection().includes("FH913", "anywhere.py")
 
 
 @pytest.mark.parametrize(
@@ -115,12 +121,12 @@ def test_another_finding_has_another_fingerprint(change):
 
 
 def test_only_what_the_baseline_does_not_hold_is_new():
-    known = read(written([FOUND]), "baseline.json")
+    known = parse_baseline(baseline_text([FOUND]), "baseline.json")
     other, again = replace(FOUND, rule="FH201"), replace(FOUND, line=40)
 
-    assert list(new([FOUND, other], known)) == [other]
-    assert list(new([FOUND, again], known)) == [again]
-    assert list(new([FOUND, replace(FOUND, test_id="test_dice.py::test_other")], known)) == []
+    assert list(new_findings([FOUND, other], known)) == [other]
+    assert list(new_findings([FOUND, again], known)) == [again]
+    assert list(new_findings([FOUND, replace(FOUND, test_id="test_dice.py::test_other")], known)) == []
 
 
 @pytest.mark.parametrize(
@@ -128,11 +134,14 @@ def test_only_what_the_baseline_does_not_hold_is_new():
 )
 def test_a_file_that_is_no_baseline_is_an_error(text):
     with pytest.raises(BadBaseline, match="mine"):
-        read(text, "mine.json")
+        parse_baseline(text, "mine.json")
 
 
 def test_a_score_is_a_probability_and_grows_with_what_is_found():
-    nothing, something = score([], {}), score([FOUND, replace(FOUND, rule="FH301", cause=Cause.ASYNC_WAIT)], {})
+    nothing, something = (
+        rule_score([], {}),
+        rule_score([FOUND, replace(FOUND, rule="FH301", cause=Cause.ASYNC_WAIT)], {}),
+    )
 
     assert 0 < nothing < something < 1
 

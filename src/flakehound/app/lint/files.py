@@ -168,7 +168,7 @@ def _garbage_collection_off() -> Iterator[None]:
 
 
 def _analyse_file(project: Project, sources: Sources, analysis: Analysis[Answer], path: str) -> FileAnswer[Answer]:
-    with project.consulting() as consulted:
+    with project.track_reads() as consulted:
         module = project.module(path)
         answer = None if module is None else analysis(project, module)
     return FileAnswer(

@@ -10,8 +10,14 @@ from pathlib import Path, PurePosixPath
 
 from flakehound.core.errors import UsageError
 from flakehound.lint.collect.ignored_paths import literal_list
-from flakehound.lint.collect.pytest_settings import CONFIG_NAMES, Malformed, Settings, options_in, settings_from
-from flakehound.lint.source.modules import Module, parsed
+from flakehound.lint.collect.pytest_settings import (
+    CONFIG_NAMES,
+    MalformedSettings,
+    PytestSettings,
+    options_in,
+    settings_from,
+)
+from flakehound.lint.source.modules import Module, parse_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +25,7 @@ class Layout:
     """A project on disk, as pytest sees it; paths are relative to the rootdir with forward slashes."""
 
     rootdir: Path
-    settings: Settings
+    settings: PytestSettings
     test_files: tuple[str, ...]  # in pytest's order
     sources: tuple[str, ...]  # every Python file of the project, tests too
     wanted: tuple[str, ...] = ()  # starts of node ids, from targets such as `test_a.py::TestB`; empty: all
@@ -63,7 +69,7 @@ def _target(text: str, cwd: Path) -> _Target:
     return _Target(path=path, inner=colons + inner.partition("[")[0])
 
 
-def _configured(paths: Sequence[Path], cwd: Path) -> tuple[Path, Settings]:
+def _configured(paths: Sequence[Path], cwd: Path) -> tuple[Path, PytestSettings]:
     """pytest's rootdir rules: a configuration above all targets, a setup.py, one above each, else their folder."""
     folders = [path if path.is_dir() else path.parent for path in paths]
     ancestor = Path(os.path.commonpath(folders)) if folders else cwd
@@ -71,15 +77,15 @@ def _configured(paths: Sequence[Path], cwd: Path) -> tuple[Path, Settings]:
     if found is None:
         for folder in (ancestor, *ancestor.parents):
             if (folder / "setup.py").is_file():
-                return folder, Settings()
+                return folder, PytestSettings()
         found = _located(folders) if folders != [ancestor] else None
     if found is not None:
         return found
     shared = Path(os.path.commonpath([cwd, ancestor]))
-    return (ancestor if shared.parent == shared else shared), Settings()
+    return (ancestor if shared.parent == shared else shared), PytestSettings()
 
 
-def _located(folders: Sequence[Path]) -> tuple[Path, Settings] | None:
+def _located(folders: Sequence[Path]) -> tuple[Path, PytestSettings] | None:
     silent: Path | None = None
     for start in folders:
         for folder in (start, *start.parents):
@@ -91,18 +97,18 @@ def _located(folders: Sequence[Path]) -> tuple[Path, Settings] | None:
                 if settings is not None:
                     return folder, settings
                 silent = silent or (folder if name == "pyproject.toml" else None)
-    return (silent, Settings()) if silent else None
+    return (silent, PytestSettings()) if silent else None
 
 
-def _settings_in(file: Path) -> Settings | None:
+def _settings_in(file: Path) -> PytestSettings | None:
     try:
         options = options_in(file.name, file.read_text(encoding="utf-8-sig"))
         return None if options is None else settings_from(options)
-    except (Malformed, UnicodeDecodeError) as fault:
+    except (MalformedSettings, UnicodeDecodeError) as fault:
         raise UsageError(f"{str(file)!r} cannot be read: {fault}", remedy="pytest --collect-only -q") from fault
 
 
-def _testpaths(settings: Settings, rootdir: Path) -> list[Path]:
+def _testpaths(settings: PytestSettings, rootdir: Path) -> list[Path]:
     found: list[Path] = []
     for glob in settings.testpaths:
         plain = rootdir / glob
@@ -114,7 +120,7 @@ def _testpaths(settings: Settings, rootdir: Path) -> list[Path]:
 class _Walk:
     """The folders under the rootdir that pytest would enter."""
 
-    def __init__(self, rootdir: Path, settings: Settings) -> None:
+    def __init__(self, rootdir: Path, settings: PytestSettings) -> None:
         self._rootdir = rootdir
         self._settings = settings
         self._conftests: dict[Path, Module | None] = {}
@@ -148,7 +154,7 @@ class _Walk:
     def _is_not_entered(self, folder: Path) -> bool:
         if folder.name == "__pycache__" or (folder / "pyvenv.cfg").is_file():
             return True
-        return any(_matches(folder, pattern) for pattern in self._settings.not_entered)
+        return any(_matches(folder, pattern) for pattern in self._settings.skipped_folders)
 
     def _is_left_out(self, path: Path) -> bool:
         if any(path == self._rootdir / one for one in self._settings.ignored):
@@ -175,7 +181,7 @@ class _Walk:
     def _conftest(self, folder: Path) -> Module | None:
         if folder not in self._conftests:
             file = folder / "conftest.py"
-            found = parsed(str(file), file.read_bytes()) if file.is_file() else None
+            found = parse_source(str(file), file.read_bytes()) if file.is_file() else None
             self._conftests[folder] = found if isinstance(found, Module) else None
         return self._conftests[folder]
 

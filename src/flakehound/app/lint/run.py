@@ -53,7 +53,8 @@ def lint_project(options: LintOptions, scorer: LintScorer | None = None) -> Lint
     scorer = scorer or scorer_for(rootdir, options.score)
     cases = all_cases(found)
     findings = {
-        case.row.test_id: [one for one in case.findings if selection.wants(one.rule, one.path)] for case in cases
+        case.row.test_id: [one for one in case.findings if selection.includes(one.rule, one.path)]
+        for case in cases
     }
     scores = _scores(cases, findings, scorer)
     cases = cases_changed_since(cases_named(cases, found.layout.wanted), rootdir, options.changed_since)
@@ -107,15 +108,15 @@ def _metrics_csv(cases: Sequence[CaseAnalysis]) -> str:
 def _not_in_baseline(findings: Sequence[LintFinding], options: LintOptions) -> frozenset[LintFinding]:
     """The findings that the baseline does not list; writes the new baseline if asked to."""
     if options.write_baseline is not None:
-        write_json(options.write_baseline, baseline.written(findings), "write_baseline")
+        write_json(options.write_baseline, baseline.baseline_text(findings), "write_baseline")
     if options.baseline is None:
         return frozenset(findings)
     try:
-        known = baseline.read(options.baseline.read_text(encoding="utf-8"), str(options.baseline))
+        known = baseline.parse_baseline(options.baseline.read_text(encoding="utf-8"), str(options.baseline))
     except OSError as problem:
         remedy = same_command(baseline=None, write_baseline=options.baseline)
         raise UsageError(f"cannot read {str(options.baseline)!r}: {problem.strerror}", remedy=remedy) from problem
-    return frozenset(baseline.new(findings, known))
+    return frozenset(baseline.new_findings(findings, known))
 
 
 def _prediction(

@@ -11,8 +11,8 @@ from flakehound.app.lint.model_file import NamedModel, model_for
 from flakehound.core.predictions import LintFinding
 from flakehound.learn.static.reasons import explained
 from flakehound.lint.analyse import CaseAnalysis
-from flakehound.lint.scoring.rule_weights import counts, score
-from flakehound.lint.scoring.vocabulary import columns_of
+from flakehound.lint.scoring.rule_weights import finding_counts, rule_score
+from flakehound.lint.scoring.vocabulary import word_columns
 
 RULES, MODEL = "rules", "model"
 
@@ -49,7 +49,7 @@ class RuleScorer:
     ) -> list[FlakinessScore]:
         """The score of each test by itself."""
         return [
-            FlakinessScore(flaky=score(found, case.row.metric_cells()))
+            FlakinessScore(flaky=rule_score(found, case.row.metric_cells()))
             for case, found in zip(cases, findings, strict=True)
         ]
 
@@ -85,6 +85,6 @@ def model_inputs(case: CaseAnalysis, findings: Sequence[LintFinding]) -> dict[st
     return {
         **case.row.metric_cells(),
         **case.sharing.cells(),
-        **counts(findings),
-        **columns_of(case.words),
+        **finding_counts(findings),
+        **word_columns(case.words),
     }

@@ -12,12 +12,12 @@ from flakehound.engine.git.changed_files import changed_files
 from flakehound.engine.git.repository import NoRepository, open_repository
 from flakehound.engine.git.revisions import NoSuchRevision
 from flakehound.lint.analyse import CaseAnalysis
-from flakehound.lint.collect.pytest_settings import Malformed, toml_in
+from flakehound.lint.collect.pytest_settings import MalformedSettings, toml_in
 from flakehound.lint.rules.registry import all_rules
-from flakehound.lint.suppression import Selection, selection_from
+from flakehound.lint.suppression import RuleSelection, selection_from
 
 
-def rule_selection(rootdir: Path, select: tuple[str, ...], ignore: tuple[str, ...]) -> Selection:
+def rule_selection(rootdir: Path, select: tuple[str, ...], ignore: tuple[str, ...]) -> RuleSelection:
     """The rules that the options and the project's `pyproject.toml` choose."""
     for name in (*select, *ignore):
         if not any(rule.id.startswith(name) for rule in all_rules()):
@@ -33,7 +33,7 @@ def _lint_settings(rootdir: Path) -> Mapping[str, object]:
         return {}
     try:
         found: object = toml_in(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, Malformed) as fault:
+    except (OSError, UnicodeDecodeError, MalformedSettings) as fault:
         raise UsageError(f"{str(file)!r} cannot be read: {fault}", remedy="pytest --collect-only -q") from fault
     for key in ("tool", "flakehound", "lint"):
         found = found.get(key, {}) if isinstance(found, dict) else {}

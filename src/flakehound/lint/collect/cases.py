@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from flakehound.core.collection_patterns import Patterns
 from flakehound.core.outcomes import NodeId
 from flakehound.lint.collect.fixture_requests import is_parametrised, requested_fixtures
-from flakehound.lint.collect.pytest_rules import Collecting
+from flakehound.lint.collect.pytest_rules import CollectionRules
 from flakehound.lint.source.definitions import Definition
-from flakehound.lint.source.functions import written_behind
+from flakehound.lint.source.functions import function_with_module
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import FunctionNode
@@ -53,13 +53,13 @@ class _Collection:
     def __init__(self, home: Module, patterns: Patterns, project: Project) -> None:
         self._home = home
         self._project = project
-        self._rules = Collecting(home, patterns, project)
+        self._rules = CollectionRules(home, patterns, project)
 
     def cases(self) -> Iterator[StaticCase]:
-        if not self._rules.is_wanted_module():
+        if not self._rules.is_collected_module():
             return
-        for name in self._project.names_of(self._home):
-            found = None if name.startswith("__") else self._project.bound(self._home, name)
+        for name in self._project.module_names(self._home):
+            found = None if name.startswith("__") else self._project.resolve_bound(self._home, name)
             if isinstance(found, Definition):
                 yield from self._item(name, found, ())
 
@@ -85,7 +85,7 @@ class _Collection:
     ) -> StaticCase:
         classes = tuple(one for one, _owner in within)
         owners = tuple(owner for _name, owner in within)
-        written = written_behind(found, self._project)
+        written = function_with_module(found, self._project)
         return StaticCase(
             id=NodeId("::".join([self._home.path, *classes, name])),
             path=self._home.path,

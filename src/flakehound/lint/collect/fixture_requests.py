@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from flakehound.lint.source.definitions import Definition, dotted, texts
+from flakehound.lint.source.definitions import Definition, dotted_name, string_literals
 from flakehound.lint.source.functions import decorator_names
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
-from flakehound.lint.source.scopes import Assigned, FunctionNode
+from flakehound.lint.source.scopes import AssignedName, FunctionNode
 
 _PARAMETRIZE = "parametrize"
 _PATCHES = ("mock.patch", "mock.patch.object")  # with unittest. or alone
@@ -61,7 +61,7 @@ def _marks(
 ) -> Iterator[tuple[str, ast.Call]]:
     yield from _calls(function.decorator_list)
     for owner in owners:
-        for one in project.lineage(owner):
+        for one in project.mro(owner):
             if isinstance(one, Definition) and one.class_ is not None:
                 yield from _calls(one.class_.decorator_list)
                 yield from _calls(_pytestmark(one.class_, project))
@@ -71,14 +71,14 @@ def _marks(
 def _calls(marks: Sequence[ast.expr]) -> Iterator[tuple[str, ast.Call]]:
     for mark in marks:
         if isinstance(mark, ast.Call):
-            name = (dotted(mark.func) or "").rpartition(".")[2]
+            name = (dotted_name(mark.func) or "").rpartition(".")[2]
             if name in (_PARAMETRIZE, "usefixtures"):
                 yield name, mark
 
 
 def _pytestmark(node: ast.Module | ast.ClassDef, project: Project) -> list[ast.expr]:
     binding = project.scope(node).names.get("pytestmark")
-    value = binding.value if isinstance(binding, Assigned) else None
+    value = binding.value if isinstance(binding, AssignedName) else None
     if isinstance(value, ast.List | ast.Tuple):
         return list(value.elts)
     return [value] if value is not None else []
@@ -90,17 +90,17 @@ def _parameter_names(mark: ast.Call) -> list[str]:
     indirect = next((key.value for key in mark.keywords if key.arg == "indirect"), None)
     if isinstance(indirect, ast.Constant) and indirect.value is True:
         return []
-    passed_on = set(texts(indirect)) if indirect is not None else set()
-    written = [name.strip() for text in texts(names) for name in text.split(",")]
+    passed_on = set(string_literals(indirect)) if indirect is not None else set()
+    written = [name.strip() for text in string_literals(names) for name in text.split(",")]
     return [name for name in written if name and name not in passed_on]
 
 
 def _strings(call: ast.Call) -> list[str]:
-    return [text for argument in call.args for text in texts(argument)]
+    return [text for argument in call.args for text in string_literals(argument)]
 
 
 def _is_static(function: FunctionNode) -> bool:
-    return any(dotted(one) == "staticmethod" for one in function.decorator_list)
+    return any(dotted_name(one) == "staticmethod" for one in function.decorator_list)
 
 
 def _patched(function: FunctionNode) -> int:
@@ -109,7 +109,7 @@ def _patched(function: FunctionNode) -> int:
 
 
 def _fills(call: ast.Call) -> bool:
-    name = dotted(call.func) or ""
+    name = dotted_name(call.func) or ""
     if name != "patch" and name != "patch.object" and not name.endswith(_PATCHES):
         return False
     places = 2 if name.endswith(".object") else 1

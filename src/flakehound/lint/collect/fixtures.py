@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flakehound.lint.collect.fixture_requests import argument_names, used_fixtures
-from flakehound.lint.source.definitions import Definition, dotted, texts
-from flakehound.lint.source.functions import full_name, function_behind
+from flakehound.lint.source.definitions import Definition, dotted_name, string_literals
+from flakehound.lint.source.functions import full_name, underlying_function
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
-from flakehound.lint.source.scopes import Assigned, FunctionNode
+from flakehound.lint.source.scopes import AssignedName, FunctionNode
 
 _MAKERS = ("fixture", "yield_fixture")
 
@@ -30,7 +30,7 @@ class Fixture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fixtures:
+class VisibleFixtures:
     """All fixtures one test can see; for each name the nearest first, as an override asks for the next."""
 
     by_name: dict[str, list[Fixture]]
@@ -39,22 +39,22 @@ class Fixtures:
         """Those in force without being asked for."""
         return [layers[0] for layers in self.by_name.values() if layers[0].autouse]
 
-    def named(self, name: str, asker: Fixture | None = None) -> Fixture | None:
+    def named(self, name: str, requester: Fixture | None = None) -> Fixture | None:
         """The fixture that a request means; a fixture that asks for its own name means the one it overrides."""
         layers = self.by_name.get(name, [])
-        if asker is None or asker not in layers:
+        if requester is None or requester not in layers:
             return layers[0] if layers else None
-        below = layers[layers.index(asker) + 1 :]
+        below = layers[layers.index(requester) + 1 :]
         return below[0] if below else None
 
 
-def fixtures_for(home: Module, owner: Definition | None, project: Project) -> Fixtures:
+def fixtures_for(home: Module, owner: Definition | None, project: Project) -> VisibleFixtures:
     """The fixtures that a test of the class in the file sees."""
     key = ("fixtures", home.tree, owner.node if owner else None)
-    return project.kept(key, lambda: _seen(home, owner, project))
+    return project.cached(key, lambda: _visible_fixtures(home, owner, project))
 
 
-def _seen(home: Module, owner: Definition | None, project: Project) -> Fixtures:
+def _visible_fixtures(home: Module, owner: Definition | None, project: Project) -> VisibleFixtures:
     by_name: dict[str, list[Fixture]] = {}
     layers: list[Sequence[Fixture]] = [_of_class(owner, project)] if owner else []
     layers += [fixtures_of(module, project) for module in (home, *project.conftests(home))]
@@ -62,17 +62,17 @@ def _seen(home: Module, owner: Definition | None, project: Project) -> Fixtures:
     for layer in layers:
         for fixture in layer:
             by_name.setdefault(fixture.name, []).append(fixture)
-    return Fixtures(by_name=by_name)
+    return VisibleFixtures(by_name=by_name)
 
 
 def fixtures_of(module: Module, project: Project) -> tuple[Fixture, ...]:
     """The fixtures a file defines or imports from the project."""
-    return project.kept(("fixtures_of", module.tree), lambda: tuple(_of_module(module, project)))
+    return project.cached(("fixtures_of", module.tree), lambda: tuple(_of_module(module, project)))
 
 
 def _of_module(module: Module, project: Project) -> Iterator[Fixture]:
-    for name in project.names_of(module):
-        found = project.bound(module, name)
+    for name in project.module_names(module):
+        found = project.resolve_bound(module, name)
         if isinstance(found, Definition) and not found.is_module and (one := _fixture(name, found, None, project)):
             yield one
 
@@ -80,7 +80,7 @@ def _of_module(module: Module, project: Project) -> Iterator[Fixture]:
 def _of_class(owner: Definition, project: Project) -> list[Fixture]:
     names = [
         name
-        for one in project.lineage(owner)
+        for one in project.mro(owner)
         if isinstance(one, Definition) and one.class_ is not None
         for name in project.scope(one.class_).names
     ]
@@ -94,14 +94,14 @@ def _plugins(home: Module, project: Project) -> Iterator[Module]:
     """Files of the project that a literal `pytest_plugins` names."""
     for module in (home, *project.conftests(home)):
         binding = project.scope(module.tree).names.get("pytest_plugins")
-        if isinstance(binding, Assigned):
-            for name in texts(binding.value):
+        if isinstance(binding, AssignedName):
+            for name in string_literals(binding.value):
                 if found := project.module_named(name, module):
                     yield found
 
 
 def _fixture(name: str, found: Definition, owner: Definition | None, project: Project) -> Fixture | None:
-    function = function_behind(found, project)
+    function = underlying_function(found, project)
     marker = _marker(function, found.module, project) if function is not None else None
     if function is None or marker is None:
         return None
@@ -121,7 +121,7 @@ def _fixture(name: str, found: Definition, owner: Definition | None, project: Pr
 
 def _marker(function: FunctionNode, module: Module, project: Project) -> ast.expr | None:
     for one in function.decorator_list:
-        written = dotted(one.func if isinstance(one, ast.Call) else one)
+        written = dotted_name(one.func if isinstance(one, ast.Call) else one)
         if written and full_name(project.resolve(module, written)).rpartition(".")[2] in _MAKERS:
             return one
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from flakehound.lint.source.definitions import texts
+from flakehound.lint.source.definitions import string_literals
 from flakehound.lint.source.modules import Module
 
 
@@ -13,9 +13,9 @@ def literal_list(module: Module, name: str) -> tuple[str, ...]:
     found: list[str] = []
     for statement in module.tree.body:
         if isinstance(statement, ast.Assign) and any(_is(target, name) for target in statement.targets):
-            found = texts(statement.value)
+            found = string_literals(statement.value)
         elif isinstance(statement, ast.AugAssign) and _is(statement.target, name):
-            found += texts(statement.value)
+            found += string_literals(statement.value)
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             found += _added(statement.value, name)
     return tuple(found)
@@ -29,4 +29,4 @@ def _added(call: ast.Call, name: str) -> list[str]:
     adds = isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend")
     if not adds or not _is(call.func.value, name):  # type: ignore[attr-defined]
         return []
-    return [text for argument in call.args for text in texts(argument)]
+    return [text for argument in call.args for text in string_literals(argument)]

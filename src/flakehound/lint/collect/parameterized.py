@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from flakehound.lint.source.definitions import Definition, dotted
+from flakehound.lint.source.definitions import Definition, dotted_name
 from flakehound.lint.source.project import Project
 
 _EXPAND = "parameterized.expand"
@@ -26,7 +26,7 @@ def expanded_names(name: str, found: Definition, project: Project) -> list[str]:
 
 def _expansion(found: Definition, project: Project) -> ast.Call | None:
     for one in found.function.decorator_list if found.function is not None else ():
-        written = dotted(one.func) if isinstance(one, ast.Call) else None
+        written = dotted_name(one.func) if isinstance(one, ast.Call) else None
         if written and project.resolve(found.module, written).name.endswith(_EXPAND):
             assert isinstance(one, ast.Call)
             return one
@@ -36,7 +36,7 @@ def _expansion(found: Definition, project: Project) -> ast.Call | None:
 def _rows(node: ast.expr | None, found: Definition, project: Project) -> list[ast.expr] | None:
     if isinstance(node, ast.Name):
         bound = project.member(found.owner, node.id) if found.owner else None
-        meaning = bound or project.bound(found.module, node.id)
+        meaning = bound or project.resolve_bound(found.module, node.id)
         node = meaning.value if isinstance(meaning, Definition) else None
     if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in node.elts):
         return list(node.elts)

@@ -27,18 +27,18 @@ _NOT_ENTERED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class PytestSettings:
     """pytest's settings, as far as they decide which tests there are; the defaults are pytest's."""
 
     patterns: Patterns = field(default_factory=Patterns)
     testpaths: tuple[str, ...] = ()  # globs relative to the rootdir
-    not_entered: tuple[str, ...] = _NOT_ENTERED  # `norecursedirs`
+    skipped_folders: tuple[str, ...] = _NOT_ENTERED  # `norecursedirs`
     import_roots: tuple[str, ...] = ()  # `pythonpath`
     ignored: tuple[str, ...] = ()  # `--ignore` in addopts
     ignored_globs: tuple[str, ...] = ()  # `--ignore-glob` in addopts
 
 
-class Malformed(Exception):
+class MalformedSettings(Exception):
     """A configuration file that cannot be read."""
 
 
@@ -51,18 +51,18 @@ def options_in(name: str, text: str) -> Mapping[str, Any] | None:
     return {} if found is None and name in _ALWAYS else found
 
 
-def settings_from(options: Mapping[str, Any]) -> Settings:
+def settings_from(options: Mapping[str, Any]) -> PytestSettings:
     """The settings that a file's options make; what is absent has pytest's default."""
-    usual = Settings()
+    defaults = PytestSettings()
     added = _words(options.get("addopts"), ())
-    return Settings(
+    return PytestSettings(
         patterns=Patterns(
-            files=_words(options.get("python_files"), usual.patterns.files),
-            functions=_words(options.get("python_functions"), usual.patterns.functions),
-            classes=_words(options.get("python_classes"), usual.patterns.classes),
+            files=_words(options.get("python_files"), defaults.patterns.files),
+            functions=_words(options.get("python_functions"), defaults.patterns.functions),
+            classes=_words(options.get("python_classes"), defaults.patterns.classes),
         ),
         testpaths=_words(options.get("testpaths"), ()),
-        not_entered=_words(options.get("norecursedirs"), usual.not_entered),
+        skipped_folders=_words(options.get("norecursedirs"), defaults.skipped_folders),
         import_roots=_words(options.get("pythonpath"), ()),
         ignored=_values_of("--ignore", added),
         ignored_globs=_values_of("--ignore-glob", added),
@@ -78,7 +78,7 @@ def toml_in(text: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
-        raise Malformed(str(fault)) from fault
+        raise MalformedSettings(str(fault)) from fault
 
 
 def _toml_options(name: str, found: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -105,20 +105,20 @@ def _ini_options(name: str, text: str) -> Mapping[str, Any] | None:
     try:
         parser.read_string(text)
     except configparser.Error as fault:
-        raise Malformed(str(fault).replace("\n", " ")) from fault
+        raise MalformedSettings(str(fault).replace("\n", " ")) from fault
     section = _SECTIONS.get(name, "pytest")
     return dict(parser[section]) if parser.has_section(section) else None
 
 
-def _words(value: object, usual: tuple[str, ...]) -> tuple[str, ...]:
+def _words(value: object, defaults: tuple[str, ...]) -> tuple[str, ...]:
     if isinstance(value, list):
         return tuple(str(one) for one in value)
     if not isinstance(value, str):
-        return usual
+        return defaults
     try:
         return tuple(shlex.split(value, comments=True))
     except ValueError as fault:
-        raise Malformed(f"{fault}: {value!r}") from fault
+        raise MalformedSettings(f"{fault}: {value!r}") from fault
 
 
 def _values_of(option: str, words: Sequence[str]) -> tuple[str, ...]:

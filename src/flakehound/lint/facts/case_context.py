@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar, cast
 
-from flakehound.lint.facts.functions import FunctionFacts, FunctionNode, facts_of, names_imported_by
+from flakehound.lint.facts.functions import FunctionFacts, facts_of, names_imported_by
 from flakehound.lint.source.modules import Module
+from flakehound.lint.source.scopes import FunctionNode
 from flakehound.lint.source.syntax_walk import statements_of
 
 _Result = TypeVar("_Result")

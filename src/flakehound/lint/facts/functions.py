@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from flakehound.lint.source.scopes import FunctionNode, parameter_names
 from flakehound.lint.source.syntax_walk import CHILD_FIELDS, nodes_of
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 MAX_BINDINGS_FOLLOWED = 6  # while a name is resolved; longer chains are cycles
 
 _EQUAL = (
@@ -159,7 +159,7 @@ def facts_of(
     """The facts of one function, a lambda or a module's statements."""
     facts = FunctionFacts(imports=imports, module_bindings=module_bindings)
     if isinstance(function, FunctionNode):
-        facts.parameters = parameters_of(function)
+        facts.parameters = set(parameter_names(function))
         for decorator in function.decorator_list:
             _visit(facts, decorator, ())
     body = getattr(function, "body", [])
@@ -167,13 +167,6 @@ def facts_of(
         _visit(facts, statement, ())
     _resolve_calls(facts, function)
     return facts
-
-
-def parameters_of(function: FunctionNode) -> set[str]:
-    """The names of a function's parameters."""
-    spec = function.args
-    several = [one for one in (spec.vararg, spec.kwarg) if one]
-    return {one.arg for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *several)}
 
 
 def names_imported_by(node: ast.AST) -> Iterator[tuple[str, str]]:

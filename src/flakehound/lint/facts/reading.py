@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from flakehound.lint.collect.cases import StaticCase
 from flakehound.lint.facts.case_context import CaseContext, FactsCache, ReachedFunction, ReportedPlace, place_of
-from flakehound.lint.facts.functions import Call, FunctionNode
-from flakehound.lint.links.reached_code import Reached, Role, is_test_code, reached
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.links.reached_code import ReachedCode, Role, is_test_code, reached_functions
 from flakehound.lint.source.definitions import Definition
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.names import names_of
 from flakehound.lint.source.project import Project
+from flakehound.lint.source.scopes import FunctionNode
 
 NEAR_CALLS = 2  # calls followed from the test for all rules
 FAR_CALLS = 4  # calls followed for what makes tests flaky at any depth: the network, and random numbers
@@ -22,7 +23,7 @@ def context_of(case: StaticCase, project: Project, cache: FactsCache, depth: int
     test = cache.function(case.module, case.function)
     _resolve_self_names(test, case.module, project, case.owner)
     paths: _Paths = {(): test}
-    for one in reached(case, project, depth):
+    for one in reached_functions(case, project, depth):
         paths.setdefault(one.via, _function(one, paths, project, cache))
     return CaseContext(
         test_id=str(case.id),
@@ -32,7 +33,7 @@ def context_of(case: StaticCase, project: Project, cache: FactsCache, depth: int
     )
 
 
-def _function(one: Reached, paths: _Paths, project: Project, cache: FactsCache) -> ReachedFunction:
+def _function(one: ReachedCode, paths: _Paths, project: Project, cache: FactsCache) -> ReachedFunction:
     is_production = one.role is Role.PRODUCTION or not is_test_code(one.module.path, project)
     reported_at = _call_in_tests(one.via, paths) if is_production else None
     found = cache.function(
@@ -47,7 +48,7 @@ def _function(one: Reached, paths: _Paths, project: Project, cache: FactsCache) 
     return found
 
 
-def _calls(one: Reached) -> int:
+def _calls(one: ReachedCode) -> int:
     """Calls on the way from the test; fixtures and what they request are none."""
     return len(one.via) if one.role is Role.PRODUCTION or one.role is Role.HELPER else 0
 
@@ -63,7 +64,7 @@ def _resolve_self_names(
     names = names_of(function.node, module, project, owner)
     for index, call in enumerate(facts.calls):
         if call.name.startswith(("self.", "cls.")):
-            found = names.of(call.node.func)
+            found = names.name_of(call.node.func)
             if found and not found.startswith("@"):
                 facts.calls[index] = Call(found, call.node, call.parents)
 

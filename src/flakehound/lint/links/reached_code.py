@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from flakehound.lint.collect.cases import StaticCase
-from flakehound.lint.collect.fixtures import Fixture, Fixtures, fixtures_for
+from flakehound.lint.collect.fixtures import Fixture, VisibleFixtures, fixtures_for
 from flakehound.lint.source.definitions import Definition
 from flakehound.lint.source.functions import is_callable
 from flakehound.lint.source.modules import Module
-from flakehound.lint.source.names import Instance, Known, names_of
+from flakehound.lint.source.names import ExpressionMeaning, Instance, names_of
 from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import FunctionNode
 
@@ -37,7 +37,7 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reached:
+class ReachedCode:
     """One function that a test executes, and how it comes to it."""
 
     function: FunctionNode
@@ -49,7 +49,7 @@ class Reached:
     fixture: Fixture | None = None  # set where it is one
 
 
-def reached(case: StaticCase, project: Project, depth: int = 2) -> tuple[Reached, ...]:
+def reached_functions(case: StaticCase, project: Project, depth: int = 2) -> tuple[ReachedCode, ...]:
     """What the test reaches within so many calls, each function once, the nearest way; without the test itself.
 
     Fixtures and setup methods are always in it, however long the chain of fixtures; calls are counted from there.
@@ -59,7 +59,7 @@ def reached(case: StaticCase, project: Project, depth: int = 2) -> tuple[Reached
 
 def is_test_code(path: str, project: Project) -> bool:
     """Whether a file belongs to the tests and not to what they test."""
-    return project.kept(("test code", path), lambda: _is_test_code(path, project))
+    return project.cached(("test code", path), lambda: _is_test_code(path, project))
 
 
 def _is_test_code(path: str, project: Project) -> bool:
@@ -91,9 +91,9 @@ class _Walk:
         self._project = project
         self._depth = depth
         self._seen: set[ast.AST] = {case.function}
-        self._results: list[Reached] = []
+        self._results: list[ReachedCode] = []
 
-    def found(self) -> list[Reached]:
+    def found(self) -> list[ReachedCode]:
         start = _Step(
             function=self._case.function,
             module=self._case.module,
@@ -103,28 +103,28 @@ class _Walk:
             depth=0,
         )
         level = [start]
-        level += self._taken(self._prepared())
+        level += self._accept(self._fixtures_and_setups())
         while level and len(self._results) < MOST_REACHED:
-            level = [one for step in level for one in self._taken(self._called(step))]
+            level = [one for step in level for one in self._accept(self._callees_of(step))]
         return self._results
 
-    def _taken(self, steps: Iterator[_Step]) -> list[_Step]:
+    def _accept(self, steps: Iterator[_Step]) -> list[_Step]:
         taken = []
         for step in steps:
             if step.function not in self._seen and len(self._results) < MOST_REACHED:
                 self._seen.add(step.function)
-                self._results.append(_result(step))
+                self._results.append(_reached_code(step))
                 taken.append(step)
         return taken
 
-    def _prepared(self) -> Iterator[_Step]:
+    def _fixtures_and_setups(self) -> Iterator[_Step]:
         fixtures = fixtures_for(self._case.home, self._case.owner, self._project)
         asked = [one for name in self._case.fixtures if (one := fixtures.named(name))]
         for fixture in (*fixtures.autouse(), *asked):
             yield from self._fixture_steps(fixture, fixtures, ())
         yield from self._setups()
 
-    def _fixture_steps(self, fixture: Fixture, fixtures: Fixtures, via: tuple[str, ...]) -> Iterator[_Step]:
+    def _fixture_steps(self, fixture: Fixture, fixtures: VisibleFixtures, via: tuple[str, ...]) -> Iterator[_Step]:
         way = (*via, fixture.name)
         if len(way) > MOST_REACHED or fixture.function in self._seen:
             return
@@ -149,11 +149,11 @@ class _Walk:
                 yield from self._steps(self._project.member(owner, name), owner, Role.SETUP)
         names = _FUNCTIONS if owner is not None else (*_FUNCTIONS, *_FUNCTION_ONLY)
         for name in names:
-            found = self._project.bound(self._case.home, name)
+            found = self._project.resolve_bound(self._case.home, name)
             if isinstance(found, Definition):
                 yield from self._steps(found, None, Role.SETUP)
 
-    def _called(self, step: _Step) -> Iterator[_Step]:
+    def _callees_of(self, step: _Step) -> Iterator[_Step]:
         if step.calls >= self._depth:
             return
         for callee in callees(step.function, step.module, self._project, step.owner):
@@ -175,8 +175,8 @@ class _Walk:
             )
 
 
-def _result(step: _Step) -> Reached:
-    return Reached(
+def _reached_code(step: _Step) -> ReachedCode:
+    return ReachedCode(
         function=step.function,
         module=step.module,
         via=step.via,
@@ -205,7 +205,7 @@ def callees(
 ) -> tuple[Callee, ...]:
     """The project's functions that a function calls, or hands to another as `Thread(target=work)` does."""
     key = ("callees", function, owner.node if owner else None)
-    return project.kept(key, lambda: tuple(_callees(function, module, project, owner)))
+    return project.cached(key, lambda: tuple(_callees(function, module, project, owner)))
 
 
 def _callees(
@@ -214,7 +214,7 @@ def _callees(
     names = names_of(function, module, project, owner)
     seen: set[ast.AST] = set()
     for node in _executed(names.nodes):
-        found = names.known(node)
+        found = names.meaning_of(node)
         for callee in _functions_in(found, node, names.owner, project):
             if callee.definition.node not in seen and not callee.definition.name.startswith("<locals>"):
                 seen.add(callee.definition.node)
@@ -231,13 +231,18 @@ def _executed(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
 
 
 def _functions_in(
-    found: Known | None, node: ast.expr, me: Definition | None, project: Project
+    found: ExpressionMeaning | None, node: ast.expr, caller_class: Definition | None, project: Project
 ) -> Iterator[Callee]:
     if isinstance(found, Instance) or not isinstance(found, Definition):
         return
     if found.function is not None and is_callable(found.function):
         is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and found.owner is not None
-        yield Callee(definition=found, owner=me if is_own and me and _is_mine(found, me, project) else found.owner)
+        yield Callee(
+            definition=found,
+            owner=caller_class
+            if is_own and caller_class and _belongs_to(found, caller_class, project)
+            else found.owner,
+        )
     elif found.class_ is not None:
         for name in _CONSTRUCTORS:
             member = project.member(found, name)
@@ -245,8 +250,8 @@ def _functions_in(
                 yield Callee(definition=member, owner=found)
 
 
-def _is_mine(found: Definition, me: Definition, project: Project) -> bool:
+def _belongs_to(found: Definition, caller_class: Definition, project: Project) -> bool:
     return any(
         isinstance(one, Definition) and found.owner is not None and one.node is found.owner.node
-        for one in project.lineage(me)
+        for one in project.mro(caller_class)
     )

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 from flakehound.lint.metrics import testsmells
 from flakehound.lint.metrics.assertions import assertions
-from flakehound.lint.metrics.code import Code, FunctionNode, code_of, first_line
+from flakehound.lint.metrics.code import Code, code_of, first_line
 from flakehound.lint.metrics.complexity import complexity
 from flakehound.lint.metrics.external import external_modules
 from flakehound.lint.metrics.halstead import halstead
 from flakehound.lint.metrics.imported import names_bound
-from flakehound.lint.metrics.lines import Lines, Tally
+from flakehound.lint.metrics.lines import LineCounts, Lines
 from flakehound.lint.metrics.maintainability import maintainability
-from flakehound.lint.metrics.resources import existence_checks, uses
+from flakehound.lint.metrics.resources import existence_checks, resource_uses
 from flakehound.lint.metrics.statements import ast_depth
+from flakehound.lint.source.scopes import FunctionNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ class CaseMetrics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CaseSurroundings:
+class CaseSource:
     """What the test's file and project tell of it."""
 
     lines: Lines
@@ -52,31 +53,31 @@ class CaseSurroundings:
     methods: Collection[str] | None  # of the linked code; None where nothing is linked
 
 
-def case_metrics(function: FunctionNode, around: CaseSurroundings) -> CaseMetrics:
+def case_metrics(function: FunctionNode, source: CaseSource) -> CaseMetrics:
     """All metrics that the test function alone decides."""
     code = code_of(function.body)
-    imports = _imports(code, around.imports)
+    imports = _imports(code, source.imports)
     found = assertions(code)
-    used = uses(code, imports)
+    used = resource_uses(code, imports)
     volume = halstead(code).volume
     branches = complexity(code, asserts=False)
     decisions = branches + len(code.all(ast.Assert))
-    tloc = around.lines.between(first_line(function), _last_line(function)).written
-    body = _body(function, around.lines)
+    tloc = source.lines.between(first_line(function), _last_line(function)).written
+    body = _body(function, source.lines)
     return CaseMetrics(
         mccabe=branches,
         tloc=tloc,
         assertion_density=len(found) / tloc if tloc else 0.0,
         assertion_roulette=testsmells.assertion_roulette(found),
         conditional_test_logic=testsmells.conditional_test_logic(code),
-        eager_test=None if around.methods is None else testsmells.eager_test(code, around.methods),
+        eager_test=None if source.methods is None else testsmells.eager_test(code, source.methods),
         fire_and_forget=testsmells.fire_and_forget(code),
         mystery_guest=testsmells.mystery_guest(used),
         resource_optimism=testsmells.resource_optimism(used, existence_checks(code)) if used else 0,
         sensitive_equality=testsmells.sensitive_equality(code, found),
         ast_depth=ast_depth(function.body),
         assertions=len(found),
-        external_modules=len(external_modules(function, code, imports, around.is_own)),
+        external_modules=len(external_modules(function, code, imports, source.is_own)),
         halstead_volume=volume,
         cyclomatic_complexity=decisions,
         test_lines_of_code=body.logical,
@@ -100,7 +101,7 @@ def _last_line(function: FunctionNode) -> int:
     return function.end_lineno or function.lineno
 
 
-def _body(function: FunctionNode, lines: Lines) -> Tally:
+def _body(function: FunctionNode, lines: Lines) -> LineCounts:
     opening = function.body[0]
     first = (
         first_line(opening)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from flakehound.lint.source.scopes import FunctionNode
 from flakehound.lint.source.syntax_walk import CHILD_FIELDS
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -100,22 +100,6 @@ def called_name(call: ast.Call) -> str:
     if isinstance(target, ast.Attribute):
         return target.attr
     return target.id if isinstance(target, ast.Name) else ""
-
-
-def dotted(node: ast.expr) -> str:
-    """`a.b.c` as written; empty for an expression that is no plain chain of names."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
-
-
-def parameters(function: FunctionNode | ast.Lambda) -> list[str]:
-    """The names of all parameters, in order."""
-    given = function.args
-    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    return [one.arg for one in (*named, given.vararg, given.kwarg) if one is not None]
 
 
 def first_line(node: ast.ClassDef | FunctionNode) -> int:

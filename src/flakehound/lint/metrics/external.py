@@ -6,7 +6,8 @@ import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
-from flakehound.lint.metrics.code import Code, FunctionNode, code_of, parameters
+from flakehound.lint.metrics.code import Code, code_of
+from flakehound.lint.source.scopes import FunctionNode, parameter_names
 
 
 def external_modules(
@@ -25,7 +26,7 @@ def _global_names(function: FunctionNode, code: Code) -> set[str]:
     decorators = code_of(function.decorator_list) if function.decorator_list else None
     outside = [node.id for node in decorators.all(ast.Name)] if decorators else []
     names = code.everywhere(ast.Name)
-    local = {node.id for node in names if isinstance(node.ctx, ast.Store)} | set(parameters(function))
+    local = {node.id for node in names if isinstance(node.ctx, ast.Store)} | set(parameter_names(function))
     return {node.id for node in names if node.id not in local} | set(outside)
 
 

@@ -26,7 +26,7 @@ _PREFIX = re.compile(r"\s*[bBfFrRuU]{0,2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class LineCounts:
     """How many lines of each sort some part of a file has."""
 
     written: int = 0  # not blank
@@ -60,9 +60,9 @@ class Lines:
         is_documentation = statement.is_lone_string and statement.first != statement.last
         return lines * is_code, statement.logical, statement.comments, lines * is_documentation
 
-    def between(self, first: int, last: int) -> Tally:
+    def between(self, first: int, last: int) -> LineCounts:
         """The tally of lines `first` to `last`, both included."""
-        return Tally(
+        return LineCounts(
             written=self._written[last] - self._written[first - 1],
             source=self._source[last] - self._source[first - 1],
             logical=self._logical[last] - self._logical[first - 1],
@@ -70,7 +70,7 @@ class Lines:
             documentation=self._documentation[last] - self._documentation[first - 1],
         )
 
-    def whole(self) -> Tally:
+    def whole(self) -> LineCounts:
         """The tally of the file."""
         return self.between(1, len(self._written) - 1)
 

@@ -39,7 +39,7 @@ class Production:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Surroundings:
+class UnitSource:
     """What the file around a unit tells of it."""
 
     name: str  # of the class, or of the module
@@ -49,14 +49,14 @@ class Surroundings:
     inherited: Collection[str] = ()  # names of methods that base classes give
 
 
-def production_of(node: ast.ClassDef | ast.Module, around: Surroundings) -> Production:
+def production_of(node: ast.ClassDef | ast.Module, source: UnitSource) -> Production:
     """The metrics of a class or a module."""
     unit = unit_of(node)
     counts = halstead(unit.code)
-    loc = _lines(node, around.lines)
+    loc = _lines(node, source.lines)
     wmc = sum(complexity(method.code, asserts=False) for method in unit.methods)
     return Production(
-        cbo=cbo(unit, around.imports, around.classes if unit.name else ()),
+        cbo=cbo(unit, source.imports, source.classes if unit.name else ()),
         halstead_length=counts.length,
         halstead_vocabulary=counts.vocabulary,
         halstead_volume=counts.volume,
@@ -64,12 +64,12 @@ def production_of(node: ast.ClassDef | ast.Module, around: Surroundings) -> Prod
         lcom2=lcom2(unit),
         lcom5=lcom5(unit),
         mpc=mpc(unit),
-        rfc=rfc(unit, around.inherited),
+        rfc=rfc(unit, source.inherited),
         wmc=wmc,
         class_data_should_be_private=codesmells.class_data_should_be_private(unit),
         complex_class=codesmells.complex_class(wmc),
         functional_decomposition=codesmells.functional_decomposition(unit),
-        god_class=codesmells.god_class(unit, around.name, loc),
+        god_class=codesmells.god_class(unit, source.name, loc),
         spaghetti_code=codesmells.spaghetti_code(unit, loc),
         method_names=unit.method_names,
     )

@@ -7,8 +7,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from flakehound.lint.metrics.code import Code, called_name, dotted
+from flakehound.lint.metrics.code import Code, called_name
 from flakehound.lint.metrics.imported import full_name
+from flakehound.lint.source.definitions import dotted_name
 
 _OPENERS = frozenset({"open", "io.open", "codecs.open", "gzip.open", "os.open", "aiofiles.open"})
 _FILE_FUNCTIONS = frozenset(
@@ -85,19 +86,19 @@ _IN_MEMORY = ":memory:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class ResourceUse:
     """A call that uses something outside the test."""
 
     is_file: bool
     makes_it: bool  # False: what is used must already be there
 
 
-def uses(code: Code, imports: Mapping[str, str]) -> list[Use]:
+def resource_uses(code: Code, imports: Mapping[str, str]) -> list[ResourceUse]:
     """Files, databases and connections that the code uses, apart from temporary and in-memory ones."""
-    found = [(call, use) for call in code.all(ast.Call) if (use := _use(call, imports)) is not None]
-    foreign = [(call, use) for call, use in found if not _is_own(call, _OWN_FIXTURES)]
-    own = _own_names(code) if foreign else _OWN_FIXTURES
-    return [use for call, use in foreign if not _is_own(call, own)]
+    found = [(call, use) for call in code.all(ast.Call) if (use := _resource_use(call, imports)) is not None]
+    foreign = [(call, use) for call, use in found if not _is_temporary(call, _OWN_FIXTURES)]
+    temporary = _temporary_names(code) if foreign else _OWN_FIXTURES
+    return [use for call, use in foreign if not _is_temporary(call, temporary)]
 
 
 def existence_checks(code: Code) -> int:
@@ -105,17 +106,17 @@ def existence_checks(code: Code) -> int:
     return sum(called_name(call) in _CHECKS for call in code.all(ast.Call))
 
 
-def _use(call: ast.Call, imports: Mapping[str, str]) -> Use | None:
-    name = full_name(dotted(call.func), imports)
+def _resource_use(call: ast.Call, imports: Mapping[str, str]) -> ResourceUse | None:
+    name = full_name(dotted_name(call.func) or "", imports)
     last = called_name(call)
     if name in _OPENERS or (last == "open" and isinstance(call.func, ast.Attribute) and not _is_module(name)):
-        return Use(is_file=True, makes_it=_is_for_writing(call, 1 if name in _OPENERS else 0))
+        return ResourceUse(is_file=True, makes_it=_is_for_writing(call, 1 if name in _OPENERS else 0))
     if name in _FILE_FUNCTIONS or name in _FILE_MAKERS:
-        return Use(is_file=True, makes_it=name in _FILE_MAKERS)
+        return ResourceUse(is_file=True, makes_it=name in _FILE_MAKERS)
     if name in _CONNECTIONS or (name.startswith(_HTTP_PACKAGES) and last in _HTTP_CALLS):
-        return Use(is_file=False, makes_it=False)
+        return ResourceUse(is_file=False, makes_it=False)
     if isinstance(call.func, ast.Attribute) and last in _FILE_METHODS | _FILE_MAKING_METHODS:
-        return Use(is_file=True, makes_it=last in _FILE_MAKING_METHODS)
+        return ResourceUse(is_file=True, makes_it=last in _FILE_MAKING_METHODS)
     return None
 
 
@@ -130,13 +131,13 @@ def _is_for_writing(call: ast.Call, position: int) -> bool:
     return isinstance(mode, ast.Constant) and isinstance(mode.value, str) and bool(set(mode.value) & set("wxa"))
 
 
-def _own_names(code: Code) -> set[str]:
+def _temporary_names(code: Code) -> set[str]:
     """Local names whose values come from temporary places; bindings are followed in the order of their lines."""
-    own = set(_OWN_FIXTURES)
+    temporary = set(_OWN_FIXTURES)
     for target, value in sorted(_bindings(code), key=lambda pair: pair[1].lineno):
-        if _mentions(value, own):
-            own |= {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
-    return own
+        if _mentions(value, temporary):
+            temporary |= {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+    return temporary
 
 
 def _bindings(code: Code) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -152,15 +153,15 @@ def _bindings(code: Code) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield loop.target, loop.iter
 
 
-def _is_own(call: ast.Call, own: Collection[str]) -> bool:
+def _is_temporary(call: ast.Call, temporary: Collection[str]) -> bool:
     if any(isinstance(node, ast.Constant) and node.value == _IN_MEMORY for node in ast.walk(call)):
         return True
-    return any(_mentions(part, own) for part in (call.func, *call.args[:1]))
+    return any(_mentions(part, temporary) for part in (call.func, *call.args[:1]))
 
 
-def _mentions(node: ast.expr, own: Collection[str]) -> bool:
+def _mentions(node: ast.expr, temporary: Collection[str]) -> bool:
     for part in ast.walk(node):
         name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
-        if name in own or _TEMPORARY.search(name):
+        if name in temporary or _TEMPORARY.search(name):
             return True
     return False

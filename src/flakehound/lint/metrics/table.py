@@ -9,11 +9,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from flakehound.lint.collect.cases import StaticCase
-from flakehound.lint.links.tested_code import linked
-from flakehound.lint.metrics.case import CaseMetrics, CaseSurroundings, case_metrics
+from flakehound.lint.links.tested_code import link_of
+from flakehound.lint.metrics.case import CaseMetrics, CaseSource, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
-from flakehound.lint.metrics.production import Production, Surroundings, production_of
+from flakehound.lint.metrics.production import Production, UnitSource, production_of
 from flakehound.lint.source.definitions import Definition
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
@@ -89,7 +89,7 @@ class MetricsRow:
 
 def metrics_of(case: StaticCase, project: Project) -> Metrics:
     """The metrics of a test; those of production code are computed once for all tests linked to it."""
-    production = _production(linked(case, project).target, project)
+    production = _production(link_of(case, project).target, project)
     own = case_metrics(case.function, _around(case.module, project, production))
     return combined(own, production)
 
@@ -110,7 +110,7 @@ _PRODUCTION: Mapping[str, str] = {
 
 def row_of(case: StaticCase, project: Project) -> MetricsRow:
     """The row of one test."""
-    link = linked(case, project)
+    link = link_of(case, project)
     return MetricsRow(
         test_id=str(case.id),
         path=case.path,
@@ -137,7 +137,7 @@ def _production(target: Definition | None, project: Project) -> Production | Non
     unit = _unit(target)
     node = unit.node
     assert isinstance(node, ast.ClassDef | ast.Module)
-    return project.kept(("production", node), lambda: production_of(node, _around_unit(unit, project)))
+    return project.cached(("production", node), lambda: production_of(node, _around_unit(unit, project)))
 
 
 def _unit(target: Definition) -> Definition:
@@ -148,9 +148,9 @@ def _unit(target: Definition) -> Definition:
     return found or Definition(name="", module=target.module, node=target.module.tree)
 
 
-def _around_unit(unit: Definition, project: Project) -> Surroundings:
+def _around_unit(unit: Definition, project: Project) -> UnitSource:
     module = unit.module
-    return Surroundings(
+    return UnitSource(
         name=unit.class_.name if unit.class_ else PurePosixPath(module.path).stem,
         lines=lines_of(module, project),
         imports=_imports_of(module, project),
@@ -162,7 +162,7 @@ def _around_unit(unit: Definition, project: Project) -> Surroundings:
 def _inherited(unit: Definition, project: Project) -> set[str]:
     if unit.class_ is None:
         return set()
-    bases = [one.class_ for one in project.lineage(unit)[1:] if isinstance(one, Definition) and one.class_]
+    bases = [one.class_ for one in project.mro(unit)[1:] if isinstance(one, Definition) and one.class_]
     return {
         method.name
         for base in bases
@@ -171,8 +171,8 @@ def _inherited(unit: Definition, project: Project) -> set[str]:
     }
 
 
-def _around(module: Module, project: Project, production: Production | None) -> CaseSurroundings:
-    return CaseSurroundings(
+def _around(module: Module, project: Project, production: Production | None) -> CaseSource:
+    return CaseSource(
         lines=lines_of(module, project),
         imports=_imports_of(module, project),
         is_own=lambda package: project.paths.of_module(package, module.path) is not None,
@@ -182,8 +182,8 @@ def _around(module: Module, project: Project, production: Production | None) -> 
 
 def lines_of(module: Module, project: Project) -> Lines:
     """The file's lines by sort, counted once."""
-    return project.kept(("lines", module.tree), lambda: Lines(module.text))
+    return project.cached(("lines", module.tree), lambda: Lines(module.text))
 
 
 def _imports_of(module: Module, project: Project) -> Mapping[str, str]:
-    return project.kept(("imported names", module.tree), lambda: imported_names(module.tree.body))
+    return project.cached(("imported names", module.tree), lambda: imported_names(module.tree.body))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from flakehound.lint.metrics.assertions import Assertion, checked, is_documented
 from flakehound.lint.metrics.code import Code, called_name
-from flakehound.lint.metrics.resources import Use
+from flakehound.lint.metrics.resources import ResourceUse
 
 _TEXTS = frozenset({"str", "repr", "ascii", "format", "__str__", "__repr__"})
 _STARTED = frozenset({"Thread", "Timer", "Process"})
@@ -61,20 +61,20 @@ def _dropped_tasks(code: Code) -> int:
     return sum(isinstance(value, ast.Call) and called_name(value) in _TASKS for value in dropped)
 
 
-def mystery_guest(found: Sequence[Use]) -> int:
+def mystery_guest(found: Sequence[ResourceUse]) -> int:
     """Uses of files, databases and connections that are not the test's own."""
     return len(found)
 
 
-def resource_optimism(found: Sequence[Use], checks: int) -> int:
+def resource_optimism(found: Sequence[ResourceUse], checks: int) -> int:
     """Uses of files that must already be there, less the checks whether they are."""
     return max(0, sum(use.is_file and not use.makes_it for use in found) - checks)
 
 
 def sensitive_equality(code: Code, found: Sequence[Assertion]) -> int:
     """Assertions about what `str` or `repr` makes of an object."""
-    texts = [call for call in code.all(ast.Call) if called_name(call) in _TEXTS and _is_text_of_object(call)]
-    return sum(_any_inside(checked(one), texts) for one in found) if texts else 0
+    text_calls = [call for call in code.all(ast.Call) if called_name(call) in _TEXTS and _is_text_of_object(call)]
+    return sum(_any_inside(checked(one), text_calls) for one in found) if text_calls else 0
 
 
 def _any_inside(expressions: Sequence[ast.expr], calls: Sequence[ast.Call]) -> bool:

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from flakehound.lint.metrics.code import Code, FunctionNode, code_of, parameters
+from flakehound.lint.metrics.code import Code, code_of
+from flakehound.lint.source.scopes import FunctionNode, parameter_names
 
 _MINE = ("self", "cls")
 
@@ -31,7 +32,7 @@ class Method:
     @property
     def parameters(self) -> list[str]:
         """Names of the parameters without the object itself."""
-        return [name for name in parameters(self.node) if name not in _MINE]
+        return [name for name in parameter_names(self.node) if name not in _MINE]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

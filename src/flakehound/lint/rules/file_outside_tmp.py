@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
-from flakehound.lint.facts.functions import Call, FunctionNode, parameters_of
+from flakehound.lint.facts.functions import Call
 from flakehound.lint.rules._checks import in_each_function, uses
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import is_temporary_path, string_value
+from flakehound.lint.source.scopes import FunctionNode, parameter_names
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _OPENERS = frozenset(
@@ -86,7 +87,7 @@ def _is_argument_within(function: ReachedFunction, path: ast.expr) -> bool:
     """Whether some name in it is a parameter of an inner function."""
     names = {one.id for one in nodes_of(path) if isinstance(one, ast.Name)} - function.facts.parameters
     inner = (one for one in nodes_of(function.node) if one is not function.node and isinstance(one, FunctionNode))
-    return any(not names.isdisjoint(parameters_of(one)) for one in inner)
+    return any(not names.isdisjoint(parameter_names(one)) for one in inner)
 
 
 RULE = LintRule(

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
-from flakehound.lint.facts.functions import FunctionNode
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign
 from flakehound.lint.rules.module_state import MUTATING_METHODS
+from flakehound.lint.source.scopes import FunctionNode
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:

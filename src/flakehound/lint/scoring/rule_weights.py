@@ -23,7 +23,7 @@ WEIGHTS: Mapping[str, float] = {
 _SIZES = ("test_lines_of_code", "external_modules", "assertions")
 
 
-def score(findings: Iterable[LintFinding], metrics: Mapping[str, float | None]) -> float:
+def rule_score(findings: Iterable[LintFinding], metrics: Mapping[str, float | None]) -> float:
     """The probability that the test is flaky; `metrics` is its row of metrics."""
     found = signals(findings, metrics)
     return probability(WEIGHTS[""] + sum(WEIGHTS[name] * value for name, value in found.items()))
@@ -32,12 +32,12 @@ def score(findings: Iterable[LintFinding], metrics: Mapping[str, float | None]) 
 def signals(findings: Iterable[LintFinding], metrics: Mapping[str, float | None]) -> dict[str, float]:
     """What the score is made of: how many rules and causes speak, and how large the test is; as logarithms."""
     found = list(findings)
-    counts = {"rules": len({one.rule for one in found}), "causes": len({one.cause for one in found})}
+    finding_counts = {"rules": len({one.rule for one in found}), "causes": len({one.cause for one in found})}
     sizes = {name: max(0.0, metrics.get(name) or 0.0) for name in _SIZES}
-    return {name: math.log1p(number) for name, number in {**counts, **sizes}.items()}
+    return {name: math.log1p(number) for name, number in {**finding_counts, **sizes}.items()}
 
 
-def counts(findings: Iterable[LintFinding]) -> dict[str, int]:
+def finding_counts(findings: Iterable[LintFinding]) -> dict[str, int]:
     """How many rules and causes speak, and how many rules for each cause; what a model looks at."""
     found = list(findings)
     by_cause = {cause: {one.rule for one in found if one.cause is cause} for cause in Cause}

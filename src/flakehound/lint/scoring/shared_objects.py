@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields
 
 from flakehound.lint.collect.cases import StaticCase
 from flakehound.lint.facts.case_context import CaseContext, ModuleFacts, ReachedFunction
-from flakehound.lint.facts.functions import FunctionNode
 from flakehound.lint.rules.module_state import MUTATING_METHODS
+from flakehound.lint.source.scopes import FunctionNode
 from flakehound.lint.source.syntax_walk import nodes_of, statements_of
 
 _ONCE = frozenset(("setUpClass", "setup_class", "setUpModule", "setup_module"))

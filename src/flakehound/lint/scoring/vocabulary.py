@@ -32,7 +32,7 @@ def all_words_of(functions: Sequence[ReachedFunction]) -> frozenset[str]:
     return frozenset[str]().union(*(function.once(_words_in) for function in functions))
 
 
-def columns_of(words: Iterable[str]) -> dict[str, float]:
+def word_columns(words: Iterable[str]) -> dict[str, float]:
     """A column for every word: whether it is used."""
     used = frozenset(words)
     return {column_of(word): float(word in used) for word in WORDS}

@@ -11,7 +11,7 @@ Bases = Callable[[Definition], Sequence[Meaning]]
 _DEEPEST = 30
 
 
-def linearised(definition: Definition, bases_of: Bases) -> tuple[Meaning, ...]:
+def method_resolution_order(definition: Definition, bases_of: Bases) -> tuple[Meaning, ...]:
     """Python's method resolution order without `object`, as far as the bases can be seen.
 
     A class that Python would refuse for its order, or that names itself among its bases, still gets one.

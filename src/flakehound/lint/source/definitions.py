@@ -49,7 +49,7 @@ class External:
 Meaning = Definition | External
 
 
-def dotted(node: ast.expr) -> str | None:
+def dotted_name(node: ast.expr) -> str | None:
     """`a.b.c` as it is written; None for an expression that is not a plain chain of names."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
@@ -60,8 +60,8 @@ def dotted(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)])
 
 
-def texts(node: ast.expr | None) -> list[str]:
+def string_literals(node: ast.expr | None) -> list[str]:
     """The strings of a literal: one, or a list or tuple of them."""
     if isinstance(node, ast.List | ast.Tuple):
-        return [text for one in node.elts for text in texts(one)]
+        return [text for one in node.elts for text in string_literals(one)]
     return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []

@@ -23,7 +23,7 @@ def scope_at(path: str, line: int, project: Project) -> str:
     module = project.module(path)
     if module is None:
         return ""
-    spans = project.kept(("spans", path), lambda: tuple(_spans(module)))
+    spans = project.cached(("spans", path), lambda: tuple(_spans(module)))
     # Inner definitions come after the ones around them.
     return next((span.name for span in reversed(spans) if span.first <= line <= span.last), "")
 

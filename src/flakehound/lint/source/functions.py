@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flakehound.lint.source.definitions import Definition, External, Meaning, dotted
+from flakehound.lint.source.definitions import Definition, External, Meaning, dotted_name
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import FunctionNode
@@ -17,7 +17,7 @@ _DEEPEST = 5
 
 def decorator_names(node: FunctionNode | ast.ClassDef, module: Module, project: Project) -> list[str]:
     """The full names of the decorators, calls and all: `@mark.skipif(...)` gives `pytest.mark.skipif`."""
-    written = (dotted(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list)
+    written = (dotted_name(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list)
     return [full_name(project.resolve(module, name)) for name in written if name]
 
 
@@ -29,13 +29,15 @@ def full_name(meaning: Meaning) -> str:
     return f"{path}.{meaning.name}" if meaning.name else path
 
 
-def function_behind(found: Definition, project: Project) -> FunctionNode | None:
+def underlying_function(found: Definition, project: Project) -> FunctionNode | None:
     """The function that a definition is or wraps; None where it is none, or nobody can tell."""
-    written = written_behind(found, project)
+    written = function_with_module(found, project)
     return written[0] if written is not None else None
 
 
-def written_behind(found: Definition, project: Project, depth: int = 0) -> tuple[FunctionNode, Module] | None:
+def function_with_module(
+    found: Definition, project: Project, depth: int = 0
+) -> tuple[FunctionNode, Module] | None:
     """The function that a definition is or wraps, with the module in which it is written."""
     if found.function is not None:
         return (found.function, found.module) if is_callable(found.function) else None
@@ -48,19 +50,21 @@ def written_behind(found: Definition, project: Project, depth: int = 0) -> tuple
 
 def is_callable(function: FunctionNode) -> bool:
     """Whether its decorators leave it a function; a property is none."""
-    written = (dotted(one.func if isinstance(one, ast.Call) else one) or "" for one in function.decorator_list)
+    written = (
+        dotted_name(one.func if isinstance(one, ast.Call) else one) or "" for one in function.decorator_list
+    )
     return not any(name.rpartition(".")[2] in _NOT_CALLABLE for name in written)
 
 
 def _made_by(
     call: ast.Call, found: Definition, project: Project, depth: int
 ) -> tuple[FunctionNode, Module] | None:
-    name = dotted(call.func)
+    name = dotted_name(call.func)
     maker = project.resolve(found.module, name) if name else None
     if isinstance(maker, External) and maker.name in _WRAPPERS and call.args:
-        wrapped = dotted(call.args[0])
+        wrapped = dotted_name(call.args[0])
         inner = project.resolve(found.module, wrapped) if wrapped else None
-        return written_behind(inner, project, depth + 1) if isinstance(inner, Definition) else None
+        return function_with_module(inner, project, depth + 1) if isinstance(inner, Definition) else None
     if isinstance(maker, Definition) and maker.function is not None:
         returned = _returned_function(maker.function)
         return (returned, maker.module) if returned is not None else None

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 _USUAL_ROOTS = ("src", "lib", "python")
 
 
-class Paths:
+class ModulePaths:
     """The project's files, found by the names under which they can be imported.
 
     A file is known by its name from the rootdir, from the usual source folders, from the given import roots,

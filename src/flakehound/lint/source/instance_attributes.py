@@ -21,33 +21,35 @@ class SetAttribute:
     owner: Definition  # the class whose body holds the method
 
 
-def set_attributes(owner: Definition, project: Project) -> dict[str, SetAttribute]:
+def attributes_set_on_self(owner: Definition, project: Project) -> dict[str, SetAttribute]:
     """The attributes that methods of the class or its bases set on `self` or `cls`; the first setter wins."""
-    return project.kept(("set_attributes", owner.node), lambda: _found(owner, project))
+    return project.cached(("set_attributes", owner.node), lambda: _attributes_of(owner, project))
 
 
-def _found(owner: Definition, project: Project) -> dict[str, SetAttribute]:
+def _attributes_of(owner: Definition, project: Project) -> dict[str, SetAttribute]:
     found: dict[str, SetAttribute] = {}
-    for one in project.lineage(owner):
+    for one in project.mro(owner):
         if isinstance(one, Definition) and one.class_ is not None:
             for method in one.class_.body:
                 if isinstance(method, FunctionNode):
-                    for name, value in _set_in(method):
+                    for name, value in _assignments_to_self(method):
                         found.setdefault(name, SetAttribute(value=value, method=method, owner=one))
     return found
 
 
-def _set_in(method: FunctionNode) -> Iterator[tuple[str, ast.expr]]:
+def _assignments_to_self(method: FunctionNode) -> Iterator[tuple[str, ast.expr]]:
     arguments = method.args.posonlyargs or method.args.args
     if not arguments:
         return
-    me = arguments[0].arg
+    self_name = arguments[0].arg
     for node in nodes_of(method):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if _is_attribute_of(target, me):
+                if _is_attribute_of(target, self_name):
                     yield target.attr, node.value  # type: ignore[attr-defined]
-        elif isinstance(node, ast.AnnAssign) and node.value is not None and _is_attribute_of(node.target, me):
+        elif (
+            isinstance(node, ast.AnnAssign) and node.value is not None and _is_attribute_of(node.target, self_name)
+        ):
             yield node.target.attr, node.value  # type: ignore[union-attr]
 
 

@@ -8,7 +8,7 @@ import tokenize
 import warnings
 from dataclasses import dataclass
 
-from flakehound.lint.source.syntax_walk import is_deeper
+from flakehound.lint.source.syntax_walk import is_nested_deeper
 
 # A visitor takes up to three frames per level, and Python allows a thousand.
 DEEPEST_TREE = 250
@@ -34,7 +34,7 @@ class Unparsable:
     reason: str
 
 
-def parsed(path: str, content: bytes) -> Module | Unparsable:
+def parse_source(path: str, content: bytes) -> Module | Unparsable:
     """The file's syntax tree, by the grammar of the Python that runs us.
 
     Never raises, whatever the bytes are. A tree too deep for recursive visitors counts as unparsable.
@@ -45,7 +45,7 @@ def parsed(path: str, content: bytes) -> Module | Unparsable:
     except _FAULTS as fault:
         return Unparsable(path=path, line=_line_of(fault), reason=_reason(fault))
     lines = tuple(text.split("\n"))
-    if is_deeper(tree, lines, DEEPEST_TREE):
+    if is_nested_deeper(tree, lines, DEEPEST_TREE):
         return Unparsable(path=path, line=None, reason=f"nested more than {DEEPEST_TREE} levels deep")
     return Module(path=path, tree=tree, text=text, lines=lines)
 

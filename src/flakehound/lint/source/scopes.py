@@ -11,8 +11,15 @@ from typing import Any
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+def parameter_names(function: FunctionNode | ast.Lambda) -> list[str]:
+    """The names of all parameters of a function, in order."""
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    return [one.arg for one in (*named, given.vararg, given.kwarg) if one is not None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Imported:
+class ImportedName:
     """A name that an import statement binds."""
 
     module: str  # dotted; "" in `from . import x`
@@ -22,14 +29,14 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Assigned:
+class AssignedName:
     """A name that is bound to a value."""
 
     value: ast.expr | None  # None: by a loop, a `with`, an unpacking, or without a value that can be seen
     line: int = 0
 
 
-Binding = FunctionNode | ast.ClassDef | Imported | Assigned
+Binding = FunctionNode | ast.ClassDef | ImportedName | AssignedName
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,14 +78,14 @@ class _Reader:
     def imports(self, node: ast.Import) -> None:
         for alias in node.names:
             if alias.asname:
-                self.bind(alias.asname, Imported(module=alias.name, line=node.lineno))
+                self.bind(alias.asname, ImportedName(module=alias.name, line=node.lineno))
             else:
                 head = alias.name.partition(".")[0]
-                self.bind(head, Imported(module=head, line=node.lineno))
+                self.bind(head, ImportedName(module=head, line=node.lineno))
 
     def imports_from(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
-            found = Imported(module=node.module or "", name=alias.name, level=node.level, line=node.lineno)
+            found = ImportedName(module=node.module or "", name=alias.name, level=node.level, line=node.lineno)
             # Several star imports are several bindings.
             key = f"*{node.lineno}" if alias.name == "*" else alias.asname or alias.name
             self.bind(key, found)
@@ -97,7 +104,7 @@ class _Reader:
 
     def target(self, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(target, ast.Name):
-            self.bind(target.id, Assigned(value=value, line=target.lineno))
+            self.bind(target.id, AssignedName(value=value, line=target.lineno))
         elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and value is not None:
             self._scope.attributes.setdefault(target.value.id, {})[target.attr] = value
         elif isinstance(target, ast.Tuple | ast.List):
@@ -112,7 +119,7 @@ class _Reader:
                 self._scope.names.pop(target.id, None)
 
     def condition(self, node: ast.If) -> None:
-        taken = known_truth(node.test)
+        taken = static_truth(node.test)
         if taken is not None:
             self.read(node.body if taken else node.orelse)
         else:
@@ -178,15 +185,15 @@ def _parts(value: ast.expr | None, count: int) -> list[ast.expr | None]:
     return [None] * count
 
 
-def known_truth(test: ast.expr) -> bool | None:
+def static_truth(test: ast.expr) -> bool | None:
     """Whether a condition holds in the Python that runs us; None: cannot be known from the source."""
     if isinstance(test, ast.Constant):
         return bool(test.value)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = known_truth(test.operand)
+        inner = static_truth(test.operand)
         return None if inner is None else not inner
     if isinstance(test, ast.BoolOp):
-        return _joined([known_truth(one) for one in test.values], any_of=isinstance(test.op, ast.Or))
+        return _joined([static_truth(one) for one in test.values], any_of=isinstance(test.op, ast.Or))
     if isinstance(test, ast.Name | ast.Attribute):
         return {"TYPE_CHECKING": False, "typing.TYPE_CHECKING": False}.get(ast.unparse(test))
     return _compared(test) if isinstance(test, ast.Compare) and len(test.ops) == 1 else None

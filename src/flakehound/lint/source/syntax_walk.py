@@ -54,7 +54,7 @@ def statements_of(tree: ast.Module) -> Iterator[ast.AST]:
         waiting += reversed(list(_blocks_in(node)))
 
 
-def is_deeper(tree: ast.Module, lines: Sequence[str], levels: int) -> bool:
+def is_nested_deeper(tree: ast.Module, lines: Sequence[str], levels: int) -> bool:
     """Whether some node is more than so many levels below the tree.
 
     Every level takes at least one character, so that short statements need no look inside.

@@ -8,37 +8,37 @@ from dataclasses import dataclass
 
 from flakehound.lint.source.definitions import Definition
 from flakehound.lint.source.modules import Module
-from flakehound.lint.source.names import Instance, Known, Names, names_of
+from flakehound.lint.source.names import ExpressionMeaning, Instance, Names, names_of
 from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import FunctionNode
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Use:
+class DefinitionUse:
     """A class or function outside every class, and the times that a function names it or something of it."""
 
-    of: Definition
+    definition: Definition
     times: int = 0
 
 
-def uses(
+def definition_uses(
     function: FunctionNode, module: Module, project: Project, owner: Definition | None = None
-) -> Mapping[ast.AST, Use]:
+) -> Mapping[ast.AST, DefinitionUse]:
     """The project's things that a function names, by their nodes; a method counts for its class."""
     key = ("uses", function, owner.node if owner else None)
-    return project.kept(key, lambda: _counted(names_of(function, module, project, owner)))
+    return project.cached(key, lambda: _count_uses(names_of(function, module, project, owner)))
 
 
-def _counted(names: Names) -> dict[ast.AST, Use]:
-    found: dict[ast.AST, Use] = {}
-    for node in _named(names.nodes):
-        subject = _subject(names.known(node))
+def _count_uses(names: Names) -> dict[ast.AST, DefinitionUse]:
+    found: dict[ast.AST, DefinitionUse] = {}
+    for node in _longest_chains(names.nodes):
+        subject = _subject(names.meaning_of(node))
         if subject is not None:
-            found.setdefault(subject.node, Use(of=subject)).times += 1
+            found.setdefault(subject.node, DefinitionUse(definition=subject)).times += 1
     return found
 
 
-def _named(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
+def _longest_chains(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
     """The longest chains: of `cart.items.add` not also `cart.items` and `cart`."""
     inner: set[ast.expr] = set()
     for node in nodes:
@@ -48,11 +48,11 @@ def _named(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
             yield node
 
 
-def _subject(known: Known | None) -> Definition | None:
-    if isinstance(known, Instance):
-        return known.of
-    if not isinstance(known, Definition):
+def _subject(meaning: ExpressionMeaning | None) -> Definition | None:
+    if isinstance(meaning, Instance):
+        return meaning.definition
+    if not isinstance(meaning, Definition):
         return None
-    if known.owner is not None:
-        return known.owner
-    return known if known.class_ is not None or known.function is not None else None
+    if meaning.owner is not None:
+        return meaning.owner
+    return meaning if meaning.class_ is not None or meaning.function is not None else None
