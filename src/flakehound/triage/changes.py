@@ -1,4 +1,4 @@
-"""What changed: files as git tells them, and the parts of them a test can depend on."""
+"""A change: files in two versions, and the entities in them that a test can depend on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MODULE_LEVEL = "<module>"
 
 
 class FileStatus(Enum):
-    """What became of a file."""
+    """How a file changed."""
 
     ADDED = "added"
     DELETED = "deleted"
@@ -18,7 +18,7 @@ class FileStatus(Enum):
 
 
 class FileMode(Enum):
-    """What git says an entry of a tree is."""
+    """The mode of a file in git."""
 
     PLAIN = "100644"
     EXECUTABLE = "100755"
@@ -56,7 +56,7 @@ class EntityKind(Enum):
 
 
 class EntityStatus(Enum):
-    """What became of an entity."""
+    """How an entity changed."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -64,7 +64,7 @@ class EntityStatus(Enum):
 
 
 class Reach(Enum):
-    """What a test must have done to depend on an entity."""
+    """Which tests a changed entity reaches: what a test must have done to depend on it."""
 
     BODY = "body"  # executed a line of it
     IMPORT = "import"  # imported its module
@@ -76,7 +76,7 @@ class Reach(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedEntity:
-    """The smallest part of a change that a test is asked about."""
+    """The smallest part of a change that a test is compared with."""
 
     path: str  # as in ChangedFile
     name: str  # "Cart.total", "<module>"; the path where the file is the entity

@@ -1,4 +1,4 @@
-"""What one run of a test was seen to depend on."""
+"""What was recorded as dependencies of one run of a test."""
 
 from __future__ import annotations
 

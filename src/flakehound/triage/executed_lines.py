@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from flakehound.triage.python_source import DefinitionNode, FunctionNode, docstring_of
 
-_SURE = (
+_ALWAYS_TRACED = (
     *(ast.Return, ast.Raise, ast.Assign, ast.AugAssign, ast.Delete, ast.Import, ast.ImportFrom),
     *(ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Match, ast.Try),
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
 )
-_SIMPLE = (ast.Import, ast.ImportFrom, ast.Assign, ast.AugAssign, ast.Expr)
+_SIMPLE_STATEMENTS = (ast.Import, ast.ImportFrom, ast.Assign, ast.AugAssign, ast.Expr)
 
 
 def body_lines(function: FunctionNode) -> range:
@@ -31,7 +31,7 @@ def import_lines(tree: ast.Module) -> range:
     for statement in tree.body[len(docstring_of(tree)) :]:
         if isinstance(statement, DefinitionNode):
             return range(_first_line(statement), statement.lineno + 1)
-        if isinstance(statement, _SIMPLE) and _leaves_a_trace(statement) and not _runs_later(statement):
+        if isinstance(statement, _SIMPLE_STATEMENTS) and _leaves_a_trace(statement) and not _runs_later(statement):
             return range(statement.lineno, _end(statement) + 1)
     return range(0)
 
@@ -39,17 +39,17 @@ def import_lines(tree: ast.Module) -> range:
 def _leaves_a_trace(statement: ast.stmt) -> bool:
     """Whether executing the statement is seen by a line tracer whatever the optimiser does."""
     if isinstance(statement, ast.If | ast.While):
-        return not _is_settled(statement.test)
+        return not _is_constant(statement.test)
     if isinstance(statement, ast.Assert):
-        return __debug__ and not _is_settled(statement.test)  # python -O, which a child inherits, drops it
+        return __debug__ and not _is_constant(statement.test)  # python -O, which a child inherits, drops it
     if isinstance(statement, ast.Expr):
         return not isinstance(statement.value, ast.Constant)
     if isinstance(statement, ast.AnnAssign):
         return statement.value is not None
-    return isinstance(statement, _SURE)
+    return isinstance(statement, _ALWAYS_TRACED)
 
 
-def _is_settled(test: ast.expr) -> bool:
+def _is_constant(test: ast.expr) -> bool:
     """Whether the compiler may decide the condition: `if 0:`, `while True:`, `if __debug__:`."""
     return all(not isinstance(node, ast.Name) or node.id == "__debug__" for node in ast.walk(test))
 

@@ -14,8 +14,8 @@ def sentence(*clauses: str) -> str:
     return "; ".join(clause for clause in clauses if clause)
 
 
-def reruns(failure: FailureEvidence) -> str:
-    """How the reruns went, stage by stage."""
+def rerun_counts(failure: FailureEvidence) -> str:
+    """How often it passed in each stage of reruns."""
     conclusive = [rerun for rerun in failure.reruns if rerun.is_conclusive]
     if not conclusive:
         return sentence(_no_rerun(failure.reruns), failure.why_not_rerun)
@@ -34,7 +34,7 @@ def _by_stage(conclusive: Sequence[Rerun]) -> str:
     )
 
 
-def relation(failure: FailureEvidence) -> str:
+def relation_to_change(failure: FailureEvidence) -> str:
     """What the test has to do with the change."""
     found = failure.intersection
     if found is None:
@@ -45,7 +45,7 @@ def relation(failure: FailureEvidence) -> str:
     return sentence(own or _disjoint(found), _polluters(failure))
 
 
-def random_state(failure: FailureEvidence) -> str:
+def effect_of_random_state(failure: FailureEvidence) -> str:
     """Whether the random numbers of the failure make it fail again."""
     again = failure.same_state
     return f"with the random numbers of the failure failed {_of_runs(again)}" if again.failed else ""
@@ -62,17 +62,17 @@ def touching(found: Intersection) -> str:
     return f"may touch {_changes(found)}: {found.doubts[0]}" if found.doubts else ""
 
 
-def check(done: BaseCheck, base: str) -> str:
+def base_comparison(check: BaseCheck, base: str) -> str:
     """What the same condition did here and at the base."""
-    if done.problem:
-        return f"{base} could not be asked: {done.problem}"
-    if not (done.here.n and done.base.n):
+    if check.problem:
+        return f"{base} could not be asked: {check.problem}"
+    if not (check.here.n and check.base.n):
         return ""
-    return f"{done.condition.value} failed {_of_runs(done.here)} here and {_of_runs(done.base)} at {base}"
+    return f"{check.condition.value} failed {_of_runs(check.here)} here and {_of_runs(check.base)} at {base}"
 
 
-def past(failure: FailureEvidence) -> str:
-    """What the store remembers."""
+def past_runs(failure: FailureEvidence) -> str:
+    """How it ended in the latest runs of the store."""
     return str(failure.without_change.past_runs or "")
 
 
@@ -94,8 +94,8 @@ def _polluters(failure: FailureEvidence) -> str:
     if failure.preceding_intersection is None:
         return f"fails after {' and '.join(failure.polluters)}" if failure.polluters else ""
     who = " and ".join(failure.polluters) or "what ran before it"
-    relation_to_change = touching(failure.preceding_intersection) or "touches none of them"
-    return f"fails after {who}, which {relation_to_change}" if failure.polluters else f"{who} {relation_to_change}"
+    found = touching(failure.preceding_intersection) or "touches none of them"
+    return f"fails after {who}, which {found}" if failure.polluters else f"{who} {found}"
 
 
 def _named(touches: Sequence[Touch]) -> str:

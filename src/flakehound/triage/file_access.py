@@ -1,7 +1,7 @@
-"""How a test came into contact with a file of the project.
+"""Whether a test used a file of the project, from what was recorded while it ran.
 
-An import is told by the file it came from. Where the file alone does not tell (the import failed, or the module
-came from another place that may hold a copy of this file) the module's name does.
+An import is recognised by the file it came from. Where the file alone does not decide (the import failed, or the
+module came from another place that may hold a copy of this file) the module's name decides.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _SOURCES = (".py", ".pyc")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleUse:
-    """What a test had to do with a module."""
+    """How a test used a module."""
 
     reason: str
     lines: frozenset[int] | None  # executed; None: unknown, any part of the module may have served
 
 
 class FileAccess:
-    """The dependencies of one test, asked about files of the repository."""
+    """What one test was seen to use of the files of the repository."""
 
     def __init__(self, dependencies: RecordedDependencies, *, test: NodeId, root: str, rootdir: str) -> None:
-        self.seen = dependencies
+        self._recorded = dependencies
         self.test = test
         self.root = normpath(root)
         self.test_file = normpath(join(rootdir, test.partition("::")[0]))
@@ -42,14 +42,14 @@ class FileAccess:
         self._names = {prefix for name in tried for prefix in accumulate(name.split("."), "{}.{}".format)}
 
     def module_use(self, entity: ChangedEntity) -> ModuleUse | None:
-        """The contact with a module that exists; None: the test had nothing to do with it."""
+        """How the test used a module that exists; None: it did not."""
         file = self.file(entity)
         doubtful = self._opened(file) or self._by_name(file)
         if doubtful:
             return ModuleUse(reason=doubtful, lines=None)
         if file in self._files:
-            return self._recorded(file, entity)
-        belongs = self._belongs_to_the_run(file)
+            return self._use_of_recorded(file, entity)
+        belongs = self._is_part_of_test(file)
         return ModuleUse(reason=belongs, lines=None) if belongs else None
 
     def reason_by_name(self, entity: ChangedEntity) -> str | None:
@@ -58,7 +58,7 @@ class FileAccess:
         meant = sorted(self._names & set(_module_names(file)))
         if meant:
             return f"it imports {meant[0]}"
-        return self._opened(file) or self._belongs_to_the_run(file)
+        return self._opened(file) or self._is_part_of_test(file)
 
     def reason_by_location(self, entity: ChangedEntity) -> str | None:
         """Why it matters to the test that a file came or went, whatever is in it."""
@@ -68,7 +68,7 @@ class FileAccess:
         folder = dirname(file)
         if basename(file) == "__init__.py" and any(_is_below(one, folder) for one in self._files):
             return f"it imports from {self._short(folder)}"
-        listed = (one for one in _above(file) if one in self.seen.listed)
+        listed = (one for one in _above(file) if one in self._recorded.listed)
         return next((f"it lists {self._short(one)}" for one in listed), None)
 
     def reason_by_content(self, entity: ChangedEntity) -> str | None:
@@ -76,13 +76,13 @@ class FileAccess:
         file = self.file(entity)
         if file in self._files and entity.kind is not EntityKind.MODE:
             return "it runs it"
-        if dirname(file) in self.seen.listed:
+        if dirname(file) in self._recorded.listed:
             return f"it lists {self._short(dirname(file))}"
-        return self._opened(file) or self._copy_used(file) or self._looked_for(file, entity.status)
+        return self._opened(file) or self._copy_used(file) or self._may_check_existence(file, entity.status)
 
-    def _looked_for(self, file: str, status: EntityStatus) -> str | None:
-        """Why the test may have looked whether the file exists, which nobody hears."""
-        nearby = self.seen.opened - self.seen.settings
+    def _may_check_existence(self, file: str, status: EntityStatus) -> str | None:
+        """Why the test may have checked whether the file exists, which is not recorded."""
+        nearby = self._recorded.opened - self._recorded.settings
         if status is EntityStatus.REMOVED:
             nearby |= {one for one in self._files if _is_below(one, self.root)}
         if status is EntityStatus.CHANGED or dirname(file) not in set(map(dirname, nearby)):
@@ -93,10 +93,13 @@ class FileAccess:
     def doubts(self) -> tuple[str, ...]:
         """Why the record may be incomplete."""
         if self.test_file in self._files:
-            return self.seen.doubts
-        return (*self.seen.doubts, f"the record does not know {self._short(self.test_file)}, the test's own file")
+            return self._recorded.doubts
+        return (
+            *self._recorded.doubts,
+            f"the record does not know {self._short(self.test_file)}, the test's own file",
+        )
 
-    def is_of(self, entity: ChangedEntity) -> bool:
+    def is_in_test_file(self, entity: ChangedEntity) -> bool:
         """Whether the test is defined in the entity's file."""
         return self.file(entity) == self.test_file
 
@@ -104,16 +107,16 @@ class FileAccess:
         """The absolute path of the entity's file."""
         return join(self.root, entity.path)
 
-    def _recorded(self, file: str, entity: ChangedEntity) -> ModuleUse:
-        lines = self.seen.lines.get(file, frozenset())
+    def _use_of_recorded(self, file: str, entity: ChangedEntity) -> ModuleUse:
+        lines = self._recorded.lines.get(file, frozenset())
         if not lines or (entity.import_lines and not lines.intersection(entity.import_lines)):
             return ModuleUse(reason="its lines were not recorded from the import on", lines=None)
         return ModuleUse(reason="it imports the module", lines=lines)
 
     def _opened(self, file: str) -> str | None:
-        return "it opens the file" if file in self.seen.opened else None
+        return "it opens the file" if file in self._recorded.opened else None
 
-    def _belongs_to_the_run(self, file: str) -> str | None:
+    def _is_part_of_test(self, file: str) -> str | None:
         if file == self.test_file:
             return "the test is in this file"
         if basename(file) == "conftest.py" and _is_below(self.test_file, dirname(file)):
@@ -122,15 +125,15 @@ class FileAccess:
 
     def _by_name(self, file: str) -> str | None:
         for name in sorted(self._names & set(_module_names(file))):
-            if name not in self.seen.imported:
+            if name not in self._recorded.imported:
                 return f"it tries to import {name}"
             if self._may_be_copy(name, file):
-                return f"it imports {name} from {self.seen.imported[name]}, which may be a copy"
+                return f"it imports {name} from {self._recorded.imported[name]}, which may be a copy"
         return None
 
     def _may_be_copy(self, name: str, file: str) -> bool:
         """Whether a module that came from elsewhere can hold what the file says."""
-        where = self.seen.imported[name]
+        where = self._recorded.imported[name]
         if where == file:
             return False
         if where is None:
@@ -144,7 +147,7 @@ class FileAccess:
         return inside or not _is_standard(name)
 
     def _copy_used(self, file: str) -> str | None:
-        used = (*self.seen.opened, *self.seen.listed)
+        used = (*self._recorded.opened, *self._recorded.listed)
         for one in used:
             installed = _installed_as(one)
             if installed and (file.endswith(f"/{installed}") or dirname(file).endswith(f"/{installed}")):

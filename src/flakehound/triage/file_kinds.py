@@ -1,4 +1,4 @@
-"""Which sort of file changed, told by its name, and whether a configuration file says something new."""
+"""The kind of a changed file, by its name, and whether a configuration file differs in more than comments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BY_MODE = {FileMode.SUBMODULE: EntityKind.SUBMODULE, FileMode.LINK: EntityKind.
 
 
 def kind_of(file: FileChange) -> EntityKind:
-    """The sort of the whole file; a Python module is a MODULE."""
+    """The kind of the whole file; a Python module is a MODULE."""
     for mode in (FileMode.SUBMODULE, FileMode.LINK):
         if mode in (file.mode_before, file.mode_after):
             return _BY_MODE[mode]
@@ -45,14 +45,14 @@ def kind_of(file: FileChange) -> EntityKind:
 
 
 def is_same_configuration(file: FileChange) -> bool:
-    """Whether two versions of a configuration file say the same, but for comments."""
+    """Whether two versions of a configuration file are equal but for comments."""
     if file.before is None or file.after is None:
         return False
     name = PurePosixPath(file.path).name
     if name.endswith(".py"):
         return _same_source(file.before, file.after)
-    said = _said(name, file.before)
-    return said is not None and said == _said(name, file.after)
+    before = _without_comments(name, file.before)
+    return before is not None and before == _without_comments(name, file.after)
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
@@ -64,8 +64,8 @@ def _same_source(before: bytes, after: bytes) -> bool:
     return one is not None and two is not None and is_same_syntax(one.tree, two.tree)
 
 
-def _said(name: str, content: bytes) -> str | None:
-    """The content without comments; None where we cannot tell a comment."""
+def _without_comments(name: str, content: bytes) -> str | None:
+    """The content without comments; None where we cannot recognise a comment."""
     try:
         text = content.decode()
         if _matches(name, _TOML):

@@ -1,8 +1,8 @@
-"""Tests that came, went or were defined anew, and that concern nobody but themselves.
+"""Tests that were added, removed or redefined, and on which no other test depends.
 
 By rule a new, removed or redefined function changes what importing its module does, so every test of the file
-would depend on it. Of a test that is left to pytest alone this is not true: nothing else refers to it, and its
-definition evaluates nothing but marks. Whatever is not plainly of that sort stays with the rule.
+would depend on it. Of a test that only pytest calls this is not true: nothing else refers to it, and its
+definition evaluates nothing but marks. Whatever is not clearly such a test stays with the rule.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from flakehound.triage.module_outline import ModuleDefinition, ModuleOutline
 from flakehound.triage.python_source import DefinitionNode, FunctionNode, identifiers, mentions
 
 # Code that can find a test without its name.
-_LOOKS_AROUND = frozenset(
+_INTROSPECTION = frozenset(
     {
         *("globals", "locals", "vars", "dir", "eval", "exec", "getattr", "setattr", "delattr", "__dict__"),
         *("inspect", "getmembers", "modules", "import_module", "__import__", "__subclasses__", "load_tests"),
     }
 )
 _UNITTEST = ("TestCase", "IsolatedAsyncioTestCase")
-_CALLED_BY_NAME = ("pytest_", "setup", "teardown", "__")  # by pytest, for the sake of other tests
+_CALLED_FOR_OTHERS = ("pytest_", "setup", "teardown", "__")  # by pytest, for other tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndependentTest:
-    """A test, or a class of tests, whose change concerns itself alone."""
+    """A test, or a class of tests, whose change affects no other test."""
 
     name: str
     status: EntityStatus
@@ -44,11 +44,11 @@ class IndependentTest:
 def independent_tests(
     path: str, before: ModuleOutline, after: ModuleOutline, patterns: Patterns
 ) -> list[IndependentTest]:
-    """The tests of a file whose definitions differ between two versions, as far as each stands for itself."""
+    """The tests of a file whose definitions differ between two versions and affect no other test."""
     if not patterns.is_test_file(path):
         return []
     versions = (_Version(before, patterns), _Version(after, patterns))
-    if any(_LOOKS_AROUND & identifiers(version.outline.tree).keys() for version in versions):
+    if any(_INTROSPECTION & identifiers(version.outline.tree).keys() for version in versions):
         return []
     return list(_found(*versions))
 
@@ -58,7 +58,7 @@ class _Version:
 
     def __init__(self, outline: ModuleOutline, patterns: Patterns) -> None:
         self.outline = outline
-        self.words = mentions(outline.tree)
+        self.mentioned = mentions(outline.tree)
         self.defined = Counter(definition.name for definition in outline.definitions.values())
         self._patterns = patterns
 
@@ -66,36 +66,40 @@ class _Version:
         """The first definition of a qualified name."""
         return self.outline.definitions.get((name, 0))
 
-    def knows(self, name: str) -> bool:
+    def has_name(self, name: str) -> bool:
         """Whether the version defines the name or uses it anywhere."""
-        return bool(self.defined[name] or self.words[name.rpartition(".")[2]])
+        return bool(self.defined[name] or self.mentioned[name.rpartition(".")[2]])
 
     def is_independent(self, definition: ModuleDefinition) -> bool:
         """Whether a definition is a test that nothing else in the file refers to."""
         node = definition.node
-        used = self.words[node.name] - mentions(node)[node.name]
+        used = self.mentioned[node.name] - mentions(node)[node.name]
         if used or self.defined[definition.name] != 1:
             return False
         if isinstance(node, ast.ClassDef):
-            return definition.owner is self.outline.tree and self.is_plain(node) and _holds_only_tests(node)
+            return (
+                definition.owner is self.outline.tree
+                and self.is_simple_test_class(node)
+                and _holds_only_tests(node)
+            )
         return self._is_test(definition, node) and is_inert_function(node)
 
     def _is_test(self, definition: ModuleDefinition, node: FunctionNode) -> bool:
-        if node.name.startswith(_CALLED_BY_NAME):
+        if node.name.startswith(_CALLED_FOR_OTHERS):
             return False
         if definition.owner is self.outline.tree:
             return self._patterns.is_test_function(node.name)
         if not isinstance(definition.owner, ast.ClassDef) or definition.name.count(".") != 1:
             return False
         named = self._patterns.is_test_function(node.name) or node.name.startswith("test")
-        return named and self.is_plain(definition.owner) and self.is_top(definition.owner)
+        return named and self.is_simple_test_class(definition.owner) and self.is_unused_top_level(definition.owner)
 
-    def is_top(self, node: ast.ClassDef) -> bool:
+    def is_unused_top_level(self, node: ast.ClassDef) -> bool:
         """Whether a class is defined once, at module level, and never used."""
-        used = self.words[node.name] - mentions(node)[node.name]
+        used = self.mentioned[node.name] - mentions(node)[node.name]
         return node in self.outline.tree.body and not used and self.defined[node.name] == 1
 
-    def is_plain(self, node: ast.ClassDef) -> bool:
+    def is_simple_test_class(self, node: ast.ClassDef) -> bool:
         """Whether it is a test class that inherits from nothing of the project's."""
         bases = {ast.unparse(base) for base in node.bases} - {"object"}
         is_test = bool(bases) or self._patterns.is_test_class(node.name)
@@ -126,9 +130,9 @@ def _differing(
 ) -> IndependentTest | None:
     if then and now:
         return _redefined(name, then, now, before, after)
-    if now and after.is_independent(now) and not before.knows(name) and _class_in(name, before):
+    if now and after.is_independent(now) and not before.has_name(name) and _has_class(name, before):
         return IndependentTest(name=name, status=EntityStatus.ADDED, nodes=(now.node,), lines=_lines(now.node))
-    if then and before.is_independent(then) and not after.knows(name) and _class_in(name, after):
+    if then and before.is_independent(then) and not after.has_name(name) and _has_class(name, after):
         return IndependentTest(name=name, status=EntityStatus.REMOVED, nodes=(then.node,))
     return None
 
@@ -147,14 +151,16 @@ def _redefined(
     return None
 
 
-def _class_in(name: str, version: _Version) -> bool:
-    """Whether the class of a method stands as plainly in the other version."""
+def _has_class(name: str, version: _Version) -> bool:
+    """Whether the class of a method is as simple in the other version."""
     owner = name.rpartition(".")[0]
     if not owner:
         return True
     found = version.definition(owner)
     node = found.node if found else None
-    return isinstance(node, ast.ClassDef) and version.is_plain(node) and version.is_top(node)
+    return (
+        isinstance(node, ast.ClassDef) and version.is_simple_test_class(node) and version.is_unused_top_level(node)
+    )
 
 
 def _holds_only_tests(node: ast.ClassDef) -> bool:

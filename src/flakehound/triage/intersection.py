@@ -61,40 +61,40 @@ def intersect(
     """
     if not changed:
         return Intersection(touches=(), changed=0)
-    recording = FileAccess(dependencies or RecordedDependencies(), test=test, root=root, rootdir=rootdir)
-    reasons = ((entity, _BY_REACH[entity.reach](entity, recording)) for entity in changed)
+    access = FileAccess(dependencies or RecordedDependencies(), test=test, root=root, rootdir=rootdir)
+    reasons = ((entity, _BY_REACH[entity.reach](entity, access)) for entity in changed)
     return Intersection(
         touches=tuple(Touch(entity=entity, reason=reason) for entity, reason in reasons if reason),
         changed=len(changed),
-        doubts=recording.doubts if dependencies else (NOT_RECORDED,),
+        doubts=access.doubts if dependencies else (NOT_RECORDED,),
     )
 
 
-def _body(entity: ChangedEntity, recording: FileAccess) -> str | None:
-    contact = recording.module_use(entity)
-    return _executed(entity, contact) if contact else None
+def _body(entity: ChangedEntity, access: FileAccess) -> str | None:
+    use = access.module_use(entity)
+    return _executed(entity, use) if use else None
 
 
-def _import(entity: ChangedEntity, recording: FileAccess) -> str | None:
-    contact = recording.module_use(entity)
-    if contact:
-        return contact.reason
-    return recording.reason_by_location(entity) if entity.kind is EntityKind.MODULE else None
+def _import(entity: ChangedEntity, access: FileAccess) -> str | None:
+    use = access.module_use(entity)
+    if use:
+        return use.reason
+    return access.reason_by_location(entity) if entity.kind is EntityKind.MODULE else None
 
 
-def _test(entity: ChangedEntity, recording: FileAccess) -> str | None:
-    contact = recording.module_use(entity)
-    if contact is None:
+def _test(entity: ChangedEntity, access: FileAccess) -> str | None:
+    use = access.module_use(entity)
+    if use is None:
         return None
-    if not recording.is_of(entity):
+    if not access.is_in_test_file(entity):
         return "it imports this file of tests"
-    return "it has the name of this test" if _named(entity, recording.test) else _executed(entity, contact)
+    return "it has the name of this test" if _named(entity, access.test) else _executed(entity, use)
 
 
-def _executed(entity: ChangedEntity, contact: ModuleUse) -> str | None:
-    if contact.lines is None:
-        return contact.reason
-    ran = sorted(line for line in contact.lines if any(line in body for body in entity.body_lines))
+def _executed(entity: ChangedEntity, use: ModuleUse) -> str | None:
+    if use.lines is None:
+        return use.reason
+    ran = sorted(line for line in use.lines if any(line in body for body in entity.body_lines))
     return f"it executes line {ran[0]}" if ran else None
 
 
@@ -103,15 +103,15 @@ def _named(entity: ChangedEntity, test: NodeId) -> bool:
     return not words or entity.name.rpartition(".")[2] in words
 
 
-def _name(entity: ChangedEntity, recording: FileAccess) -> str | None:
-    return recording.reason_by_name(entity) or recording.reason_by_location(entity)
+def _name(entity: ChangedEntity, access: FileAccess) -> str | None:
+    return access.reason_by_name(entity) or access.reason_by_location(entity)
 
 
-def _content(entity: ChangedEntity, recording: FileAccess) -> str | None:
-    return recording.reason_by_content(entity) or recording.reason_by_location(entity)
+def _content(entity: ChangedEntity, access: FileAccess) -> str | None:
+    return access.reason_by_content(entity) or access.reason_by_location(entity)
 
 
-def _every(entity: ChangedEntity, recording: FileAccess) -> str | None:
+def _every(entity: ChangedEntity, access: FileAccess) -> str | None:
     return f"{_WHY_EVERY.get(entity.kind, 'it')} concerns every test"
 
 

@@ -1,7 +1,7 @@
 """Compare two versions of a Python module by their syntax trees.
 
-Two versions that import alike define the same functions at the same places, so each differing body is one
-changed function. Once they import otherwise, at least one entity is reached by the import alone, which every
+Two versions whose import executes the same define the same functions at the same places, so each differing body
+is one changed function. Once the import differs, at least one entity is reached by the import alone, which every
 call presupposes; naming the others is for the reader.
 """
 
@@ -40,7 +40,7 @@ class ModuleComparison:
         """What changed, in the order a reader expects: tests, definitions, module level, bodies."""
         if not is_same_syntax(self.before.tree, self.after.tree):
             yield from list(self._differences()) or [self._module()]
-        elif self._complains():
+        elif self._has_new_warnings():
             yield self._module()
 
     def _differences(self) -> Iterator[ChangedEntity]:
@@ -50,7 +50,7 @@ class ModuleComparison:
         before = before.without([node for test in tests for node in test.nodes])
         after = after.without([node for test in tests for node in test.nodes])
         imported = [] if before.imports_like(after) else list(self._definitions(before, after)) or [self._module()]
-        if not imported and self._complains():
+        if not imported and self._has_new_warnings():
             imported = [self._module()]
         yield from imported
         yield from self._bodies(before, after, {entity.name for entity in imported})
@@ -74,11 +74,11 @@ class ModuleComparison:
         }
         names = {name for name, _nth in alone}
         for definition in alone.values():
-            if definition.name.rpartition(".")[0] not in names:  # its class already says it
+            if definition.name.rpartition(".")[0] not in names:  # its class is named already
                 yield self._definition(definition, status)
 
     def _bodies(
-        self, before: ModuleOutline, after: ModuleOutline, said: Collection[str]
+        self, before: ModuleOutline, after: ModuleOutline, named: Collection[str]
     ) -> Iterator[ChangedEntity]:
         functions = [
             (name, before.functions.get((name, nth)), now) for (name, nth), now in after.functions.items()
@@ -86,7 +86,7 @@ class ModuleComparison:
         differing = [
             (name, then, now)
             for name, then, now in functions
-            if then and name not in said and not _same_body(then, now)
+            if then and name not in named and not _same_body(then, now)
         ]
         compiled = bool(differing) and self._may_be_compiled()
         for name, then, now in differing:
@@ -98,7 +98,7 @@ class ModuleComparison:
     def _may_be_compiled(self) -> bool:
         return any(_COMPILERS & identifiers(source.tree).keys() for source in (self.before, self.after))
 
-    def _complains(self) -> bool:
+    def _has_new_warnings(self) -> bool:
         return bool(self.after.compiler_warnings - self.before.compiler_warnings)
 
     def _definition(self, definition: ModuleDefinition, status: EntityStatus) -> ChangedEntity:

@@ -1,4 +1,4 @@
-"""What a module defines, and how two versions of it compare in what importing executes."""
+"""What a module defines, and whether importing two versions of it executes the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a Python source as the interpreter would, without running it."""
+"""Parse a Python source as the interpreter would, without running it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def parse_source(content: bytes) -> ParsedSource | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(content)
-        # Others may warn meanwhile: the garbage collector, of files that somebody left open.
+        # Others may warn at the same time: the garbage collector, of files that were left open.
         ours = [warning for warning in caught if warning.filename == _NAME]
         compiler_warnings = Counter(f"{warning.category.__name__}: {warning.message}" for warning in ours)
         return ParsedSource(tree=tree, compiler_warnings=compiler_warnings)
@@ -74,7 +74,7 @@ def docstring_of(node: ast.AST) -> list[ast.stmt]:
 
 
 def traits_of(function: FunctionNode) -> tuple[bool, bool]:
-    """What its body decides about it without being executed."""
+    """What its body decides without being executed: whether it is a generator, and whether it uses its class."""
     return _makes_a_generator(function), _uses_its_class(function)
 
 

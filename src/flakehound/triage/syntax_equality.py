@@ -12,7 +12,7 @@ Children = Callable[[ast.AST], list[Any]]
 
 
 def all_fields(node: ast.AST) -> list[Any]:
-    """All that a node consists of; `u""` is `""`."""
+    """All fields of a node; `u""` is `""`."""
     return [node.value] if isinstance(node, ast.Constant) else [getattr(node, name, None) for name in node._fields]
 
 

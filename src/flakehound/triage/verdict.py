@@ -1,4 +1,4 @@
-"""From all that is known about a failing test to one verdict.
+"""The rules that turn the evidence about a failing test into one verdict.
 
 The order of the rules is the order of their proofs: a rerun that passed, a run at the base, the comparison
 of the change with what the test depends on. Whatever proves nothing is undecided, never innocent.
@@ -20,7 +20,7 @@ CHECK_BASE = "--flakehound-check-base"
 
 
 class Decision(Enum):
-    """What we say about a failing test."""
+    """The possible verdicts on a failing test."""
 
     FLAKY = "flaky"
     UNRELATED = "unrelated"  # the change cannot have caused it
@@ -29,7 +29,7 @@ class Decision(Enum):
 
 
 class FlakyKind(Enum):
-    """How the failures of a flaky test keep together."""
+    """When a flaky test passes again."""
 
     NOT_BURSTY = "not-bursty"
     BURSTY = "bursty"
@@ -80,7 +80,9 @@ def judge(failure: FailureEvidence) -> TriageVerdict:
     if failure.first_passed:
         return _passed(failure, failure.first_passed)
     if not any(rerun.is_conclusive for rerun in failure.reruns):
-        return _verdict(failure, Decision.UNDECIDED, explanation.relation(failure), explanation.past(failure))
+        return _verdict(
+            failure, Decision.UNDECIDED, explanation.relation_to_change(failure), explanation.past_runs(failure)
+        )
     return _never_passed(failure)
 
 
@@ -90,18 +92,22 @@ def is_tolerable(verdict: TriageVerdict) -> bool:
 
 
 def _passed(failure: FailureEvidence, stage: Stage) -> TriageVerdict:
-    check = explanation.check(failure.base_check, failure.base) if failure.base_check else ""
-    clauses = (explanation.random_state(failure), explanation.relation(failure), check)
+    check = explanation.base_comparison(failure.base_check, failure.base) if failure.base_check else ""
+    clauses = (explanation.effect_of_random_state(failure), explanation.relation_to_change(failure), check)
     if failure.base_check and failure.base_check.shows_a_regression:
-        return _verdict(failure, Decision.LIKELY_REAL, *clauses, explanation.past(failure), stage=Stage.INTERSECT)
+        return _verdict(
+            failure, Decision.LIKELY_REAL, *clauses, explanation.past_runs(failure), stage=Stage.INTERSECT
+        )
     if _may_hide_a_regression(failure, _KINDS[stage]):
-        return _verdict(failure, Decision.UNDECIDED, *clauses, _caution(failure), explanation.past(failure))
+        return _verdict(
+            failure, Decision.UNDECIDED, *clauses, _open_question(failure), explanation.past_runs(failure)
+        )
     return _verdict(
         failure,
         Decision.FLAKY,
         *clauses,
-        _caution(failure),
-        explanation.past(failure),
+        _open_question(failure),
+        explanation.past_runs(failure),
         kind=_KINDS[stage],
         stage=stage,
         cleared=failure.failed_before or _cannot_be_the_change(failure, _KINDS[stage]),
@@ -127,7 +133,7 @@ def _touches_more_than_tests(found: Intersection) -> bool:
     return any(one.kind is not EntityKind.TEST and not Patterns().is_test_file(one.path) for one in entities)
 
 
-def _caution(failure: FailureEvidence) -> str:
+def _open_question(failure: FailureEvidence) -> str:
     """What a flaky test that touches the change leaves open."""
     if failure.failed_before:
         return "it failed before the change as well"
@@ -149,27 +155,29 @@ def _cannot_be_the_change(failure: FailureEvidence, kind: FlakyKind) -> bool:
 def _never_passed(failure: FailureEvidence) -> TriageVerdict:
     alone, signature = failure.without_change.alone, failure.without_change.signature
     if _fails_without_the_change(failure):
-        told = f"in the same order it fails at {failure.base} as well, where it passed before"
-        clauses = (explanation.relation(failure), told, explanation.past(failure))
+        base = f"in the same order it fails at {failure.base} as well, where it passed before"
+        clauses = (explanation.relation_to_change(failure), base, explanation.past_runs(failure))
         return _verdict(failure, Decision.UNRELATED, *clauses, stage=Stage.INTERSECT, cleared=True)
     # A base that fails in another way (its worktree may lack a file that git does not know) proves nothing.
     if alone.n and alone.failed == alone.n and signature in ("", failure.signature):
-        return _verdict(failure, Decision.UNDECIDED, _as_well(failure), explanation.past(failure))
+        return _verdict(failure, Decision.UNDECIDED, _fails_at_base_too(failure), explanation.past_runs(failure))
     if failure.intersection is None:
-        return _verdict(failure, Decision.UNDECIDED, explanation.relation(failure), explanation.past(failure))
+        return _verdict(
+            failure, Decision.UNDECIDED, explanation.relation_to_change(failure), explanation.past_runs(failure)
+        )
     if failure.intersection.is_disjoint:
         return _disjoint(failure, failure.intersection)
-    told = f"failed {alone.failed} of {alone.n} runs alone at {failure.base}" if alone.failed else ""
-    clauses = (explanation.relation(failure), told, explanation.past(failure))
+    base = f"failed {alone.failed} of {alone.n} runs alone at {failure.base}" if alone.failed else ""
+    clauses = (explanation.relation_to_change(failure), base, explanation.past_runs(failure))
     return _verdict(failure, Decision.LIKELY_REAL, *clauses, stage=Stage.INTERSECT)
 
 
-def _as_well(failure: FailureEvidence) -> str:
+def _fails_at_base_too(failure: FailureEvidence) -> str:
     alone, after_others = failure.without_change.alone, failure.without_change.after_others
-    told = f"fails at {failure.base} as well ({alone.failed} of {alone.n} runs alone)"
+    at_base = f"fails at {failure.base} as well ({alone.failed} of {alone.n} runs alone)"
     if after_others.passed:  # what the change did to those others is not known
-        return f"{told}, where it passed after other tests ({after_others.passed} of {after_others.n} runs)"
-    return f"{told}: the change did not break it, no rerun passed"
+        return f"{at_base}, where it passed after other tests ({after_others.passed} of {after_others.n} runs)"
+    return f"{at_base}: the change did not break it, no rerun passed"
 
 
 def _fails_without_the_change(failure: FailureEvidence) -> bool:
@@ -185,14 +193,18 @@ def _disjoint(failure: FailureEvidence, found: Intersection) -> TriageVerdict:
     missing = _missing_proof(failure, found)
     if missing:
         return _verdict(
-            failure, Decision.UNDECIDED, explanation.relation(failure), missing, explanation.past(failure)
+            failure,
+            Decision.UNDECIDED,
+            explanation.relation_to_change(failure),
+            missing,
+            explanation.past_runs(failure),
         )
     return _verdict(
         failure,
         Decision.UNRELATED,
-        explanation.relation(failure),
+        explanation.relation_to_change(failure),
         f"passed before, at {failure.base} or earlier",
-        explanation.past(failure),
+        explanation.past_runs(failure),
         stage=Stage.INTERSECT,
         cleared=True,
     )
@@ -225,7 +237,7 @@ def _verdict(
     return TriageVerdict(
         id=failure.id,
         verdict=decision,
-        evidence=explanation.sentence(explanation.reruns(failure), *clauses),
+        evidence=explanation.sentence(explanation.rerun_counts(failure), *clauses),
         kind=kind,
         stage=stage,
         touches=tuple(dict.fromkeys(touch for one in found for touch in one.touches)),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from flakehound_inside.triage.facts import FailureFacts, RunFacts
+    from flakehound_inside.triage.facts import FailureFacts, RedRunFacts
     from flakehound_inside.triage.journal import SessionJournal
     from flakehound_inside.triage.options import PluginOptions
 
@@ -39,7 +39,7 @@ _STOP_S = 3.0  # to write its last lines: at its end, after an interrupt, and af
 
 def facts_of(
     session: pytest.Session, options: PluginOptions, seed: int, journals: Sequence[SessionJournal]
-) -> RunFacts:
+) -> RedRunFacts:
     """Everything that is known of the run inside pytest, in values that JSON has."""
     config = session.config
     return {
@@ -91,7 +91,7 @@ class Controller:
         self._python = sys.executable
         self._folder = folder
 
-    def ask(self, facts: RunFacts, show: Callable[[str], None] | None) -> dict[str, Any]:
+    def ask(self, facts: RedRunFacts, show: Callable[[str], None] | None) -> dict[str, Any]:
         """The answer to the facts, or NoAnswer; `show` gets each line of progress."""
         folder = tempfile.mkdtemp(prefix="fh-triage-")
         try:

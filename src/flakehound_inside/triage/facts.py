@@ -67,7 +67,7 @@ class OptionFacts(TypedDict):
     seed: int
 
 
-class RunFacts(TypedDict):
+class RedRunFacts(TypedDict):
     """The whole red run: `flakehound/triage-facts/1`."""
 
     schema: str

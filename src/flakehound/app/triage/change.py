@@ -1,4 +1,4 @@
-"""What the user changed since the base, in the words of the triage."""
+"""What the user changed since the base, as entities that a test can depend on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flakehound.app.sessions.plain_runs import DIRTY, SPOOL
 from flakehound.app.triage.failing_run import FailingRun
-from flakehound.engine.git import changed_files as told_by_git
+from flakehound.engine.git.changed_files import ChangedFile, changed_files, is_dirty
 from flakehound.engine.git.repository import NoRepository, Repository, open_repository
 from flakehound.engine.git.revisions import Base, NoSuchRevision, base_revision
 from flakehound.triage.changes import ChangedEntity, FileChange, FileMode, FileStatus
@@ -45,19 +45,19 @@ class Change:
 
 
 def change_of(run: FailingRun) -> Change:
-    """Ask git; what it cannot tell is a problem of the comparison, never of the reruns."""
+    """Ask git for the change; a problem here prevents the comparison, never the reruns."""
     repository = open_repository(run.rootdir)
     if isinstance(repository, NoRepository):
         remedy = f" (try: {repository.remedy})" if repository.remedy else ""
         return Change(problem=f"not compared with a change: {repository.why}{remedy}")
-    excluded = _written_by_us(run)
+    own_files = _own_files(run)
     try:
-        base = base_revision(repository, since=run.options.since, excluded=excluded)
+        base = base_revision(repository, since=run.options.since, excluded=own_files)
     except NoSuchRevision as error:
         problem = f"not compared with a change: {error.what} (try: {error.remedy})"
         return Change(repository=repository, problem=problem)
-    told = told_by_git.changed_files(repository, base.revision, excluded=excluded)
-    files = tuple(map(as_file_change, told.files))
+    changes = changed_files(repository, base.revision, excluded=own_files)
+    files = tuple(map(as_file_change, changes.files))
     paths = [repository.top / file.path for file in files]
     return Change(
         repository=repository,
@@ -65,26 +65,27 @@ def change_of(run: FailingRun) -> Change:
         entities=tuple(entity for file in files for entity in changed_entities(file)),
         python_files=tuple(path for path in paths if path.suffix in _SOURCES),
         data_files=tuple(path for path in paths if path.suffix not in _SOURCES and path.is_file()),
-        commits=_own_commits(repository, base),
-        commit=repository.head + (DIRTY if told_by_git.is_dirty(repository, excluded=excluded) else ""),
+        commits=_commits_of_change(repository, base),
+        commit=repository.head + (DIRTY if is_dirty(repository, excluded=own_files) else ""),
         branch=repository.branch(),
-        problem=told.problem,
+        problem=changes.problem,
         notes=base.notes,
     )
 
 
-def _written_by_us(run: FailingRun) -> Collection[Path]:
+def _own_files(run: FailingRun) -> Collection[Path]:
+    """Files that flakehound writes itself; they are no change of the user's."""
     store = run.options.store
     own = [store, store.with_name(SPOOL), *(store.with_name(store.name + end) for end in ("-wal", "-shm"))]
     return [*own, *([run.options.json_file] if run.options.json_file else [])]
 
 
-def _own_commits(repository: Repository, base: Base) -> frozenset[str]:
+def _commits_of_change(repository: Repository, base: Base) -> frozenset[str]:
     return repository.commits_since(base.revision) if base.is_commit else frozenset({repository.head})
 
 
-def as_file_change(file: told_by_git.ChangedFile) -> FileChange:
-    """A file as git told it, in the words of the triage."""
+def as_file_change(file: ChangedFile) -> FileChange:
+    """A changed file of git as the triage room describes it."""
     return FileChange(
         path=file.path,
         status=FileStatus(file.status),

@@ -131,13 +131,13 @@ class _Triage:
     def _execute(self, step: Step, known: KnownFailure, failed: FailedTest) -> KnownFailure:
         match step:
             case RerunInForks():
-                return _with_reruns(known, self._processes.forked(failed.id, step.times))
+                return _with_reruns(known, self._processes.run_in_forks(failed.id, step.times))
             case RecordDependencies():
                 return self._record_dependencies(step, known, failed)
             case ConfirmInNewProcess():
                 return self._confirm(step, known)
             case RepeatRandomState():
-                records = self._processes.again((failed.id,), 1, failed.random_state)
+                records = self._processes.run_in_new_interpreters((failed.id,), 1, failed.random_state)
                 evidence = replace(known.evidence, same_state=tally_of(records))
                 return replace(known, evidence=evidence)
             case SearchPolluters():
@@ -158,7 +158,7 @@ class _Triage:
     ) -> KnownFailure:
         evidence = known.evidence
         state = failed.random_state if step.with_random_state else None
-        recorded = self._processes.recorded((failed.id,), self._to_record, state)
+        recorded = self._processes.run_recorded((failed.id,), self._to_record, state)
         if recorded is not None and not step.with_random_state:
             rerun = replace(_rerun(recorded.records[0]), recorded=True)
             evidence = replace(evidence, reruns=(*evidence.reruns, rerun))
@@ -168,20 +168,20 @@ class _Triage:
 
     def _confirm(self, step: ConfirmInNewProcess, known: KnownFailure) -> KnownFailure:
         test = known.evidence.id
-        records = self._processes.forked(test, 1)
+        records = self._processes.run_in_forks(test, 1)
         if not records and step.or_new_interpreter:
-            records = self._processes.again((test,), 1)
+            records = self._processes.run_in_new_interpreters((test,), 1)
         return replace(_with_reruns(known, records), cannot_confirm=not records)
 
     def _search_polluters(self, known: KnownFailure, failed: FailedTest) -> KnownFailure:
-        verdict = self._processes.search(failed)
+        verdict = self._processes.search_polluters(failed)
         if verdict is None or not verdict.polluters or not verdict.minimal_order:
             return known
         evidence = replace(known.evidence, polluters=verdict.minimal_order[:-1])
         return replace(known, evidence=evidence)
 
     def _record_polluters(self, step: RecordPolluters, known: KnownFailure) -> KnownFailure:
-        recorded = self._processes.recorded(step.order, self._to_record)
+        recorded = self._processes.run_recorded(step.order, self._to_record)
         found = self._intersection(recorded, known.evidence.polluters[-1])
         return replace(known, evidence=replace(known.evidence, preceding_intersection=found))
 
@@ -215,7 +215,9 @@ class _Triage:
 
     def _compare_with_base(self, step: CompareWithBase, known: KnownFailure, failed: FailedTest) -> KnownFailure:
         state = failed.random_state if step.with_random_state else None
-        here = step.known_here + tally_of(self._processes.again(step.order, step.runs_here, state))
+        here = step.known_here + tally_of(
+            self._processes.run_in_new_interpreters(step.order, step.runs_here, state)
+        )
         check = self._base.check(step.condition, step.order, here, state, times=step.runs_at_base)
         return replace(known, evidence=replace(known.evidence, base_check=check))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +26,7 @@ SEARCH_LIMIT_S = 30.0  # for the polluter of one test
 
 
 class NewProcesses:
-    """The suite of a red run, opened for reruns. Runs go one at a time: nothing of ours disturbs them."""
+    """The suite of a red run, opened for reruns. Runs go one at a time, so that they do not disturb each other."""
 
     def __init__(self, run: FailingRun) -> None:
         self._run = run
@@ -50,7 +50,7 @@ class NewProcesses:
         self._folder.cleanup()
 
     def open(self, meanwhile: Callable[[], None]) -> str:
-        """Let pytest collect the suite as it was collected; why that cannot be, or nothing."""
+        """Let pytest collect the suite as the red run did; the problem, or an empty string."""
         opened = attempted(
             lambda: open_suite(
                 self._target,
@@ -68,7 +68,7 @@ class NewProcesses:
             self._opened = opened
         return self._problem
 
-    def forked(self, test: NodeId, times: int) -> list[RunRecord]:
+    def run_in_forks(self, test: NodeId, times: int) -> list[RunRecord]:
         """The test alone in copies of the collected session; empty where there is none, or no such test."""
         if self._opened is None and not self._problem:
             self.open(lambda: None)
@@ -81,35 +81,41 @@ class NewProcesses:
             setting=Setting.ALONE,
             seed=self._fresh_seed(times),
         )
-        return self._kept(opened.pool.run_now(plan, self._limits))
-
-    def recorded(
-        self, order: Order, wish: RecordWish, random_state: Mapping[str, Any] | None = None
-    ) -> RecordedRun | None:
-        """The last test of an order in a new interpreter, with what the run depends on; None: it cannot run."""
-        state = self.state_file(random_state) if random_state else None
-        target = replace(self._target, pytest_args=self.arguments_for(order), random_state=state)
-        spawner = Spawner(target, self._place("n"))
-        told = attempted(lambda: spawner.run_recorded(self._plan(order), self._limits, (), wish))
-        if isinstance(told, FailedStep):
-            return None
-        self._kept(told.records)
-        return told if told.records and told.records[0].last is not Outcome.NOT_RUN else None
-
-    def again(self, order: Order, times: int, random_state: Mapping[str, Any] | None = None) -> list[RunRecord]:
-        """An order in new interpreters."""
-        state = self.state_file(random_state) if random_state else None
-        target = replace(self._target, pytest_args=self.arguments_for(order), random_state=state)
-        spawner = Spawner(target, self._place("n"))
-        records: list[RunRecord] = []
-        for _ in range(times):
-            told = attempted(lambda: spawner.run_single(self._plan(order), self._limits, ()))
-            if not isinstance(told, FailedStep):
-                records += self._kept(told[0])
+        records = list(opened.pool.run_now(plan, self._limits))
+        self.records += records
         return records
 
-    def search(self, failed: FailedTest) -> Verdict | None:
-        """Which of the tests that ran before it make it fail; None where that cannot be asked."""
+    def run_recorded(
+        self, order: Order, to_record: RecordWish, random_state: Mapping[str, Any] | None = None
+    ) -> RecordedRun | None:
+        """The last test of an order in a new interpreter, with what the run depends on; None: it cannot run."""
+        spawner = self._spawner(order, random_state)
+        run = attempted(lambda: spawner.run_recorded(self._plan(order), self._limits, (), to_record))
+        if isinstance(run, FailedStep):
+            return None
+        self.records += run.records
+        return run if run.records and run.records[0].last is not Outcome.NOT_RUN else None
+
+    def run_in_new_interpreters(
+        self, order: Order, times: int, random_state: Mapping[str, Any] | None = None
+    ) -> list[RunRecord]:
+        """An order in new interpreters, so many times; the last test starts with the random state, if given."""
+        spawner = self._spawner(order, random_state)
+        records: list[RunRecord] = []
+        for _ in range(times):
+            run = attempted(lambda: spawner.run_single(self._plan(order), self._limits, ()))
+            if not isinstance(run, FailedStep):
+                records += run[0]
+                self.records += run[0]
+        return records
+
+    def _spawner(self, order: Order, random_state: Mapping[str, Any] | None) -> Spawner:
+        state = self.state_file(random_state) if random_state else None
+        target = replace(self._target, pytest_args=self.arguments_for(order), random_state=state)
+        return Spawner(target, self._path("n"))
+
+    def search_polluters(self, failed: FailedTest) -> Verdict | None:
+        """Which of the tests that ran before it make it fail; None where that cannot be found out."""
         opened, among = self._opened, self._run.before(failed)
         if opened is None or not among or not {failed.id, *among} <= set(opened.suite.order):
             return None
@@ -126,7 +132,7 @@ class NewProcesses:
         )
 
     def arguments_for(self, order: Order) -> tuple[str, ...]:
-        """pytest's arguments for the files of these tests only: what others import is not their business."""
+        """pytest's arguments for the files of these tests only, so that no other file is imported."""
         files = dict.fromkeys(str(self._run.rootdir / test.partition("::")[0]) for test in order)
         return (*options_only(self._run.pytest_args, str(self._run.cwd)), *files)
 
@@ -145,19 +151,15 @@ class NewProcesses:
             seed=self._fresh_seed(),
         )
 
-    def _kept(self, records: Sequence[RunRecord]) -> list[RunRecord]:
-        self.records += records
-        return list(records)
-
     def _fresh_seed(self, times: int = 1) -> int:
         self._next_seed = (self._next_seed + times) % 2**32
         return (self._next_seed - times) % 2**32
 
     def state_file(self, random_state: Mapping[str, Any]) -> Path:
         """A file with the state, for a new interpreter to read."""
-        path = self._place("state.json")
+        path = self._path("state.json")
         path.write_text(json.dumps(random_state), encoding="utf-8")
         return path
 
-    def _place(self, name: str) -> Path:
+    def _path(self, name: str) -> Path:
         return Path(self._folder.name) / name

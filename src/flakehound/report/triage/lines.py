@@ -1,4 +1,4 @@
-"""What a triage says in a terminal: the verdict first, then the evidence, then what to do next."""
+"""The lines of a triage in a terminal: the verdict first, then the evidence, then what to do next."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _LABELS = {
     "undecided": "UNDECIDED",
     "unrelated": "UNRELATED",
     "flaky": "FLAKY",
-}  # in the order of how much a developer has to care
+}  # the most important for a developer first
 _INDENT = 13
-_MOST_CHANGES = 5
+_MAX_CHANGES = 5
 
 
 def triage_lines(triage: Mapping[str, Any], *, width: int = 100) -> list[str]:
@@ -30,14 +30,14 @@ def triage_lines(triage: Mapping[str, Any], *, width: int = 100) -> list[str]:
         for failure in failures:
             if failure["verdict"] == verdict:
                 lines += _block(failure, paper)
-    return [*lines, _sum(failures)]
+    return [*lines, _summary(failures)]
 
 
 def _changes(triage: Mapping[str, Any], paper: Paper) -> Iterator[str]:
     changed = triage["changed"]
     if triage["since"] is None:
         return
-    what = f"{counted(len(changed), 'change')}: {few(changed, _MOST_CHANGES)}" if changed else "nothing changed"
+    what = f"{counted(len(changed), 'change')}: {few(changed, _MAX_CHANGES)}" if changed else "nothing changed"
     yield from paper.prose(f"{what} ({triage['since_why']})")
 
 
@@ -50,7 +50,7 @@ def _block(failure: Mapping[str, Any], paper: Paper) -> Iterator[str]:
         yield " " * _INDENT + shlex.join(["flakehound", "polluter", failure["id"]])
 
 
-def _sum(failures: Sequence[Mapping[str, Any]]) -> str:
+def _summary(failures: Sequence[Mapping[str, Any]]) -> str:
     counts = Counter(failure["verdict"] for failure in failures)
-    told = ", ".join(f"{counts[verdict]} {verdict.replace('-', ' ')}" for verdict in _LABELS if counts[verdict])
-    return f"{counted(len(failures), 'failure')}: {told}" if failures else "no failure to judge"
+    numbers = ", ".join(f"{counts[verdict]} {verdict.replace('-', ' ')}" for verdict in _LABELS if counts[verdict])
+    return f"{counted(len(failures), 'failure')}: {numbers}" if failures else "no failure to judge"

@@ -20,7 +20,7 @@ from flakehound.triage.study.figures import DisjointShare
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionStep:
-    """One change, seen from all tests."""
+    """One change, compared with all tests."""
 
     older: str
     newer: str
@@ -31,11 +31,10 @@ class RevisionStep:
 
 @dataclass(slots=True)
 class RevisionWalk:
-    """Where the walk stands: what each test depends on there, and what was counted on the way."""
+    """The current revision of the walk: what each test depends on there, and what was counted so far."""
 
-    known: dict[NodeId, RecordedDependencies | None] = field(
-        default_factory=dict
-    )  # None: it could not be recorded
+    # By test of the current revision; None: it could not be recorded.
+    known: dict[NodeId, RecordedDependencies | None] = field(default_factory=dict)
     disjoint: Counter[NodeId] = field(default_factory=Counter)
     compared: Counter[NodeId] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)  # why a test was not disjoint from a change
@@ -46,7 +45,7 @@ class RevisionWalk:
         return [test for test in tests if test not in self.known]
 
     def add_recorded(self, recorded: Mapping[NodeId, RecordedDependencies | None]) -> None:
-        """Take in what was recorded at this revision."""
+        """Add what was recorded at this revision."""
         self.known.update(recorded)
 
     def go_back(self, change: RevisionChange, tests: Collection[NodeId]) -> RevisionStep:
@@ -54,9 +53,9 @@ class RevisionWalk:
         there = [test for test in self.known if test in tests]
         found = {test: change.intersection_with(test, self.known[test]) for test in there}
         self.known = {
-            test: kept
-            for test, met in found.items()
-            if met.is_disjoint and (kept := change.before(self.known[test])) is not None
+            test: dependencies
+            for test, intersection in found.items()
+            if intersection.is_disjoint and (dependencies := change.before(self.known[test])) is not None
         }
         self._count(found)
         step = RevisionStep(
@@ -64,18 +63,18 @@ class RevisionWalk:
             newer=change.newer,
             changed=len(change.entities),
             compared=len(found),
-            disjoint=sum(met.is_disjoint for met in found.values()),
+            disjoint=sum(intersection.is_disjoint for intersection in found.values()),
         )
         self.steps.append(step)
         return step
 
     def _count(self, found: Mapping[NodeId, Intersection]) -> None:
-        for test, met in found.items():
+        for test, intersection in found.items():
             self.compared[test] += 1
-            if met.is_disjoint:
+            if intersection.is_disjoint:
                 self.disjoint[test] += 1
             else:
-                self.reasons[_reason(met)] += 1
+                self.reasons[_reason(intersection)] += 1
 
     def shares(self) -> dict[NodeId, DisjointShare]:
         """Per test, how many of its changes were disjoint."""
@@ -117,6 +116,6 @@ _REASONS = {
 DOUBT = "only a doubt: what it depends on is not fully known"
 
 
-def _reason(met: Intersection) -> str:
-    reaches = {touch.entity.reach for touch in met.touches}
+def _reason(intersection: Intersection) -> str:
+    reaches = {touch.entity.reach for touch in intersection.touches}
     return next((words for reach, words in _REASONS.items() if reach in reaches), DOUBT)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from _pytest.terminal import TerminalReporter
 
-    from flakehound_inside.triage.facts import FailureFacts, RerunFacts, RunFacts
+    from flakehound_inside.triage.facts import FailureFacts, RedRunFacts, RerunFacts
     from flakehound_inside.triage.journal import SessionJournal
 
 _OUTCOMES = {"P": "passed", "x": "failed as expected", "X": "passed", "S": "was skipped"}
@@ -23,7 +23,7 @@ _OUTCOMES = {"P": "passed", "x": "failed as expected", "X": "passed", "S": "was 
 class TriageOutput:
     """The lines to show, from the answer of the controller until pytest prints its summary."""
 
-    def __init__(self, config: pytest.Config, facts: RunFacts, journals: Sequence[SessionJournal]) -> None:
+    def __init__(self, config: pytest.Config, facts: RedRunFacts, journals: Sequence[SessionJournal]) -> None:
         self._config = config
         self._facts = facts
         self._failures: list[FailureFacts] = [failure for journal in journals for failure in journal.failures]
@@ -98,7 +98,7 @@ class TriageOutput:
             github.append_summary(verdicts)
 
 
-def _answer_lines(answer: dict[str, Any], facts: RunFacts) -> list[str]:
+def _answer_lines(answer: dict[str, Any], facts: RedRunFacts) -> list[str]:
     """The controller's summary, and those notes of this process that it does not repeat."""
     lines = [str(line) for line in answer.get("summary", ())]
     lines += ["note: %s" % note for note in answer.get("notes", ())]
@@ -107,7 +107,7 @@ def _answer_lines(answer: dict[str, Any], facts: RunFacts) -> list[str]:
     return lines + ["note: %s" % note for note in own + facts["notes"] if note not in text]
 
 
-def _lines_so_far(facts: RunFacts, failures: Sequence[FailureFacts]) -> list[str]:
+def _lines_so_far(facts: RedRunFacts, failures: Sequence[FailureFacts]) -> list[str]:
     """The reruns inside, one line per failure, for a triage that was interrupted."""
     lines = ["  %s: %s" % (failure["id"], _rerun_phrase(failure["reruns"])) for failure in failures]
     notes = ["note: %s" % note for note in [facts["not_rerun"], *facts["notes"]] if note]
