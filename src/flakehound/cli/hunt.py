@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,6 @@ import click
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.app.sessions.commands import store_arguments
 from flakehound.app.sessions.suite_options import SuiteOptions
-from flakehound.app.sessions.target import (
-    isolation_from,
-    seed_from,
-    target_from,
-    target_of,
-    test_limit_from,
-)
 from flakehound.cli.options import store_option, suite_options
 from flakehound.cli.policy_options import policy_options
 from flakehound.cli.progress import shown_progress
@@ -107,32 +101,23 @@ def command(
 
     Whatever fails is followed up with runs of its own, until it is known why or the time is up.
     """
-    from flakehound.app.hunt.options import HuntOptions
+    from flakehound.app.hunt.options import options_for_suite
     from flakehound.app.hunt.run import run_hunt
-    from flakehound.app.sessions.store_file import check_store, session_to_resume
     from flakehound.engine.suite.budget import seconds
 
     budget_s = seconds(budget, remedy=same_command(budget="10m")) if budget is not None else None
     check_writable(suite.json_file)
-    check_store(store_path)
-    earlier = session_to_resume(store_path) if resume else None
-    options = HuntOptions(
-        target=target_from(suite, target_of(earlier) if earlier else None),
+    shown_store = str(store_path) if store_arguments(store_path) else None
+    options = replace(
+        options_for_suite(suite, store_path, shown_store=shown_store, resume=resume),
         budget_s=budget_s,
         runs=runs,
         shuffles=shuffles,
-        jobs=suite.jobs,
-        seed=seed_from(suite),
         policy=policy,
         techniques=techniques or TECHNIQUES,
         pairs=pairs,
         states=states,
         measure=measure,
-        isolation=isolation_from(suite),
-        test_limit_s=test_limit_from(suite),
-        store_path=store_path,
-        shown_store=str(store_path) if store_arguments(store_path) else None,
-        resumed=earlier,
     )
     with shown_progress(quiet=quiet) as progress:
         hunted = run_hunt(options, lambda result: _tell(result, suite.json_file), progress=progress)

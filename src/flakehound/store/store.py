@@ -145,6 +145,11 @@ class Store:
             self._check_session(session_id)
             sessions.replace_verdicts(self._connection, session_id, payload_json)
 
+    def newest_report(self) -> str | None:
+        """The report of the newest hunt that has one, as JSON."""
+        hunts = (info.id for info in reversed(self.sessions()) if info.is_hunt and info.id is not None)
+        return next((report for hunt in hunts if (report := self.verdicts(hunt)) is not None), None)
+
     def verdicts(self, session_id: int) -> str | None:
         """The newest report of a session as JSON, None when it was never judged."""
         with errors_told(self.path):

@@ -12,6 +12,7 @@ from metric_samples import metrics_in, project_of
 
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.links.tested_code import link_of
+from flakehound.lint.metrics import table
 from flakehound.lint.metrics.case import CaseSource, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
@@ -109,7 +110,7 @@ def test_production_code_is_measured_once_for_all_its_tests(shop, monkeypatch):
         measured.append(node)
         return production_of(node, source)
 
-    monkeypatch.setattr("flakehound.lint.metrics.table.production_of", counted)
+    monkeypatch.setattr(table, "production_of", counted)
     rows_of(shop)
 
     assert len(measured) == len(set(measured))

@@ -1,10 +1,13 @@
-"""The validated options of one hunt."""
+"""The validated options of one hunt, and how those that every suite has become part of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from flakehound.app.sessions.store_file import check_store, session_to_resume
+from flakehound.app.sessions.suite_options import SuiteOptions
+from flakehound.app.sessions.target import isolation_from, seed_from, target_from, target_of, test_limit_from
 from flakehound.core.plans import Isolation
 from flakehound.engine.processes.launch import Target
 from flakehound.hunt.options import INDEX, TECHNIQUES
@@ -57,3 +60,29 @@ class HuntOptions:
     def ends_by_count_only(self) -> bool:
         """Whether a number of runs was named without a time: then the default time does not cut them."""
         return self.is_counted and self.budget_s is None
+
+
+def options_for_suite(
+    suite: SuiteOptions,
+    store_path: Path,
+    *,
+    shown_store: str | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
+) -> HuntOptions:
+    """The options of a hunt in a folder, by default the current one, without those of its search.
+
+    Refuses a store that cannot be written and, with `resume`, a folder without an earlier hunt.
+    """
+    check_store(store_path)
+    resumed = session_to_resume(store_path, folder) if resume else None
+    return HuntOptions(
+        target=target_from(suite, target_of(resumed) if resumed else None, folder=folder),
+        seed=seed_from(suite),
+        jobs=suite.jobs,
+        isolation=isolation_from(suite),
+        test_limit_s=test_limit_from(suite),
+        store_path=store_path,
+        shown_store=shown_store,
+        resumed=resumed,
+    )

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import flakehound
-from flakehound import core, lint
-from flakehound.app import lint as app_lint
 from flakehound.lint.source.modules import Unparsable
 
 Answer = TypeVar("Answer")
@@ -112,5 +110,5 @@ def _code_version() -> str:
 
 def code_of_answers() -> list[Path]:
     """Every file whose code an answer can depend on: the lint package, what it may import, and what calls it."""
-    folders = (Path(package.__file__).parent for package in (lint, core, app_lint) if package.__file__)
+    folders = (Path(flakehound.__file__).parent / name for name in ("lint", "core", "app/lint"))
     return [file for folder in folders for file in sorted(folder.rglob("*.py"))]

@@ -68,15 +68,15 @@ def _copied(store_path: Path, command: Callable[[Path], SameCommand]) -> Callabl
     return copy_first
 
 
-def session_to_resume(store_path: Path) -> SessionInfo:
-    """The newest hunt of the current folder."""
-    session = None
+def session_to_resume(store_path: Path, folder: Path | None = None) -> SessionInfo:
+    """The newest hunt of a folder, by default of the current one."""
+    folder, session = folder or current_folder(), None
     if not _is_void(store_path):
         with existing_store(store_path) as store:
-            session = store.latest(str(current_folder()))
+            session = store.latest(str(folder))
     if session is None:
         raise UsageError(
-            f"there is no hunt of {str(current_folder())!r} to resume",
+            f"there is no hunt of {str(folder)!r} to resume",
             remedy=same_command(resume=None),
         )
     return session

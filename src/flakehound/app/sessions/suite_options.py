@@ -10,12 +10,12 @@ from pathlib import Path
 class SuiteOptions:
     """Which suite to run, how to run it and where to write the result; None where the user said nothing."""
 
-    jobs: int | None
-    seed: int | None
-    python: str | None
-    isolation: str | None
-    keep_plugins: tuple[str, ...]
-    test_timeout: str | None
-    memory_limit: str | None
-    json_file: Path | None
-    pytest_args: tuple[str, ...]
+    jobs: int | None = None
+    seed: int | None = None
+    python: str | None = None
+    isolation: str | None = None
+    keep_plugins: tuple[str, ...] = ()
+    test_timeout: str | None = None
+    memory_limit: str | None = None
+    json_file: Path | None = None
+    pytest_args: tuple[str, ...] = ()

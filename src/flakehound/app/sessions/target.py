@@ -26,10 +26,10 @@ _OLDEST = (3, 8)  # Python that flakehound_inside runs in
 _TELLS_AGE = f"import sys; print(sys.version_info >= {_OLDEST})"
 
 
-def target_from(suite: SuiteOptions, earlier: Target | None = None) -> Target:
-    """The suite in the current folder; what the user does not say is as it was in the earlier hunt."""
+def target_from(suite: SuiteOptions, earlier: Target | None = None, *, folder: Path | None = None) -> Target:
+    """The suite in a folder, by default the current one; what the user does not say is as in the earlier hunt."""
     limit = suite.memory_limit
-    usual = earlier or Target(python=default_python(), cwd=current_folder())
+    usual = earlier or Target(python=default_python(), cwd=folder or current_folder())
     return Target(
         python=_named_python(suite, earlier) or usual.python,
         cwd=usual.cwd,
