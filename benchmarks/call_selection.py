@@ -11,7 +11,7 @@ import time
 
 from side_by_side import Row, Series, arguments, at_least, at_most, in_turns, told, wall_s
 
-from flakehound.calls.selection import Columns, TracedTest, f_beta, select_flaky
+from flakehound.calls.selection import CallTable, TracedTest, f_beta, select_flaky
 from flakehound.core.calls import Function
 
 TESTS, FUNCTIONS, FLAKY = 10_000, 50_000, 500
@@ -33,7 +33,7 @@ def data_set(seed: int) -> list[TracedTest]:
     return tests
 
 
-def every_function_in_every_round(columns: Columns) -> list[Function]:
+def every_function_in_every_round(columns: CallTable) -> list[Function]:
     total, covered, best, chosen = columns.flaky.bit_count(), 0, 0.0, []
     while True:
         new = None
@@ -53,7 +53,7 @@ def main() -> None:
     chosen = arguments(__doc__, repeats=3).parse_args()
     tests = data_set(seed=1)
     began = time.perf_counter()
-    columns = Columns(tests)
+    columns = CallTable(tests)
     built_s = time.perf_counter() - began
     ours, theirs = select_flaky(columns, BETA), every_function_in_every_round(columns)
     assert ours == theirs

@@ -25,7 +25,7 @@ from running import temporary_folder
 from subjects import FLAKY
 
 import flakehound
-from flakehound.learn.measured.table import FILE, packed, shipped_bytes, unpacked
+from flakehound.learn.measured.table import FILE, pack_table, shipped_bytes, unpack_table
 
 _SHAKY = Path(__file__).parents[1] / "examples" / "shaky"
 POLICIES = ("rerun", "cannier")
@@ -43,8 +43,8 @@ def package_without(project: str, folder: Path) -> Path:
     source = Path(flakehound.__file__).parents[1]
     for name in ("flakehound", "flakehound_inside"):
         shutil.copytree(source / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    rows, pairs = unpacked(shipped_bytes())
-    kept = packed([row for row in rows if row["project"] != project], [asdict(pair) for pair in pairs])
+    rows, pairs = unpack_table(shipped_bytes())
+    kept = pack_table([row for row in rows if row["project"] != project], [asdict(pair) for pair in pairs])
     (folder / "flakehound" / "learn" / "facts" / FILE).write_bytes(kept)
     return folder
 

@@ -33,8 +33,8 @@ from index_of_day import index_before
 from prepared import prepared_subject, subject_keys
 from running import own_environment
 
-from flakehound.learn.measured.table import FILE, packed
-from flakehound.learn.static.table import shipped, shipped_bytes
+from flakehound.learn.measured.table import FILE, pack_table
+from flakehound.learn.static.table import shipped_bytes, shipped_samples
 
 OUT = Path(__file__).parents[1] / "src" / "flakehound" / "learn" / "facts" / FILE
 _SHAKY = Path(__file__).parents[1] / "examples" / "shaky"
@@ -159,7 +159,7 @@ def checked(command: Sequence[str | Path], limit_s: float, **options: object) ->
 def flaky_projects() -> list[str]:
     """Projects of the study with flaky tests in their sdist, the most first; NOD ones are rare and count more."""
     seen: Counter[str] = Counter()
-    for sample in shipped(shipped_bytes()):
+    for sample in shipped_samples(shipped_bytes()):
         seen[sample.project] += 3 * sample.nod + sample.order_dependent
     return sorted(seen, key=lambda name: (-seen[name], name))
 
@@ -358,7 +358,7 @@ def joined(work: Path, out: Path) -> str:
     places = sorted(path.parent for path in (work / "tables").glob("*/tests.csv"))
     rows = [row for place in places for row in _rows(place / "tests.csv")]
     pairs = [row for place in places for row in _rows(place / "pairs.csv")]
-    content = packed(rows, pairs)
+    content = pack_table(rows, pairs)
     out.write_bytes(content)
     return f"{len(rows)} tests of {len(places)} projects, {len(pairs)} pairs, {len(content):,} bytes: {out}"
 

@@ -44,7 +44,7 @@ from prepared import Subject, subject_keys
 from running import temporary_folder
 from subjects import RATE_TO_FIND, Comparison, compared
 
-from flakehound.learn.static.table import shipped, shipped_bytes
+from flakehound.learn.static.table import shipped_bytes, shipped_samples
 
 MOST_LABELS = 12  # of one project: each takes six plain runs to check
 
@@ -52,7 +52,7 @@ MOST_LABELS = 12  # of one project: each takes six plain runs to check
 def projects(data: Path) -> list[str]:
     """Those whose sdist ships a flaky test, the ones with known polluters first, then those with NOD tests."""
     nod = Counter[str]()
-    for sample in shipped(shipped_bytes()):
+    for sample in shipped_samples(shipped_bytes()):
         nod[sample.project] += sample.nod
     blamed = Counter(row["project"] for row in table(data, "python_order_dependent"))
     prepared = {key.rpartition("-")[0].lower() for key in subject_keys()}

@@ -34,7 +34,7 @@ from index_of_day import HEADERS, page_address
 
 from flakehound.core.collection_patterns import Patterns
 from flakehound.core.statistics.rates import probability
-from flakehound.learn.models.logistic import solved
+from flakehound.learn.models.logistic import solve_linear
 from flakehound.lint.collect.cases import StaticCase, cases_of
 from flakehound.lint.facts.case_context import FactsCache
 from flakehound.lint.facts.reading import context_of
@@ -365,7 +365,7 @@ def fitted(rows: Sequence[Row]) -> dict[str, float]:
     weights = [0.0] * (len(names) + 1)
     for _ in range(12):
         gradient, curvature = _slopes(samples, weights, PENALTY)
-        step = solved(curvature, gradient)
+        step = solve_linear(curvature, gradient)
         weights = [weight + change for weight, change in zip(weights, step, strict=True)]
     found = {name: weights[at] / spread[name] for at, name in enumerate(names, 1)}
     return {"": _constant(known, found), **found}

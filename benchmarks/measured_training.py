@@ -42,12 +42,12 @@ from running import own_environment
 from flakehound.app.data.export import FACTS
 from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.calls.causes import likely_causes
-from flakehound.calls.characteristic_functions import default
+from flakehound.calls.characteristic_functions import default_functions
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.features.table import NAMES
 from flakehound.features.vectors import mean_vectors
-from flakehound.learn.measured.table import packed, unpacked
-from flakehound.learn.static.table import shipped, shipped_bytes
+from flakehound.learn.measured.table import pack_table, unpack_table
+from flakehound.learn.static.table import shipped_bytes, shipped_samples
 from flakehound.store import Store
 
 FEATURES = tuple(name for name in NAMES if name != "covered_changes")  # sdists have no history
@@ -87,7 +87,7 @@ def _counts(row: Mapping[str, str], order: str) -> tuple[int, int]:
 def projects() -> list[str]:
     """Those whose sdist ships a flaky test, those with NOD tests first, the most first."""
     nod, dependent = Counter[str](), Counter[str]()
-    for sample in shipped(shipped_bytes()):
+    for sample in shipped_samples(shipped_bytes()):
         nod[sample.project] += sample.nod
         dependent[sample.project] += sample.order_dependent
     return sorted(nod, key=lambda name: (-nod[name], -dependent[name], name))
@@ -122,7 +122,7 @@ def traced(suite: Suite, known: Labels, work: Path) -> str:
         for session in store.sessions():
             for record in store.traced_records(session.id or 0):
                 for at, trace in record.calls.items():
-                    found[record.order[at]] = bool(likely_causes([trace], default()))
+                    found[record.order[at]] = bool(likely_causes([trace], default_functions()))
     with (work / "tables" / suite.name / "calls.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("id", "calls"), *((test, int(calls)) for test, calls in found.items())])
     return f"{len(found)} tests, {sum(found.values())} of which call a characteristic function"
@@ -192,7 +192,7 @@ def joined(work: Path, out: Path) -> str:
 
     Hunts know who pollutes whom, so a hunted project gives way only where its hunt named no victim.
     """
-    rows, pairs = unpacked(out.read_bytes())
+    rows, pairs = unpack_table(out.read_bytes())
     with_victims = {pair.project for pair in pairs}
     measured_rows = []
     for path in sorted((work / "tables").glob("*/tests.csv")):
@@ -202,7 +202,7 @@ def joined(work: Path, out: Path) -> str:
     taken = {row["project"] for row in measured_rows}
     hunted = [row for row in rows if row["polluter"] and row["project"] not in taken]
     every = [*hunted, *({name: row[name] for name in rows[0]} for row in measured_rows)]
-    out.write_bytes(packed(every, [asdict(pair) for pair in pairs]))
+    out.write_bytes(pack_table(every, [asdict(pair) for pair in pairs]))
     return f"{len(hunted)} hunted and {len(measured_rows)} measured tests: {out}"
 
 

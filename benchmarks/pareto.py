@@ -15,11 +15,11 @@ from side_by_side import Series, arguments, at_most, told
 
 from flakehound.learn.evaluation.pareto import (
     PairTask,
-    Points,
     SingleTask,
-    front,
-    knee,
+    SweepPoints,
+    knee_of,
     pair_points,
+    pareto_front,
     single_points,
 )
 from flakehound.learn.tables.published_projects import PublishedProject, published_projects
@@ -46,7 +46,7 @@ def labels(tests: int, positive: int) -> np.ndarray:
     return (np.arange(tests) < positive).astype(int)
 
 
-def swept(project: PublishedProject, seed: int) -> list[Points]:
+def swept(project: PublishedProject, seed: int) -> list[SweepPoints]:
     """Both fronts of a project that has the published sizes."""
     rng = np.random.default_rng(seed)
     cost_s = rng.lognormal(0, 2, project.tests)
@@ -90,7 +90,7 @@ def main() -> None:
             points = swept(project, seed=1000 * turn + number)
             for one in points:
                 if not np.isnan(one.detection).all():
-                    knee(front(one))
+                    knee_of(pareto_front(one))
         took_s.append(time.perf_counter() - began)
         print(f"  turn {turn + 1}: {took_s[-1]:.1f} s, {[len(one) for one in points]} points", flush=True)
     found = Series(values=tuple(took_s))

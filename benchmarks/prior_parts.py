@@ -29,11 +29,11 @@ from flakehound.core.statistics.prevalence import CALLS_RATIO
 from flakehound.features.vectors import without_parameters
 from flakehound.learn.evaluation.prior_table import COLUMNS, FILE
 from flakehound.learn.evaluation.scores import area_under_curve
-from flakehound.learn.measured.model import fitted_model, shares_of, trust_in
+from flakehound.learn.measured.model import fit_measured_model, shares_of, trust_in
 from flakehound.learn.static.model import NOD, ORDER_DEPENDENT
-from flakehound.learn.static.table import shipped, shipped_bytes
+from flakehound.learn.static.table import shipped_bytes, shipped_samples
 from flakehound.learn.static.unseen import unseen_chances
-from flakehound.learn.tables.column_mapping import KNOWN
+from flakehound.learn.tables.column_mapping import KNOWN_MAPPINGS
 from flakehound.learn.tables.problems import Problem
 from flakehound.learn.tables.ranks import ranks_within_projects
 from flakehound.learn.tables.reading import dataset_from
@@ -65,7 +65,7 @@ def rows_in(work: Path, name: str) -> dict[str, list[dict[str, str]]]:
 
 def lint_odds(data: Path, cache: Path, projects: set[str], kind: str) -> dict[tuple[str, str], float]:
     """By project and test without parameters."""
-    samples = shipped(shipped_bytes())
+    samples = shipped_samples(shipped_bytes())
     by_project: dict[str, list[float]] = {}
     for sample, chance in zip(samples, unseen_chances(samples, kind), strict=True):
         by_project.setdefault(sample.project, []).append(math.log(chance / (1 - chance)))
@@ -86,12 +86,12 @@ def parts_of(work: Path, data: Path, cache: Path, kind: str) -> Parts:
     tables, calls = rows_in(work, "tests.csv"), rows_in(work, "calls.csv")
     rows = [row for table in tables.values() for row in table]
     table = dataset_from(
-        "measured", list(rows[0]), [{**row, "polluter": "0"} for row in rows], KNOWN["flakehound"]
+        "measured", list(rows[0]), [{**row, "polluter": "0"} for row in rows], KNOWN_MAPPINGS["flakehound"]
     )
     labels = table.labels(KINDS[kind])
     called = {(name, row["id"]): row["calls"] == "1" for name, found in calls.items() for row in found}
     linted = lint_odds(data, cache, set(tables), kind)
-    model = fitted_model(table, ranks_within_projects(table), KINDS[kind])
+    model = fit_measured_model(table, ranks_within_projects(table), KINDS[kind])
     apart = np.clip(model.kept_apart, 1e-6, 1 - 1e-6)
     keys = list(zip(table.projects, table.ids, strict=True))
     known = [
@@ -109,7 +109,7 @@ def parts_of(work: Path, data: Path, cache: Path, kind: str) -> Parts:
 
 def written(parts: Parts) -> bytes:
     """The table of COLUMNS: by lint and by features how many times the odds of an average test each has."""
-    samples = [sample for sample in shipped(shipped_bytes()) if sample.learned]
+    samples = [sample for sample in shipped_samples(shipped_bytes()) if sample.learned]
     nod = sum(sample.nod for sample in samples)
     base = math.log(nod / (len(samples) - nod))
     trust = trust_in(1 / (1 + np.exp(-parts.odds["features"])), parts.positive, parts.projects)

@@ -142,10 +142,13 @@ def notes_on(project: Project, revisions: dict[str, Any]) -> list[str]:
 
 
 def draw(shares: dict[str, list[float]]) -> list[str]:
-    from flakehound.report.study.triage_plot import EXTRA, can_plot, plot_shares
+    from flakehound.learn.extras import MissingExtra, check_installed
+    from flakehound.report.study.triage_plot import plot_shares
 
-    if not can_plot():
-        return [f"no figure without matplotlib: {EXTRA}"]
+    try:
+        check_installed("matplotlib")
+    except MissingExtra as missing:
+        return [f"no figure without matplotlib: {missing.remedy}"]
     name = "-".join(["revisions", *sorted(shares)]).lower() + ".png"
     plot_shares(shares, FIGURES / name)
     return [f"figure: benchmarks/{name}"]

@@ -23,16 +23,16 @@ from lint_recall import auc, is_held_out
 
 from flakehound.app.lint.model_file import default_model
 from flakehound.learn.models.logistic import constant_for
-from flakehound.learn.static.fit import FORMS, Form, Sample, half_of_flaky, head
-from flakehound.learn.static.model import KINDS, NOD, ORDER_DEPENDENT, Chances, Head, chances_of, signals_of
-from flakehound.learn.static.table import shipped, shipped_bytes
+from flakehound.learn.static.fit import HEAD_SETTINGS, HeadSettings, Sample, fit_head, half_of_flaky
+from flakehound.learn.static.model import KINDS, NOD, ORDER_DEPENDENT, FlakyChances, Head, chances_of, signals_of
+from flakehound.learn.static.table import shipped_bytes, shipped_samples
 from flakehound.learn.static.unseen import FOLDS, fold_of
 
 _RULES = ("rules", "causes", "file rules", "file causes")
 _STATE = ("file patches", "file state_in_tests", "file state_in_production", "file rules_test_order")
 _NETWORK = ("rules_network", "file rules_network")
 _TRACES = ("file paths", "set_at_import")
-_WORDS = FORMS[ORDER_DEPENDENT].words
+_WORDS = HEAD_SETTINGS[ORDER_DEPENDENT].words
 SIGNALS = {
     "counts": (_RULES[:2], ()),
     "rules": (_RULES, ()),
@@ -44,9 +44,13 @@ SIGNALS = {
 _PENALTIES = (130.0, 1300.0)
 
 
-def candidates(names: Sequence[str]) -> list[Form]:
+def candidates(names: Sequence[str]) -> list[HeadSettings]:
     chosen = [SIGNALS[name] for name in names]
-    return [Form(signals=signals, penalty=held, words=words) for signals, words in chosen for held in _PENALTIES]
+    return [
+        HeadSettings(signals=signals, penalty=held, words=words)
+        for signals, words in chosen
+        for held in _PENALTIES
+    ]
 
 
 INNER = 4
@@ -54,7 +58,7 @@ INNER = 4
 
 @cache
 def samples() -> list[Sample]:
-    return shipped(shipped_bytes())
+    return shipped_samples(shipped_bytes())
 
 
 def signals_for(tests: Sequence[Sample], names: Iterable[str]) -> list[dict[str, float]]:
@@ -68,7 +72,7 @@ def known(tests: Sequence[Sample]) -> list[Sample]:
     return [one for one in tests if one.learned]
 
 
-def inner_auc(job: tuple[str, Form, frozenset[str]]) -> float:
+def inner_auc(job: tuple[str, HeadSettings, frozenset[str]]) -> float:
     """How a candidate ranks the tests of these projects, each predicted by the others of them."""
     kind, form, projects = job
     place = fold_of(sorted(projects), INNER)
@@ -78,7 +82,7 @@ def inner_auc(job: tuple[str, Form, frozenset[str]]) -> float:
         train = [one for one in samples() if one.project in projects and place[one.project] != fold]
         test = [one for one in samples() if one.project in projects and place[one.project] == fold]
         # Without the constant, as it tells how many tests flake in the other folds.
-        model = head(train, kind, form)
+        model = fit_head(train, kind, form)
         found += [model.evidence(one) for one in signals_for(test, model.weights)]
         wanted += [one.is_of(kind) for one in known(test)]
     return auc(found, wanted)
@@ -89,10 +93,10 @@ class Judged:
     """Tests, and what models that did not know their projects say of them."""
 
     tests: list[Sample]
-    chances: list[Chances]
+    chances: list[FlakyChances]
     # The same with constants for one and the same base rate: a fold's own constant tells how many tests flake in
     # the other folds, and so where many flake here, it is low. Only for ranking tests of several folds.
-    ranked: list[Chances]
+    ranked: list[FlakyChances]
 
     def auc(self, kind: str, by: str) -> float:
         return auc([getattr(one, by) for one in self.ranked], [test.is_of(kind) for test in self.tests])
@@ -136,13 +140,13 @@ class Judged:
         return sum(n * abs(said - seen) for n, said, seen in self.bins()) / len(self.tests)
 
 
-def predicted(train: Sequence[Sample], test: list[Sample], forms: dict[str, Form]) -> Judged:
-    heads = {kind: head(train, kind, forms[kind]) for kind in KINDS}
+def predicted(train: Sequence[Sample], test: list[Sample], forms: dict[str, HeadSettings]) -> Judged:
+    heads = {kind: fit_head(train, kind, forms[kind]) for kind in KINDS}
     levelled = {kind: _levelled(one, kind) for kind, one in heads.items()}
     return Judged(tests=known(test), chances=_chances(heads, test), ranked=_chances(levelled, test))
 
 
-def _chances(heads: dict[str, Head], test: Sequence[Sample]) -> list[Chances]:
+def _chances(heads: dict[str, Head], test: Sequence[Sample]) -> list[FlakyChances]:
     nod, order = heads[NOD], heads[ORDER_DEPENDENT]
     return [chances_of(nod, order, one) for one in signals_for(test, [*nod.weights, *order.weights])]
 
@@ -155,7 +159,7 @@ def _levelled(model: Head, kind: str) -> Head:
     return replace(model, constant=constant, even=even)
 
 
-def chosen(projects: frozenset[str], forms: Sequence[Form], pool: Pool) -> dict[str, Form]:  # type: ignore[valid-type]
+def chosen(projects: frozenset[str], forms: Sequence[HeadSettings], pool: Pool) -> dict[str, HeadSettings]:  # type: ignore[valid-type]
     found = {}
     for kind in KINDS:
         areas = pool.map(inner_auc, [(kind, form, projects) for form in forms], chunksize=1)  # type: ignore[attr-defined]
@@ -166,7 +170,7 @@ def chosen(projects: frozenset[str], forms: Sequence[Form], pool: Pool) -> dict[
     return found
 
 
-Fold = tuple[int, int, dict[str, Form]]  # which, of how many, with which forms
+Fold = tuple[int, int, dict[str, HeadSettings]]  # which, of how many, with which forms
 
 
 def one_fold(fold: Fold) -> Judged:
@@ -250,7 +254,7 @@ def main() -> None:
     parser.add_argument("--signals", default=",".join(SIGNALS), help="sets to choose from (default %(default)s)")
     asked = parser.parse_args()
     results = list(told_times())
-    fixed = dict(FORMS)
+    fixed = dict(HEAD_SETTINGS)
     results += rows_for(
         joined([one_fold((n, FOLDS, fixed)) for n in range(FOLDS)]), "five folds, form of the product"
     )
@@ -268,14 +272,14 @@ def main() -> None:
     )
 
 
-def each_left_out(forms: dict[str, Form]) -> Iterator[side_by_side.Row]:
+def each_left_out(forms: dict[str, HeadSettings]) -> Iterator[side_by_side.Row]:
     number = len({one.project for one in samples()})
     with Pool(2) as pool:
         parts = pool.map(one_fold, [(fold, number, forms) for fold in range(number)], chunksize=5)
     yield from rows_for(joined(parts), "each project left out, form of the product")
 
 
-def nested(rest: list[Sample], apart: list[Sample], among: list[Form]) -> Iterator[side_by_side.Row]:
+def nested(rest: list[Sample], apart: list[Sample], among: list[HeadSettings]) -> Iterator[side_by_side.Row]:
     place = fold_of([one.project for one in samples()], FOLDS)
     with Pool(2) as pool:
         forms = {}

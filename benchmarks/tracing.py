@@ -19,7 +19,7 @@ from running import BARE, PYTEST_ARGS, temporary_folder
 from side_by_side import Row, Series, arguments, in_turns, ratio, told
 from suites import call_heavy_suite
 
-from flakehound.calls.characteristic_functions import default
+from flakehound.calls.characteristic_functions import default_functions
 from flakehound.core.calls import TraceMode, TraceWish
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Setting, SingleRun
@@ -27,7 +27,7 @@ from flakehound.engine.processes.forkserver import ForkServer
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 
-KNOWN = default()
+KNOWN = default_functions()
 PATTERNS = {"wanted": KNOWN.patterns, "neutral": KNOWN.neutral}
 WISHES = {
     "plain": None,

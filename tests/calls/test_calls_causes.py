@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from calls_samples import c, python, reached, trace
 
-from flakehound.calls.causes import likely_causes, parting
-from flakehound.calls.characteristic_functions import ASSIGNED, assigned_cause, default, manual
-from flakehound.calls.name_patterns import fits, pattern_from
-from flakehound.calls.settings import Malformed, with_settings
+from flakehound.calls.causes import call_difference, likely_causes
+from flakehound.calls.characteristic_functions import ASSIGNED, assigned_cause, default_functions, manual_selection
+from flakehound.calls.name_patterns import matches_name, pattern_from
+from flakehound.calls.settings import InvalidCallSettings, with_settings
 from flakehound.core.calls import Function
 from flakehound.core.verdicts import Cause
 
@@ -33,7 +33,7 @@ THREADING = "/usr/lib/python3.11/threading.py"
     ],
 )
 def test_the_manual_set_is_that_of_the_source(function, cause):
-    assert manual().cause_of(function) is cause
+    assert manual_selection().cause_of(function) is cause
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_manual_set_is_that_of_the_source(function, cause):
     ],
 )
 def test_the_default_set_knows_what_todays_code_uses(function, cause):
-    assert default().cause_of(function) is cause
+    assert default_functions().cause_of(function) is cause
 
 
 def test_the_table_of_assigned_causes_is_whole():
@@ -76,16 +76,16 @@ def test_the_table_of_assigned_causes_is_whole():
 def test_a_class_may_be_a_wildcard_but_a_function_of_a_module_has_none():
     anything = pattern_from("shop.api:*.fetch")
 
-    assert fits(anything, python("fetch", "Client", "src/shop/api.py"))
-    assert fits(anything, python("fetch", "Other", "src/shop/api/remote.py"))
-    assert not fits(anything, python("fetch", "", "src/shop/api.py"))
-    assert not fits(anything, python("fetch", "Client", "src/shop/api_old.py"))
+    assert matches_name(anything, python("fetch", "Client", "src/shop/api.py"))
+    assert matches_name(anything, python("fetch", "Other", "src/shop/api/remote.py"))
+    assert not matches_name(anything, python("fetch", "", "src/shop/api.py"))
+    assert not matches_name(anything, python("fetch", "Client", "src/shop/api_old.py"))
 
 
 def test_a_user_adds_functions_and_neutral_modules():
     table = {"functions": {"network": ["shop.api:Client.*"], "time": ["tick"]}, "neutral": ["shop.metrics"]}
 
-    known = with_settings(default(), table)
+    known = with_settings(default_functions(), table)
 
     assert known.cause_of(python("fetch", "Client", "src/shop/api.py")) is Cause.NETWORK
     assert known.cause_of(python("tick")) is Cause.TIME
@@ -105,14 +105,14 @@ def test_a_user_adds_functions_and_neutral_modules():
     ],
 )
 def test_a_setting_that_cannot_be_understood_is_an_error(table, words):
-    with pytest.raises(Malformed, match=words):
-        with_settings(default(), table)
+    with pytest.raises(InvalidCallSettings, match=words):
+        with_settings(default_functions(), table)
 
 
 def test_causes_come_with_the_line_that_reaches_the_function():
     seen = trace(reached=[reached(c("io", "open"), line=3), reached(SLEEP, "tests/helpers.py", 12)])
 
-    causes = likely_causes([seen], default())
+    causes = likely_causes([seen], default_functions())
 
     assert [(one.cause, one.evidence) for one in causes] == [
         (Cause.ASYNC_WAIT, "calls time.sleep at tests/helpers.py:12 in test_total"),
@@ -123,13 +123,13 @@ def test_causes_come_with_the_line_that_reaches_the_function():
 def test_what_a_fixture_calls_is_told_as_such_and_after_what_the_test_calls():
     seen = trace(reached=[reached(NOW, line=1, phase="setup"), reached(c("time", "time"), line=9)])
 
-    (cause,) = likely_causes([seen], default())
+    (cause,) = likely_causes([seen], default_functions())
 
     assert cause.evidence == "calls time.time at tests/test_cart.py:9 in test_total; and 1 more"
 
 
 def test_a_test_that_calls_nothing_characteristic_has_no_causes():
-    assert likely_causes([trace(c("builtins", "len"))], default()) == ()
+    assert likely_causes([trace(c("builtins", "len"))], default_functions()) == ()
 
 
 LOAD, RETRY, SHOW = python("load"), python("retry"), python("_saferepr", file="/v/_pytest/assertion/util.py")
@@ -145,11 +145,11 @@ LOAD, RETRY, SHOW = python("load"), python("retry"), python("_saferepr", file="/
     ],
 )
 def test_runs_part_at_the_first_function_that_differs(passing: list[Function], failing: list[Function], words):
-    found = parting(trace(*passing), trace(*failing))
+    found = call_difference(trace(*passing), trace(*failing))
 
     assert found is not None
     assert words in found.text
 
 
 def test_how_pytest_shows_a_failure_is_no_parting():
-    assert parting(trace(LOAD), trace(LOAD, SHOW)) is None
+    assert call_difference(trace(LOAD), trace(LOAD, SHOW)) is None

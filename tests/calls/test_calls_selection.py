@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flakehound.calls.selection import (
-    Columns,
-    Exposure,
+    CallShares,
+    CallTable,
     TracedTest,
+    call_shares,
     cross_validated,
-    exposure,
     f_beta,
     select_by_cause,
     select_flaky,
-    sense_of,
+    selection_quality,
 )
 from flakehound.core.calls import Function
 from flakehound.core.verdicts import Cause
@@ -64,7 +64,7 @@ def data_sets(draw: st.DrawFn) -> list[TracedTest]:
 @settings(max_examples=250, deadline=None)
 @given(data_sets(), st.sampled_from([0.5, 1.0, 5.0, 24.0]))
 def test_lazy_counting_selects_what_the_published_algorithm_selects(tests, beta):
-    columns = Columns(tests)
+    columns = CallTable(tests)
 
     assert select_flaky(columns, beta) == algorithm_1(tests, list(columns.callers), beta)
 
@@ -80,7 +80,7 @@ def test_f_beta_is_the_textbook_one():
 def test_a_larger_beta_accepts_more_false_alarms():
     tests = [a_test(SLEEP, LEN, flaky=True), a_test(LEN, flaky=True), *[a_test(LEN)] * 8, *[a_test()] * 30]
 
-    careful, greedy = select_flaky(Columns(tests), 0.5), select_flaky(Columns(tests), 24.0)
+    careful, greedy = select_flaky(CallTable(tests), 0.5), select_flaky(CallTable(tests), 24.0)
 
     assert careful == [SLEEP]
     assert greedy == [LEN]
@@ -94,7 +94,7 @@ def test_each_cause_is_selected_apart_and_the_sets_are_joined():
         *[a_test(LEN)] * 20,
     ]
 
-    chosen = select_by_cause(tests, Columns(tests), 5.0)
+    chosen = select_by_cause(tests, CallTable(tests), 5.0)
 
     assert {(one.function, one.cause) for one in chosen} == {(SLEEP, Cause.ASYNC_WAIT), (RANDOM, Cause.RANDOMNESS)}
 
@@ -102,16 +102,16 @@ def test_each_cause_is_selected_apart_and_the_sets_are_joined():
 def test_only_c_functions_are_candidates_when_asked():
     tests = [a_test(OWN, SLEEP, flaky=True), a_test(SLEEP), a_test()]
 
-    assert select_flaky(Columns(tests), 5.0) == [OWN]
-    assert select_flaky(Columns(tests, kinds=("c",)), 5.0) == [SLEEP]
+    assert select_flaky(CallTable(tests), 5.0) == [OWN]
+    assert select_flaky(CallTable(tests, kinds=("c",)), 5.0) == [SLEEP]
 
 
 def test_exposure_counts_flaky_and_all_tests():
     tests = [a_test(SLEEP, flaky=True), a_test(flaky=True), a_test(SLEEP), a_test()]
 
-    found = exposure(Columns(tests), [SLEEP])
+    found = call_shares(CallTable(tests), [SLEEP])
 
-    assert found == Exposure(flaky=1, of_flaky=2, tests=2, of_tests=4)
+    assert found == CallShares(flaky=1, of_flaky=2, tests=2, of_tests=4)
     assert (found.flaky_share, found.share) == (0.5, 0.5)
 
 
@@ -122,7 +122,7 @@ def test_solo_and_cryptic_functions_are_counted_and_the_rest_remains():
         a_test(LEN, flaky=True, project="shop"),
     ]
 
-    sense = sense_of([SLEEP, OWN, LEN], tests, Columns(tests))
+    sense = selection_quality([SLEEP, OWN, LEN], tests, CallTable(tests))
 
     assert (sense.original, sense.solo, sense.cryptic) == (3, 1, 2)
     assert sense.remaining == (SLEEP,)
@@ -132,9 +132,9 @@ def test_every_test_is_held_out_once_and_the_seed_decides_where():
     rng = random.Random(5)
     tests = [a_test(*([SLEEP] if rng.random() < 0.5 else []), LEN, flaky=rng.random() < 0.2) for _ in range(53)]
 
-    folds = cross_validated(Columns(tests), 5.0, folds=5, seed=1)
+    folds = cross_validated(CallTable(tests), 5.0, folds=5, seed=1)
 
     assert sum(fold.held_out.of_tests for fold in folds) == 53
     assert sum(fold.held_out.of_flaky for fold in folds) == sum(test.is_flaky for test in tests)
-    assert folds == cross_validated(Columns(tests), 5.0, folds=5, seed=1)
+    assert folds == cross_validated(CallTable(tests), 5.0, folds=5, seed=1)
     assert max(fold.held_out.of_tests for fold in folds) - min(fold.held_out.of_tests for fold in folds) <= 1

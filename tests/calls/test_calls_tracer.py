@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tracer_probes import HELPERS, PROBES
 
-from flakehound.calls.characteristic_functions import default
+from flakehound.calls.characteristic_functions import default_functions
 from flakehound.core.calls import CallTrace, TraceMode, TraceWish
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting, SingleRun
@@ -23,7 +23,7 @@ from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import Spawner
 
 PYTHONS = [sys.executable, *filter(None, os.environ.get("FLAKEHOUND_OTHER_PYTHONS", "").split(":"))]
-KNOWN = default()
+KNOWN = default_functions()
 WISHES = {
     "counted": TraceWish(mode=TraceMode.ALL, counts=True, wanted=KNOWN.patterns, neutral=KNOWN.neutral),
     "once": TraceWish(mode=TraceMode.ALL, wanted=KNOWN.patterns, neutral=KNOWN.neutral),

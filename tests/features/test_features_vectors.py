@@ -13,7 +13,7 @@ from flakehound.core.plans import CollectedTest, Isolation, Setting, Suite
 from flakehound.core.records import RunRecord
 from flakehound.features.table import COLUMNS, FEATURES, STATIC
 from flakehound.features.vectors import mean_vectors
-from flakehound.report.features_table import Column, Measured, as_csv, as_text
+from flakehound.report.features_table import FeatureColumn, FeatureReport, as_csv, as_text
 from flakehound.store import SessionCommand, SessionInfo, SessionSettings, Store
 
 ONE, OTHER = NodeId("test_a.py::TestB::test_c[x::y-1]"), NodeId("test_a.py::test_d")
@@ -113,9 +113,9 @@ def test_measured_sessions_are_neither_hunts_nor_runs_of_the_users_own(path):
         assert store.plain_runs("/p", 10) == []
 
 
-def told() -> Measured:
-    return Measured(
-        columns=tuple(Column(name=feature.name, unit=feature.unit) for feature in FEATURES),
+def told() -> FeatureReport:
+    return FeatureReport(
+        columns=tuple(FeatureColumn(name=feature.name, unit=feature.unit) for feature in FEATURES),
         tests={vector.id: vector.values for vector in mean_vectors((ONE, OTHER), RUNS, SOURCE)},
         runs=2,
         commits=75,

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flakehound.learn.tables.column_mapping import Columns
+from flakehound.learn.tables.column_mapping import ColumnMapping
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.reading import dataset_from
 
-COLUMNS = Columns(label="flaky")
+COLUMNS = ColumnMapping(label="flaky")
 
 
-def table(text: str, columns: Columns = COLUMNS, name: str = "table.csv") -> Dataset:
+def table(text: str, columns: ColumnMapping = COLUMNS, name: str = "table.csv") -> Dataset:
     """The data set in a few lines of CSV; blanks around them do not count."""
     lines = [line.strip() for line in text.strip().splitlines()]
     reader = csv.DictReader(io.StringIO("\n".join(lines) + "\n"))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.learn.measured.assisted_reruns import Aim, candidate_threshold, learned, swept
+from flakehound.learn.measured.assisted_reruns import Aim, candidate_threshold, fit_whole_table, sweep_thresholds
 from flakehound.learn.tables.dataset import UnusableData
-from flakehound.learn.tables.problems import Counts, Problem
+from flakehound.learn.tables.problems import OutcomeCounts, Problem
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def data():
     """Tests whose first feature tells the NOD ones, with noise; a few of the others fail shuffled only."""
     table = drawn(tests=240, noise=1.3)
     runs, victim = np.full(240, 200), (np.arange(240) % 5 == 0) & (table.label == 0)
-    counts = Counts(
+    counts = OutcomeCounts(
         original_runs=runs,
         original_failed=np.where(table.label == 1, 40, 0),
         shuffled_runs=runs,
@@ -29,7 +29,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def sweep(data):
-    return swept(data, Problem.NOD_VS_REST, seed=1)
+    return sweep_thresholds(data, Problem.NOD_VS_REST, seed=1)
 
 
 def test_more_quality_costs_more_and_loses_less(sweep):
@@ -49,14 +49,14 @@ def test_a_cost_is_kept_to_and_the_knee_lies_between_the_ends(sweep):
 
 
 def test_kinds_are_learned_from_the_tests_that_failed_shuffled(data):
-    found = swept(data, Problem.NOD_VS_VICTIM, seed=1).thresholds(Aim())
+    found = sweep_thresholds(data, Problem.NOD_VS_VICTIM, seed=1).thresholds(Aim())
 
     assert 0 < found.detection <= 1
 
 
 def test_candidates_are_most_of_the_positive_tests_and_few_of_the_others(data):
     least = candidate_threshold(data, Problem.NOD_VS_REST, seed=1, kept=0.9)
-    said = learned(data, Problem.NOD_VS_REST, seed=1).probability(data.values) >= least
+    said = fit_whole_table(data, Problem.NOD_VS_REST, seed=1).probability(data.values) >= least
 
     assert said[data.label == 1].mean() >= 0.9
     assert said[data.label == 0].mean() < 0.8
@@ -64,4 +64,4 @@ def test_candidates_are_most_of_the_positive_tests_and_few_of_the_others(data):
 
 def test_a_table_without_costs_is_refused(data):
     with pytest.raises(UnusableData, match="no column of costs"):
-        swept(replace(data, cost_s=None), Problem.NOD_VS_REST, seed=1)
+        sweep_thresholds(replace(data, cost_s=None), Problem.NOD_VS_REST, seed=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flakehound.learn.evaluation import metric_statistics
-from flakehound.learn.evaluation.comparison import compared
+from flakehound.learn.evaluation.comparison import pipeline_overlaps, pipeline_ranks
 
 
 def answer(found, f1_by_project):
@@ -24,7 +24,7 @@ ANSWERS = {
 
 
 def test_pipelines_are_ranked_over_the_projects_that_have_something_to_find():
-    ranks = compared(ANSWERS)["ranks"]
+    ranks = pipeline_ranks(ANSWERS)
 
     assert ranks["projects"] == 3
     assert [(one["name"], one["rank"]) for one in ranks["pipelines"]] == [
@@ -37,7 +37,7 @@ def test_pipelines_are_ranked_over_the_projects_that_have_something_to_find():
 
 
 def test_an_overlap_tells_what_both_find_and_what_one_finds_alone():
-    overlap = compared(ANSWERS)["overlap"]
+    overlap = pipeline_overlaps(ANSWERS)
 
     first = overlap["pairs"][0]
     assert (first["first"], first["second"]) == ("good", "fair")
@@ -52,11 +52,11 @@ def test_repeats_are_averaged():
         "two": [answer([1], {"a": 0.4, "b": 0.1}), answer([1], {"a": 0.4, "b": 0.1})],
     }
 
-    found = compared(twice)
+    ranks, overlap = pipeline_ranks(twice), pipeline_overlaps(twice)
 
-    assert [one["name"] for one in found["ranks"]["pipelines"]] == ["one", "two"]
-    assert found["ranks"]["pipelines"][0]["rank"] == 1.5
-    assert found["overlap"]["pairs"][0]["both"] == pytest.approx((1 + 0.5) / 2)
+    assert [one["name"] for one in ranks["pipelines"]] == ["one", "two"]
+    assert ranks["pipelines"][0]["rank"] == 1.5
+    assert overlap["pairs"][0]["both"] == pytest.approx((1 + 0.5) / 2)
 
 
 def test_what_cannot_be_compared_is_left_out():
@@ -65,16 +65,16 @@ def test_what_cannot_be_compared_is_left_out():
         name: [{key: value for key, value in one.items() if key != "found"}] for name, (one,) in ANSWERS.items()
     }
 
-    assert compared(alone)["ranks"] is None
-    assert compared(old)["overlap"] is None
-    assert compared(old)["ranks"]["projects"] == 3
+    assert pipeline_ranks(alone) is None
+    assert pipeline_overlaps(old) is None
+    assert pipeline_ranks(old)["projects"] == 3
 
 
 @pytest.mark.parametrize("pipelines", [2, 3])
 def test_pipelines_that_are_alike_have_no_p_value(pipelines):
     alike = {str(number): [answer([1], {"a": 0.5, "b": 0.5})] for number in range(pipelines)}
 
-    assert compared(alike)["ranks"]["friedman_p"] is None
+    assert pipeline_ranks(alike)["friedman_p"] is None
 
 
 def test_ranks_further_apart_than_the_distance_are_those_a_library_calls_significant():

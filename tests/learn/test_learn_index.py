@@ -15,18 +15,18 @@ from flakehound.core.statistics.index import (
     chance_of_detection,
     chance_of_flaky,
 )
-from flakehound.learn.evaluation.prior_fit import fitted_rates
-from flakehound.learn.evaluation.prior_table import known_parts
+from flakehound.learn.evaluation.prior_fit import fit_failure_rates
+from flakehound.learn.evaluation.prior_table import observed_tests
 from flakehound.learn.evaluation.simulation import (
     MEASURED,
-    Parts,
-    Suite,
+    ObservedTests,
+    SimulatedSuite,
     all_policies,
-    by_index,
-    parts_as_seen,
+    draw_suite,
+    found_by_index,
+    found_by_sweeps,
+    knowledge_from_tests,
     runs_needed,
-    suite_of,
-    swept,
     time_to_find,
 )
 
@@ -57,7 +57,7 @@ def test_the_fit_finds_the_spread_that_counts_were_drawn_from():
     rng = np.random.default_rng(1)
     failed = rng.binomial(200, rng.beta(0.5, 2.0, 4000))
 
-    fit = fitted_rates(failed, np.full(4000, 200))
+    fit = fit_failure_rates(failed, np.full(4000, 200))
 
     assert fit.prior.a == pytest.approx(0.5, rel=0.1)
     assert fit.prior.b == pytest.approx(2.0, rel=0.1)
@@ -67,10 +67,12 @@ def test_the_fit_finds_the_spread_that_counts_were_drawn_from():
 def test_the_replay_by_index_is_what_choosing_run_by_run_gives():
     rng = np.random.default_rng(4)
     rate = np.where(rng.random(30) < 0.3, rng.uniform(0.05, 0.4, 30), 0)
-    suite = Suite(rate=rate, cost_s=rng.uniform(0.1, 3, 30), prior=rng.uniform(0.05, 0.4, 30), calls=rate > 0)
+    suite = SimulatedSuite(
+        rate=rate, cost_s=rng.uniform(0.1, 3, 30), prior=rng.uniform(0.05, 0.4, 30), calls=rate > 0
+    )
     needed = runs_needed(rate, rng)
 
-    replay = by_index(suite, needed, suite.prior, RATES)
+    replay = found_by_index(suite, needed, suite.prior, RATES)
 
     # The replay counts a test's runs as passes until the last one; so does this.
     def index(test):
@@ -88,10 +90,10 @@ def test_the_replay_by_index_is_what_choosing_run_by_run_gives():
 def test_sweeps_are_what_running_test_after_test_gives():
     rng = np.random.default_rng(4)
     rate = np.array([0.3, 0, 0.2, 0])
-    suite = Suite(rate=rate, cost_s=np.array([1.0, 2, 3, 4]), prior=rate, calls=rate > 0)
+    suite = SimulatedSuite(rate=rate, cost_s=np.array([1.0, 2, 3, 4]), prior=rate, calls=rate > 0)
     needed = runs_needed(rate, rng)
 
-    found = swept(suite, needed, np.array([True] * 4))
+    found = found_by_sweeps(suite, needed, np.array([True] * 4))
 
     clock, expected = 0.0, {}
     for sweep in range(1, int(needed[[0, 2]].max()) + 1):
@@ -102,12 +104,12 @@ def test_sweeps_are_what_running_test_after_test_gives():
                     expected[test] = clock
     assert found.tolist() == pytest.approx([expected[0], expected[2]])
     assert time_to_find(found, 0.5) == min(found)
-    assert np.isinf(swept(suite, needed, np.array([False] * 4))).all()
+    assert np.isinf(found_by_sweeps(suite, needed, np.array([False] * 4))).all()
 
 
 def test_small_tests_without_calls_are_found_only_where_small_ones_always_run():
     rate = np.array([0.5, 0.0])
-    suite = Suite(
+    suite = SimulatedSuite(
         rate=rate, cost_s=np.array([0.001, 1.0]), prior=np.array([0.5, 0.1]), calls=np.zeros(2, bool), fork_s=0.005
     )
 
@@ -133,7 +135,7 @@ def test_the_index_imports_the_standard_library_only():
 
 def parts(features, score=(8.0, 99.0, 0.5, 99.0)):
     """Two NOD tests and two others; only the first of each is ever drawn."""
-    return Parts(
+    return ObservedTests(
         flaky=np.array([1, 1, 0, 0]),
         score=np.array(score),
         features=np.array(features),
@@ -144,8 +146,8 @@ def parts(features, score=(8.0, 99.0, 0.5, 99.0)):
 
 def test_all_that_is_known_of_a_real_test_is_drawn_together():
     rate = np.array([0.1] * 5 + [0.0] * 45)
-    suite = suite_of(
-        rate, np.ones(50), parts_as_seen(parts([2.0, 99.0, 0.25, 99.0])), 0.0, np.random.default_rng(1)
+    suite = draw_suite(
+        rate, np.ones(50), knowledge_from_tests(parts([2.0, 99.0, 0.25, 99.0])), 0.0, np.random.default_rng(1)
     )
     flaky = suite.rate > 0
 
@@ -160,8 +162,8 @@ def test_features_that_tell_bring_the_flaky_tests_forward_and_cost_their_runs():
     def seconds(features, policy):
         rng = np.random.default_rng(1)
         rate = np.array([0.05] * 20 + [0.0] * 980)
-        scorer = parts_as_seen(parts(features, score=(1.0, 1.0, 1.0, 1.0)))
-        suite = suite_of(rate, np.full(1000, 0.01), scorer, 0.0, rng)
+        scorer = knowledge_from_tests(parts(features, score=(1.0, 1.0, 1.0, 1.0)))
+        suite = draw_suite(rate, np.full(1000, 0.01), scorer, 0.0, rng)
         return time_to_find(all_policies(suite, RATES, rng)[policy], 0.8)
 
     telling, silent = (seconds(one, "index, measured") for one in ([9.0, 1, 0.1, 1], [1.0, 1, 1.0, 1]))
@@ -172,7 +174,7 @@ def test_features_that_tell_bring_the_flaky_tests_forward_and_cost_their_runs():
 
 
 def test_the_shipped_parts_have_nod_tests_of_several_projects_that_weigh_the_same():
-    known = known_parts()
+    known = observed_tests()
 
     assert known.flaky.sum() > 100
     assert known.weight[known.flaky == 1].sum() == pytest.approx(round(known.weight[known.flaky == 1].sum()))

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from flakehound.core.statistics.rates import probability
-from flakehound.learn.models.logistic import constant_for, fit, solved
+from flakehound.learn.models.logistic import constant_for, fit_logistic, solve_linear
 
 
 @pytest.fixture
@@ -20,11 +20,11 @@ def table():
 
 
 def test_equations_are_solved():
-    assert solved([[0.0, 2.0], [3.0, 1.0]], [4.0, 5.0]) == pytest.approx([1.0, 2.0])
+    assert solve_linear([[0.0, 2.0], [3.0, 1.0]], [4.0, 5.0]) == pytest.approx([1.0, 2.0])
 
 
 def test_what_matters_gets_its_sign_and_what_does_not_little_weight(table):
-    first, second, third = fit(*table, penalties=[1.0] * 3).of_columns
+    first, second, third = fit_logistic(*table, penalties=[1.0] * 3).of_columns
 
     assert first > 1
     assert second < -0.5
@@ -37,14 +37,14 @@ def test_the_weights_are_those_of_scikit_learn(table):
     peer = linear.LogisticRegression(C=1 / 7.0, tol=1e-10, max_iter=1000)
     peer.fit(list(zip(*columns, strict=True)), wanted, sample_weight=shares)
 
-    ours = fit(columns, wanted, shares, penalties=[7.0] * 3)
+    ours = fit_logistic(columns, wanted, shares, penalties=[7.0] * 3)
 
     assert ours.of_columns == pytest.approx(peer.coef_[0], abs=1e-5)
     assert ours.constant == pytest.approx(peer.intercept_[0], abs=1e-5)
 
 
 def test_a_larger_penalty_holds_the_weights_back(table):
-    loose, tight = (fit(*table, penalties=[held] * 3).of_columns for held in (1.0, 1000.0))
+    loose, tight = (fit_logistic(*table, penalties=[held] * 3).of_columns for held in (1.0, 1000.0))
 
     assert sum(map(abs, tight)) < sum(map(abs, loose)) / 2
 

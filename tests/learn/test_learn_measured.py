@@ -21,10 +21,10 @@ from flakehound.core.errors import FailedStep
 from flakehound.features.table import NAMES
 from flakehound.learn.evaluation.scores import area_under_curve
 from flakehound.learn.measured.assisted_reruns import Aim
-from flakehound.learn.measured.model import PROBLEMS, as_text, fitted_models, from_text, trust_in
-from flakehound.learn.measured.table import packed, shipped_bytes, unpacked
+from flakehound.learn.measured.model import PROBLEMS, as_text, fit_measured_models, from_text, trust_in
+from flakehound.learn.measured.table import pack_table, shipped_bytes, unpack_table
 from flakehound.learn.tables.dataset import UNKNOWN, UnusableData
-from flakehound.learn.tables.problems import Counts, Problem
+from flakehound.learn.tables.problems import OutcomeCounts, Problem
 
 ROWS = [
     {"id": "t.py::test_a", "project": "shop", "original_passed": "24", "polluter": "0", "cost_s": "0.0123456789"},
@@ -39,7 +39,7 @@ def data():
     """Tests of several projects whose first features tell NOD tests and victims, with noise."""
     table = drawn(tests=300, noise=0.8)
     runs, victim = np.full(300, 20), (np.arange(300) % 4 == 0) & (table.label == 0)
-    counts = Counts(
+    counts = OutcomeCounts(
         original_runs=runs,
         original_failed=np.where(table.label == 1, 6, 0),
         shuffled_runs=runs,
@@ -51,7 +51,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def models(data):
-    return fitted_models(data)
+    return fit_measured_models(data)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def cached(tmp_path_factory):
 
 
 def test_a_packed_table_gives_back_rows_and_pairs_and_forgets_who_is_not_in_it():
-    rows, pairs = unpacked(packed(ROWS, [PAIR, STRANGER]))
+    rows, pairs = unpack_table(pack_table(ROWS, [PAIR, STRANGER]))
 
     assert [row["id"] for row in rows] == ["t.py::test_a", "t.py::test_b"]
     assert [row["cost_s"] for row in rows] == ["0.012346", "2"]
@@ -73,7 +73,7 @@ def test_a_packed_table_gives_back_rows_and_pairs_and_forgets_who_is_not_in_it()
 
 
 def test_the_same_rows_are_packed_into_the_same_bytes():
-    assert packed(ROWS, [PAIR]) == packed(ROWS, [PAIR])
+    assert pack_table(ROWS, [PAIR]) == pack_table(ROWS, [PAIR])
 
 
 def test_the_shipped_table_has_what_its_page_promises():
@@ -89,7 +89,7 @@ def test_the_shipped_table_has_what_its_page_promises():
 
 
 def test_every_pair_of_the_shipped_table_is_a_victim_and_a_polluter_of_one_project():
-    rows, pairs = unpacked(shipped_bytes())
+    rows, pairs = unpack_table(shipped_bytes())
     polluter = {(row["project"], row["id"]): row["polluter"] for row in rows}
 
     assert pairs
@@ -142,7 +142,7 @@ def test_a_file_that_holds_something_else_is_refused(models, wrong):
 
 def test_a_table_that_lacks_one_class_teaches_nothing(data):
     with pytest.raises(UnusableData, match="polluter-vs-rest"):
-        fitted_models(replace(data, polluter=np.zeros(300, dtype=int)))
+        fit_measured_models(replace(data, polluter=np.zeros(300, dtype=int)))
 
 
 # the default
@@ -183,7 +183,7 @@ def test_few_nod_tests_do_not_teach_to_do_without_proof(data, models):
     few = data.rows(np.flatnonzero((data.label == 0) | (np.arange(300) < 60)))
 
     many_said = with_thresholds(data, models, Aim(), "")
-    few_said = with_thresholds(few, fitted_models(few), Aim(), "")
+    few_said = with_thresholds(few, fit_measured_models(few), Aim(), "")
 
     assert data.label.sum() >= MIN_NOD_TESTS > few.label.sum()
     assert isinstance(many_said.kinds, ThresholdModel)
@@ -225,7 +225,7 @@ def test_features_that_a_suite_cannot_have_are_left_out_and_told(tmp_path):
 
 def test_models_learn_about_polluters_only_from_tests_that_somebody_looked_at(data):
     unknown = replace(data, polluter=np.where(np.arange(300) < 150, UNKNOWN, data.polluter))
-    models = fitted_models(unknown).models
+    models = fit_measured_models(unknown).models
 
     assert len(models[Problem.POLLUTER_VS_REST].kept_apart) == 150
     assert len(models[Problem.NOD_VS_REST].kept_apart) == 300

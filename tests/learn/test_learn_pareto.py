@@ -7,15 +7,15 @@ import pytest
 
 from flakehound.learn.evaluation.pareto import (
     PairTask,
-    Points,
     SingleTask,
+    SweepPoints,
     bins_of,
-    front,
-    knee,
-    original,
+    knee_of,
+    model_alone,
     pair_points,
-    pure_model,
+    pareto_front,
     single_points,
+    technique_alone,
 )
 from flakehound.learn.evaluation.scores import Confusion, area_under_curve, calibration, confusion
 
@@ -51,7 +51,7 @@ def test_the_sweep_has_every_pair_of_thresholds_and_the_technique_alone_once():
     points = single_points(TASK, [(1, PROBABILITY), (2, PROBABILITY)])
 
     assert len(points) == 2 * 5252 - 1
-    alone = original(points)
+    alone = technique_alone(points)
     assert (points.first[alone], points.second[alone], points.samples[alone]) == (0, 1.01, 0)
     assert points.detection[alone] == 1
     assert points.cost_s[alone] == pytest.approx(100 * COST_S.sum())
@@ -79,7 +79,7 @@ def test_a_point_of_the_pair_sweep_is_what_equation_8_gives(victim_from, pollute
     assert points.detection[place] == pytest.approx((v[victims] & p[polluters]).mean())
     paid = p.sum() * COST_S[v].sum() + v.sum() * COST_S[p].sum()
     assert points.cost_s[place] == pytest.approx(paid + 3 * COST_S.sum())
-    assert points.cost_s[original(points)] == pytest.approx(2 * TESTS * COST_S.sum())
+    assert points.cost_s[technique_alone(points)] == pytest.approx(2 * TESTS * COST_S.sum())
 
 
 def test_only_tests_of_one_suite_are_paired():
@@ -96,7 +96,9 @@ def test_only_tests_of_one_suite_are_paired():
         for own in (suites == 0, suites == 1)
     )
     assert points.cost_s[place] == pytest.approx(paid + COST_S.sum())
-    assert points.cost_s[original(points)] == pytest.approx(2 * (20 * COST_S[:20].sum() + 40 * COST_S[20:].sum()))
+    assert points.cost_s[technique_alone(points)] == pytest.approx(
+        2 * (20 * COST_S[:20].sum() + 40 * COST_S[20:].sum())
+    )
 
 
 def test_a_probability_that_is_a_hundredth_but_for_rounding_reaches_its_threshold():
@@ -106,11 +108,11 @@ def test_a_probability_that_is_a_hundredth_but_for_rounding_reaches_its_threshol
 def made(*pairs):
     detection, cost_s = np.array(pairs, dtype=float).T
     first = np.arange(len(pairs), dtype=float)
-    return Points(first=first, second=first + 1, samples=first + 1, detection=detection, cost_s=cost_s)
+    return SweepPoints(first=first, second=first + 1, samples=first + 1, detection=detection, cost_s=cost_s)
 
 
 def test_the_front_holds_what_no_other_point_beats():
-    found = front(made((0.5, 10), (0.4, 20), (0.9, 30), (0.9, 25), (np.nan, 1), (0.95, 90)))
+    found = pareto_front(made((0.5, 10), (0.4, 20), (0.9, 30), (0.9, 25), (np.nan, 1), (0.95, 90)))
 
     assert list(zip(found.detection, found.cost_s, strict=True)) == [(0.5, 10), (0.9, 25), (0.95, 90)]
 
@@ -118,17 +120,17 @@ def test_the_front_holds_what_no_other_point_beats():
 def test_the_knee_lies_nearest_to_all_found_at_no_cost():
     points = made((0.5, 1), (0.9, 11), (1.0, 100))
 
-    assert knee(points) == 1
+    assert knee_of(points) == 1
 
 
 def test_the_pure_model_is_the_best_without_a_region_between_the_thresholds():
     points = single_points(TASK, [(1, PROBABILITY)])
 
-    best = pure_model(points)
+    best = model_alone(points)
 
     assert points.first[best] == points.second[best]
     assert points.cost_s[best] == pytest.approx(COST_S.sum())
-    assert pure_model(made((0.5, 1))) is None
+    assert model_alone(made((0.5, 1))) is None
 
 
 def test_mcc_keeps_its_sign_and_is_undefined_where_a_sum_is_zero():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.learn.models.balancing import NAMES, balanced
+from flakehound.learn.models.balancing import NAMES, balance
 from flakehound.learn.models.classifiers import SPACES, drawn_settings
-from flakehound.learn.models.pipelines import Pipeline, cannier_pipelines, fitted, static_pipelines
+from flakehound.learn.models.pipelines import Pipeline, cannier_pipelines, fit_pipeline, static_pipelines
 from flakehound.learn.models.splits import project_folds, stratified_folds
 from flakehound.learn.models.validation import cross_validated, figures_of
 from flakehound.learn.seeds import seed_for
@@ -31,7 +31,7 @@ def test_there_are_24_pipelines_of_cannier_and_54_of_static():
 def test_every_technique_balances(name):
     data = drawn(tests=300, share=0.15, noise=1.5)
 
-    found = balanced(name, data.values, data.label, seed=1)
+    found = balance(name, data.values, data.label, seed=1)
 
     assert found.used == name
     assert not found.problem
@@ -51,7 +51,7 @@ def test_balancing_that_cannot_run_on_one_flaky_test_says_so_and_falls_back(name
     values = np.random.default_rng(1).normal(size=(40, 2))
     positive = (np.arange(40) == 7).astype(int)
 
-    found = balanced(name, values, positive, seed=1)
+    found = balance(name, values, positive, seed=1)
 
     assert found.used == used
     assert found.problem.startswith(f"{name} cannot run: ")
@@ -125,7 +125,7 @@ def test_a_test_never_influences_the_model_that_predicts_it():
 def test_scaling_is_by_the_training_part():
     data = drawn()
 
-    model = fitted(replace(FOREST, scaled=True), data.values[:100], data.label[:100], seed=1)
+    model = fit_pipeline(replace(FOREST, scaled=True), data.values[:100], data.label[:100], seed=1)
 
     assert np.allclose(model.scaler.data_max_, data.values[:100].max(axis=0))
 
@@ -138,7 +138,7 @@ def test_every_classifier_learns(name):
     for draws in (0, 3) if searched else (0,):
         trees = 5 if "trees" in name or "forest" in name else None
         pipeline = Pipeline(classifier=name, balancing="random-over", trees=trees, scaled=True, draws=draws)
-        chance = fitted(pipeline, data.values, data.label, seed=1).probability(data.values)
+        chance = fit_pipeline(pipeline, data.values, data.label, seed=1).probability(data.values)
         assert ((chance >= 0) & (chance <= 1)).all()
         assert chance[data.label == 1].mean() > chance[data.label == 0].mean()
 

@@ -6,12 +6,12 @@ import pytest
 from learn_samples import COLUMNS, table
 
 from flakehound.core.errors import UsageError
-from flakehound.learn.tables.checking import facts_of
-from flakehound.learn.tables.column_mapping import KNOWN, Columns, columns_from
+from flakehound.learn.tables.checking import constant_features, learning_obstacle
+from flakehound.learn.tables.column_mapping import KNOWN_MAPPINGS, ColumnMapping, column_mapping_from
 from flakehound.learn.tables.dataset import UnusableData
 from flakehound.learn.tables.problems import Problem
 
-COUNTED = Columns(
+COUNTED = ColumnMapping(
     original_passed=("op",), original_failed=("of",), shuffled_passed=("sp",), shuffled_failed=("sf",), features=()
 )
 KINDS = """
@@ -53,13 +53,13 @@ def test_the_problems_have_the_domains_and_classes_of_table_2():
 
 
 def test_polluters_are_the_ones_the_table_names():
-    data = table("id,project,polluter\na,p,1\nb,p,0", Columns(polluter="polluter", features=()))
+    data = table("id,project,polluter\na,p,1\nb,p,0", ColumnMapping(polluter="polluter", features=()))
 
     assert positive(data, Problem.POLLUTER_VS_REST) == ["a"]
 
 
 def test_a_test_of_which_nobody_knows_whether_it_pollutes_is_in_no_domain_of_polluters():
-    data = table("id,project,polluter\na,p,1\nb,p,\nc,p,0", Columns(polluter="polluter", features=()))
+    data = table("id,project,polluter\na,p,1\nb,p,\nc,p,0", ColumnMapping(polluter="polluter", features=()))
 
     assert [data.ids[place] for place in data.labels(Problem.POLLUTER_VS_REST).domain] == ["a", "c"]
     assert positive(data, Problem.POLLUTER_VS_REST) == ["a"]
@@ -120,7 +120,7 @@ def test_tests_that_never_ran_are_left_out():
 
 
 def test_counts_of_several_columns_are_added_up():
-    columns = Columns(original_passed=("op",), original_failed=("of", "error"), features=())
+    columns = ColumnMapping(original_passed=("op",), original_failed=("of", "error"), features=())
 
     data = table("id,project,op,of,error\nt,p,1,2,3", columns)
 
@@ -128,7 +128,7 @@ def test_counts_of_several_columns_are_added_up():
 
 
 def test_rows_and_projects_that_the_mapping_leaves_out_are_counted():
-    columns = Columns(label="flaky", projects=("p",), left_out_where=("odd",))
+    columns = ColumnMapping(label="flaky", projects=("p",), left_out_where=("odd",))
 
     data = table("id,project,flaky,odd,size\nt1,p,1,False,1\nt2,p,1,True,1\nt3,q,1,False,1", columns)
 
@@ -139,27 +139,23 @@ def test_rows_and_projects_that_the_mapping_leaves_out_are_counted():
 def test_one_class_only_is_told_as_an_obstacle():
     data = table("id,project,flaky,size\nt1,p,1,1\nt2,p,1,2")
 
-    labelled = next(one for one in facts_of(data)["problems"] if one["name"] == "labelled")
-
-    assert labelled["obstacle"] == "all 2 tests are positive: one class only"
+    assert learning_obstacle(data, Problem.LABELLED) == "all 2 tests are positive: one class only"
 
 
 def test_a_single_flaky_test_cannot_be_learned_from_and_judged_by():
     data = table("id,project,flaky,size\nt1,p,1,1\nt2,p,0,2\nt3,p,0,3")
 
-    labelled = next(one for one in facts_of(data)["problems"] if one["name"] == "labelled")
-
-    assert "a single test" in labelled["obstacle"]
+    assert "a single test" in learning_obstacle(data, Problem.LABELLED)
 
 
 def test_a_constant_feature_is_named():
-    assert facts_of(table("id,project,flaky,size,depth\nt1,p,1,1,5\nt2,p,0,2,5"))["constant"] == ["depth"]
+    assert constant_features(table("id,project,flaky,size,depth\nt1,p,1,1,5\nt2,p,0,2,5")) == ("depth",)
 
 
 def test_a_column_mapping_comes_from_json():
     told = {"id": ["file", "name"], "project": "repo", "label": "flaky", "features": ["size"]}
 
-    assert columns_from(told, remedy="") == Columns(
+    assert column_mapping_from(told, remedy="") == ColumnMapping(
         id=("file", "name"), project="repo", label="flaky", features=("size",)
     )
 
@@ -167,11 +163,11 @@ def test_a_column_mapping_comes_from_json():
 @pytest.mark.parametrize("told", [["id"], {"ids": "x"}, {"id": 3}, {"label": ["flaky"]}])
 def test_a_column_mapping_that_says_nothing_we_know_is_an_error(told):
     with pytest.raises(UsageError, match="column mapping"):
-        columns_from(told, remedy="flakehound data check --help")
+        column_mapping_from(told, remedy="flakehound data check --help")
 
 
 def test_ids_are_joined_and_rows_can_be_chosen():
-    columns = Columns(id=("file", "name"), label="flaky")
+    columns = ColumnMapping(id=("file", "name"), label="flaky")
 
     data = table("file,name,project,flaky,size\na.py,t,p,1,1\na.py,u,p,0,2", columns).rows([1])
 
@@ -180,7 +176,7 @@ def test_ids_are_joined_and_rows_can_be_chosen():
 
 
 def test_every_known_mapping_names_each_column_once():
-    for name, columns in KNOWN.items():
+    for name, columns in KNOWN_MAPPINGS.items():
         named = [*columns.named(), *(columns.features or ())]
         assert len(named) == len(set(named)), name
     assert COLUMNS.named() == ("id", "project", "flaky")

@@ -12,9 +12,9 @@ from functools import cache
 import pytest
 
 from flakehound.app.lint.model_file import cache_folder, default_model
-from flakehound.learn.static.fit import COLUMNS, Sample, fitted
+from flakehound.learn.static.fit import COLUMNS, Sample, fit_static_model
 from flakehound.learn.static.model import UnusableModel, as_text, from_text
-from flakehound.learn.static.table import digest_of, shipped, shipped_bytes, training_table
+from flakehound.learn.static.table import digest_of, shipped_bytes, shipped_samples, training_table
 from flakehound.learn.static.unseen import unseen_nod_chances
 from flakehound.learn.tables.dataset import UnusableData
 
@@ -64,7 +64,7 @@ def default():
 
 
 def test_the_shipped_data_has_the_projects_it_promises():
-    samples = shipped(shipped_bytes())
+    samples = shipped_samples(shipped_bytes())
 
     assert len({one.project for one in samples}) >= 150
     assert sum(one.nod for one in samples) >= 250
@@ -81,7 +81,7 @@ def test_the_default_model_ranks_a_risky_test_above_a_calm_one_and_state_above_b
 
 def test_the_chances_of_the_training_tests_add_up_to_the_flaky_ones():
     tests = some()
-    model = fitted(tests, "digest")
+    model = fit_static_model(tests, "digest")
 
     chances = model.chances([one.values for one in tests], [one.file for one in tests])
 
@@ -92,7 +92,7 @@ def test_the_chances_of_the_training_tests_add_up_to_the_flaky_ones():
 def test_both_kinds_count_the_same_in_the_one_score():
     """Or the frequent kind would hide the other."""
     tests = [*some(), *(sample(SHARING, file="more.py", order_dependent=number < 24) for number in range(40))]
-    model = fitted(tests, "digest")
+    model = fit_static_model(tests, "digest")
 
     chances = model.chances([one.values for one in tests], [one.file for one in tests])
 
@@ -126,7 +126,7 @@ def test_a_test_is_seen_with_its_file():
 def test_the_order_of_rows_does_not_matter():
     tests = [*some(), *some("bank")]
 
-    assert fitted(tests, "digest") == fitted(tests[::-1], "digest")
+    assert fit_static_model(tests, "digest") == fit_static_model(tests[::-1], "digest")
 
 
 def test_another_process_finds_the_same_model_to_the_last_digit_and_without_any_extra(tmp_path):
@@ -229,7 +229,7 @@ def test_a_test_of_unknown_kind_counts_in_its_file_only():
     assert [one.learned for one in found.samples] == [False, True]
     calm = [sample(CALM, file="risky.py") for _ in range(9)]
     unknown = [replace(one, learned=False) for one in calm]
-    plain, among_calm = fitted(some(), "digest"), fitted([*some(), *unknown], "digest")
+    plain, among_calm = fit_static_model(some(), "digest"), fit_static_model([*some(), *unknown], "digest")
     assert plain.trained_on.tests == among_calm.trained_on.tests
     assert plain.nod != among_calm.nod
 
@@ -246,7 +246,7 @@ def test_a_table_of_a_later_version_is_refused():
 
 def test_one_class_alone_cannot_be_learned():
     with pytest.raises(UnusableData, match="none is order-dependent"):
-        fitted([sample(CALM, nod=True), sample(RISKY)], "digest")
+        fit_static_model([sample(CALM, nod=True), sample(RISKY)], "digest")
 
 
 def test_tests_of_unseen_projects_are_scored_without_their_project():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flakehound.learn.static.model import Head, StaticModel, TrainedOn, signals_of
-from flakehound.learn.static.reasons import contributions, explained
+from flakehound.learn.static.reasons import contributions, explained_chances
 
 ABOUT = TrainedOn(digest="", projects=1, tests=1, nod=1, order_dependent=1)
 NOD = Head(
@@ -24,7 +24,7 @@ MODEL = StaticModel(nod=NOD, order_dependent=ORDER, trained_on=ABOUT)
 
 
 def why(**columns):
-    ((_chances, said),) = explained(MODEL, [columns], ["test_a.py"])
+    ((_chances, said),) = explained_chances(MODEL, [columns], ["test_a.py"])
     return said
 
 
@@ -54,7 +54,7 @@ def test_the_contributions_are_what_parts_a_test_from_an_average_one():
 def test_a_file_s_tests_are_seen_together():
     tests, files = [{"rules": 1.0}, {"causes": 9.0}], ["a.py", "a.py"]
 
-    (chances, first), (_chances, second) = explained(MODEL, tests, files)
+    (chances, first), (_chances, second) = explained_chances(MODEL, tests, files)
 
     assert "causes over the file" in first
     assert "rules" not in second

@@ -38,7 +38,7 @@ def test_holm_is_stepwise_and_never_falls():
     ("delta", "word"), [(0.1, "negligible"), (-0.2, "small"), (0.4, "medium"), (-0.5, "large")]
 )
 def test_effects_have_words(delta, word):
-    assert ours.size_of(delta) == word
+    assert ours.effect_size_word(delta) == word
 
 
 def test_a_metric_that_is_the_label_gives_all_its_information():
@@ -58,14 +58,14 @@ def test_collinear_metrics_are_dropped_until_none_is_left():
     assert len(kept) == 2
     assert "one" not in kept
     assert max(kept.values()) <= 5
-    assert np.isinf(ours.inflation(values[:, :3])).all()
+    assert np.isinf(ours.variance_inflation(values[:, :3])).all()
 
 
 def test_a_logistic_regression_finds_the_metric_that_matters():
     pytest.importorskip("statsmodels", reason="needs flakehound[study]")
     data = drawn(tests=400)
 
-    found = ours.logistic(data.features, data.values, data.label)
+    found = ours.logistic_weights(data.features, data.values, data.label)
 
     assert found["signal"][0] > 1
     assert found["signal"][1] < 0.001

@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.learn.evaluation.model_choice import BY_AREA, RULES, Rule
+from flakehound.learn.evaluation.model_choice import BY_AREA, CHOICE_RULES, ChoiceRule
 from flakehound.learn.evaluation.scores import area_under_curve
-from flakehound.learn.evaluation.unseen_projects import BOTH, METRICS, WORDS, Unseen, candidates, home_of, shared
+from flakehound.learn.evaluation.unseen_projects import (
+    BOTH,
+    METRICS,
+    WORDS,
+    UnseenProjects,
+    candidates,
+    class_or_file,
+    shared_scores,
+)
 
 PROJECTS = ("a", "b", "c", "d")
 
@@ -27,7 +35,7 @@ def data():
 
 @pytest.mark.parametrize("reads", [(METRICS,), (WORDS,), (BOTH,)])
 def test_it_tells_flaky_tests_of_a_project_it_never_saw(data, reads):
-    probability, said, choices = Unseen(data=data, positive=data.label, reads=reads).predicted()
+    probability, said, choices = UnseenProjects(data=data, positive=data.label, reads=reads).predicted()
 
     assert area_under_curve(data.label, probability) > 0.7
     assert data.label[said == 1].mean() > 2 * data.label.mean()
@@ -35,13 +43,13 @@ def test_it_tells_flaky_tests_of_a_project_it_never_saw(data, reads):
     assert all(one.candidate.reads in reads for one in choices)
 
 
-@pytest.mark.parametrize("rules", [(BY_AREA,), RULES])
+@pytest.mark.parametrize("rules", [(BY_AREA,), CHOICE_RULES])
 def test_a_project_s_labels_decide_neither_its_scores_nor_its_threshold(data, rules):
     own = data.projects == "c"
     flipped = np.where(own, 1 - data.label, data.label)
 
     (first, first_said, _), (other, other_said, _) = (
-        Unseen(data=data, positive=label, rules=rules).predicted() for label in (data.label, flipped)
+        UnseenProjects(data=data, positive=label, rules=rules).predicted() for label in (data.label, flipped)
     )
 
     assert np.array_equal(first[own], other[own])
@@ -51,10 +59,10 @@ def test_a_project_s_labels_decide_neither_its_scores_nor_its_threshold(data, ru
 
 def test_of_several_rules_the_other_projects_take_one(data):
     def always(threshold):
-        return Rule(name=f"from {threshold} on", of=lambda said, positive: (next(iter(said)), threshold))
+        return ChoiceRule(name=f"from {threshold} on", of=lambda said, positive: (next(iter(said)), threshold))
 
     useless, good = always(0.0), always(0.6)
-    _probability, said, choices = Unseen(data=data, positive=data.label, rules=(useless, good)).predicted()
+    _probability, said, choices = UnseenProjects(data=data, positive=data.label, rules=(useless, good)).predicted()
 
     assert {one.rule for one in choices} == {good.name}
     assert 0 < said.mean() < 0.5
@@ -64,8 +72,8 @@ def test_neighbours_share_their_score():
     scores = np.array([0.0, 1.0, 0.4])
     homes = np.array([0, 0, 1])
 
-    assert shared(scores, homes, 0.0).tolist() == [0, 1, 0.4]
-    assert shared(scores, homes, 1.0).tolist() == [0.5, 0.5, 0.4]
+    assert shared_scores(scores, homes, 0.0).tolist() == [0, 1, 0.4]
+    assert shared_scores(scores, homes, 1.0).tolist() == [0.5, 0.5, 0.4]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +81,7 @@ def test_neighbours_share_their_score():
     [("tests/a.py::TestX::test_y", "tests/a.py::TestX"), ("org.Some.test", "org.Some"), ("t", "")],
 )
 def test_a_test_lives_in_its_class_or_file(test, home):
-    assert home_of(test) == home
+    assert class_or_file(test) == home
 
 
 def test_candidates_read_what_they_may():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flakehound.learn.evaluation.model_choice import RULES, best_rule, mcc_at
+from flakehound.learn.evaluation.model_choice import CHOICE_RULES, best_rule, mcc_at
 from flakehound.learn.evaluation.scores import confusion
 
 POSITIVE = [np.array([0, 0, 0, 1]), np.array([0, 1, 1, 0, 0])]
@@ -31,7 +31,7 @@ SAID = {"backwards": BACKWARDS, "ranks": RANKS_WELL, "splits": SPLITS_WELL}
     ],
 )
 def test_a_rule_takes_its_candidate(name, candidate):
-    (rule,) = [one for one in RULES if one.name == name]
+    (rule,) = [one for one in CHOICE_RULES if one.name == name]
 
     chosen, threshold = rule.of(SAID, POSITIVE)
 
@@ -40,7 +40,7 @@ def test_a_rule_takes_its_candidate(name, candidate):
 
 
 def test_fitted_thresholds_part_the_tests_that_can_be_parted():
-    for rule in RULES:
+    for rule in CHOICE_RULES:
         if "threshold" in rule.name:
             chosen, threshold = rule.of(SAID, POSITIVE)
             said = np.concatenate(SAID[chosen]) >= threshold
@@ -61,7 +61,7 @@ def test_mcc_at_thresholds_is_that_of_the_counts():
 
 def test_the_rule_with_the_best_predictions_is_taken_and_the_first_of_equals():
     right, wrong = [part.copy() for part in POSITIVE], [1 - part for part in POSITIVE]
-    first, second, third, *_ = RULES
+    first, second, third, *_ = CHOICE_RULES
 
     assert best_rule((first, second), {first.name: wrong, second.name: right}, POSITIVE) is second
     assert best_rule((third, second), {third.name: right, second.name: right}, POSITIVE) is third

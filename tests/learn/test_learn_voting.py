@@ -12,7 +12,7 @@ from flakehound.app.studies.published import EXPERIMENTS
 from flakehound.learn.evaluation.scores import confusion
 from flakehound.learn.models.pipelines import Pipeline
 from flakehound.learn.models.validation import cross_validated, figures_of
-from flakehound.learn.models.voting import Vote, best_threshold, learned
+from flakehound.learn.models.voting import Vote, best_threshold, fit_model
 from flakehound.learn.tables.problems import Problem
 
 MEMBERS = (
@@ -48,7 +48,7 @@ def test_of_equally_good_thresholds_the_highest_is_taken():
 def test_a_test_s_chance_is_the_mean_of_what_the_members_say():
     data = drawn(tests=80)
 
-    found = learned(VOTE, data.values, data.label, seed=3)
+    found = fit_model(VOTE, data.values, data.label, seed=3)
 
     said = [one.probability(data.values) for one in found.models]
     assert len(said) == 2
@@ -59,7 +59,7 @@ def test_the_threshold_of_a_vote_is_chosen_where_its_models_did_not_learn():
     data = drawn(tests=200, share=0.45)
     shuffled = np.random.default_rng(2).permutation(data.label)
 
-    found = learned(VOTE, data.values, shuffled, seed=3)
+    found = fit_model(VOTE, data.values, shuffled, seed=3)
 
     # Trees know their own training part by heart, so there any threshold near one half would be right; labels that
     # mean nothing show in inner folds, where calling nearly every test positive is best.
@@ -93,7 +93,7 @@ def test_what_a_vote_says_is_judged_by_its_own_threshold():
 
 def test_a_vote_is_the_same_again_and_another_with_another_seed():
     data = drawn(tests=90)
-    first, again, other = (learned(VOTE, data.values, data.label, seed) for seed in (1, 1, 2))
+    first, again, other = (fit_model(VOTE, data.values, data.label, seed) for seed in (1, 1, 2))
 
     assert first.threshold == again.threshold
     assert np.array_equal(first.probability(data.values), again.probability(data.values))
@@ -104,7 +104,7 @@ def test_a_single_positive_test_leaves_the_threshold_at_one_half():
     values = np.random.default_rng(1).normal(size=(40, 2))
     positive = (np.arange(40) == 7).astype(int)
 
-    assert learned(VOTE, values, positive, seed=1).threshold == 0.5
+    assert fit_model(VOTE, values, positive, seed=1).threshold == 0.5
 
 
 def test_a_vote_says_which_balancing_could_not_run():
@@ -112,7 +112,7 @@ def test_a_vote_says_which_balancing_could_not_run():
     positive = (np.arange(40) == 7).astype(int)
     smote = replace(MEMBERS[0], balancing="smote")
 
-    found = learned(Vote(name="v", members=(smote, smote, MEMBERS[1])), values, positive, seed=1)
+    found = fit_model(Vote(name="v", members=(smote, smote, MEMBERS[1])), values, positive, seed=1)
 
     assert found.problem.startswith("smote cannot run: ")
     assert found.problem.count("smote cannot run") == 1

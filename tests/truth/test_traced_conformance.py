@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from flakehound.calls.characteristic_functions import default
+from flakehound.calls.characteristic_functions import default_functions
 from flakehound.core.calls import TraceMode, TraceWish
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Setting, SingleRun
@@ -16,7 +16,7 @@ from flakehound.engine.processes.limits import Limits
 
 from .subjects import chosen_keys, prepared
 
-KNOWN = default()
+KNOWN = default_functions()
 WISHES = [
     TraceWish(mode=mode, counts=counts, wanted=KNOWN.patterns, neutral=KNOWN.neutral)
     for mode, counts in ((TraceMode.ALL, False), (TraceMode.CHARACTERISTIC, False), (TraceMode.ALL, True))

@@ -30,7 +30,7 @@ from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.features.table import FEATURES, NAMES, STATIC
 from flakehound.features.vectors import FeatureVector, mean_vectors
 from flakehound.lint.analyse import measure_file
-from flakehound.report.features_table import Column, Measured
+from flakehound.report.features_table import FeatureColumn, FeatureReport
 from flakehound.store import SessionCommand, Store
 
 STAGE = "measuring"
@@ -119,7 +119,7 @@ def beside_churn(target: Target) -> Iterator[tuple[Target, Callable[[], None], l
         yield measured_target, lambda: churn.append(_churn_written(measured_target)), churn
 
 
-def measured(wishes: MeasureWishes, progress: Progress = SILENT) -> Measured:
+def measured(wishes: MeasureWishes, progress: Progress = SILENT) -> FeatureReport:
     """Measure the suite, keep every run, and take the means."""
     with beside_churn(wishes.target) as (target, write_churn, churn):
         opened = open_suite(
@@ -148,7 +148,7 @@ def _churn_written(target: Target) -> Churn:
 
 def _measured(
     wishes: MeasureWishes, progress: Progress, opened: OpenSuite, store: Store, churn: Churn
-) -> Measured:
+) -> FeatureReport:
     info = new_session(wishes.target, opened, command=SessionCommand.FEATURES, seed=wishes.seed)
     session = store.begin(info, opened.suite)
     assert session.id is not None
@@ -158,8 +158,8 @@ def _measured(
     records, interrupted = _runs(wishes, progress, opened, store, session.id)
     vectors = mean_vectors(opened.suite.order, records, {} if isinstance(static, FailedStep) else static)
     store.finish(session.id, "interrupted" if interrupted else "done")
-    return Measured(
-        columns=tuple(Column(name=feature.name, unit=feature.unit) for feature in FEATURES),
+    return FeatureReport(
+        columns=tuple(FeatureColumn(name=feature.name, unit=feature.unit) for feature in FEATURES),
         tests={vector.id: vector.values for vector in vectors},
         runs=wishes.runs,
         commits=churn.commits,

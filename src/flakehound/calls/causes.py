@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from flakehound.calls.characteristic_functions import Characteristic
+from flakehound.calls.characteristic_functions import CharacteristicFunctions
 from flakehound.core.calls import CallTrace, Function, Reached
 from flakehound.core.verdicts import Cause, LikelyCause
 
@@ -19,7 +19,7 @@ _MOST_NAMED = 3  # functions per cause
 _OF_PYTEST = ("/_pytest/", "/pluggy/", "/pytest_asyncio/")
 
 
-def likely_causes(traces: Iterable[CallTrace], known: Characteristic) -> tuple[LikelyCause, ...]:
+def likely_causes(traces: Iterable[CallTrace], known: CharacteristicFunctions) -> tuple[LikelyCause, ...]:
     """The causes that characteristic functions speak for, the likeliest first."""
     found: dict[Cause, dict[str, Reached]] = {}
     for trace in traces:
@@ -51,7 +51,7 @@ def _sentence(reached: Reached) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parting:
+class CallDifference:
     """The first function where a passing and a failing run differ; None: the run had no more calls."""
 
     passing: Function | None
@@ -73,7 +73,7 @@ def _named(function: Function) -> str:
     return f"{function.text} ({function.file})" if function.kind == "python" else function.text
 
 
-def parting(passing: CallTrace, failing: CallTrace) -> Parting | None:
+def call_difference(passing: CallTrace, failing: CallTrace) -> CallDifference | None:
     """Where two runs part, by the order of first calls; None when they call the same functions.
 
     What pytest calls to show a failed assertion is left out: it is how a test fails, not why.
@@ -82,7 +82,7 @@ def parting(passing: CallTrace, failing: CallTrace) -> Parting | None:
     for one, other in zip_longest(passed, failed):
         if one != other:
             # A function that both call, only sooner or later, is where the other one took its own way.
-            return Parting(
+            return CallDifference(
                 passing=None if one in failed and other not in passed else one,
                 failing=None if other in passed and one not in failed else other,
             )

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from flakehound.calls.name_patterns import fits, pattern_from
+from flakehound.calls.name_patterns import matches_name, pattern_from
 from flakehound.core.calls import Function, FunctionPattern
 from flakehound.core.verdicts import Cause
 
@@ -117,7 +117,7 @@ NEUTRAL = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class CharacteristicPattern:
     """A function, or some, and the cause its call speaks for."""
 
     pattern: FunctionPattern
@@ -125,15 +125,15 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Characteristic:
+class CharacteristicFunctions:
     """A set of characteristic functions."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CharacteristicPattern, ...]
     neutral: tuple[str, ...] = NEUTRAL
 
     @cached_property
-    def _by_name(self) -> dict[str, list[Entry]]:
-        found: dict[str, list[Entry]] = {}
+    def _by_name(self) -> dict[str, list[CharacteristicPattern]]:
+        found: dict[str, list[CharacteristicPattern]] = {}
         for entry in self.entries:
             found.setdefault(entry.pattern.name, []).append(entry)
         return found
@@ -146,28 +146,32 @@ class Characteristic:
     def cause_of(self, function: Function) -> Cause | None:
         """The cause that a function stands for; None when it is not characteristic. The first entry holds."""
         named = self._by_name.get(function.name, []) + self._by_name.get("*", [])
-        return next((entry.cause for entry in named if fits(entry.pattern, function)), None)
+        return next((entry.cause for entry in named if matches_name(entry.pattern, function)), None)
 
-    def with_more(self, entries: Iterable[Entry], neutral: Iterable[str] = ()) -> Characteristic:
+    def with_more(
+        self, entries: Iterable[CharacteristicPattern], neutral: Iterable[str] = ()
+    ) -> CharacteristicFunctions:
         """The same set and a user's own; the user's come first."""
-        return Characteristic(entries=(*entries, *self.entries), neutral=(*self.neutral, *neutral))
+        return CharacteristicFunctions(entries=(*entries, *self.entries), neutral=(*self.neutral, *neutral))
 
 
-def entries_of(table: dict[Cause, tuple[str, ...]]) -> tuple[Entry, ...]:
+def entries_of(table: dict[Cause, tuple[str, ...]]) -> tuple[CharacteristicPattern, ...]:
     """A table's rows."""
     return tuple(
-        Entry(pattern=pattern_from(text), cause=cause) for cause, texts in table.items() for text in texts
+        CharacteristicPattern(pattern=pattern_from(text), cause=cause)
+        for cause, texts in table.items()
+        for text in texts
     )
 
 
-def manual() -> Characteristic:
+def manual_selection() -> CharacteristicFunctions:
     """The source's own set."""
-    return Characteristic(entries=entries_of(MANUAL))
+    return CharacteristicFunctions(entries=entries_of(MANUAL))
 
 
-def default() -> Characteristic:
+def default_functions() -> CharacteristicFunctions:
     """The source's set, and what today's code uses; the finer entries first."""
-    return Characteristic(entries=entries_of(TODAY) + entries_of(MANUAL))
+    return CharacteristicFunctions(entries=entries_of(TODAY) + entries_of(MANUAL))
 
 
 def assigned_cause(function: Function) -> Cause | None:
@@ -179,4 +183,4 @@ def assigned_cause(function: Function) -> Cause | None:
     return _DEFAULT.cause_of(function)
 
 
-_DEFAULT = default()
+_DEFAULT = default_functions()

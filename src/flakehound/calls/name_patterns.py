@@ -5,16 +5,16 @@ from __future__ import annotations
 from flakehound.core.calls import Function, FunctionPattern
 
 
-def fits(pattern: FunctionPattern, function: Function) -> bool:
+def matches_name(pattern: FunctionPattern, function: Function) -> bool:
     """As `flakehound_inside.observe.calls.names` decides it in the suite's own process."""
     if pattern.name not in ("*", function.name):
         return False
     if pattern.owner != function.owner and not (pattern.owner == "*" and function.owner):
         return False
-    return not pattern.module or is_in(function.file, pattern.module)
+    return not pattern.module or is_in_module(function.file, pattern.module)
 
 
-def is_in(file: str, module: str) -> bool:
+def is_in_module(file: str, module: str) -> bool:
     """Whether a file is a module's, or of a module in that package."""
     if file.startswith("<"):
         own = file.strip("<>").rpartition(" ")[2]  # "<frozen os>"

@@ -29,7 +29,7 @@ class TracedTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class CauseFunction:
     """A function that was selected."""
 
     function: Function
@@ -37,7 +37,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exposure:
+class CallShares:
     """How many tests call one of some functions."""
 
     flaky: int
@@ -56,19 +56,19 @@ class Exposure:
         return self.tests / self.of_tests if self.of_tests else 0.0
 
 
-class Columns:
+class CallTable:
     """A data set by function: which tests call it."""
 
     def __init__(self, tests: Sequence[TracedTest], kinds: Iterable[str] = ("python", "c")) -> None:
         self.size = len(tests)
-        self.flaky = bits_of(place for place, test in enumerate(tests) if test.is_flaky)
+        self.flaky = bit_set(place for place, test in enumerate(tests) if test.is_flaky)
         places: dict[Function, list[int]] = {}
         for place, test in enumerate(tests):
             for function in test.functions:
                 places.setdefault(function, []).append(place)
         kept = frozenset(kinds)
         self.callers: dict[Function, Bits] = {
-            function: bits_of(places[function])
+            function: bit_set(places[function])
             for function in sorted(places, key=_in_order)
             if function.kind in kept
         }
@@ -81,7 +81,7 @@ class Columns:
         return found
 
 
-def bits_of(places: Iterable[int]) -> Bits:
+def bit_set(places: Iterable[int]) -> Bits:
     """A set of places."""
     numbers = list(places)
     packed = bytearray(max(numbers, default=0) // 8 + 1)
@@ -150,7 +150,9 @@ class _Selection:
         self.wrong = self.covered.bit_count() - self.found
 
 
-def selected(callers: Mapping[Function, Bits], positives: Bits, universe: Bits, beta: float) -> list[Function]:
+def select_functions(
+    callers: Mapping[Function, Bits], positives: Bits, universe: Bits, beta: float
+) -> list[Function]:
     """Add the function that raises F-beta most, until none does; the first in order where several tie."""
     waiting: dict[int, list[_Candidate]] = {}  # by the positives they would add at most
     for candidate in _candidates(callers, positives, universe):
@@ -199,32 +201,32 @@ def _candidates(callers: Mapping[Function, Bits], positives: Bits, universe: Bit
     return list(once.values())
 
 
-def select_flaky(columns: Columns, beta: float, within: Bits | None = None) -> list[Function]:
+def select_flaky(columns: CallTable, beta: float, within: Bits | None = None) -> list[Function]:
     """Functions that mark the flaky tests, of some tests or of all."""
     universe = (1 << columns.size) - 1 if within is None else within
-    return selected(columns.callers, columns.flaky & universe, universe, beta)
+    return select_functions(columns.callers, columns.flaky & universe, universe, beta)
 
 
-def select_by_cause(tests: Sequence[TracedTest], columns: Columns, beta: float) -> list[Chosen]:
+def select_by_cause(tests: Sequence[TracedTest], columns: CallTable, beta: float) -> list[CauseFunction]:
     """Functions selected for each labelled cause apart, joined.
 
     Flaky tests without a label are left out: they may have any cause.
     """
-    universe = bits_of(place for place, test in enumerate(tests) if test.cause or not test.is_flaky)
+    universe = bit_set(place for place, test in enumerate(tests) if test.cause or not test.is_flaky)
     causes = sorted({test.cause for test in tests if test.cause and test.is_flaky}, key=lambda cause: cause.value)
-    union: dict[Function, Chosen] = {}
+    union: dict[Function, CauseFunction] = {}
     for cause in causes:
-        positives = bits_of(place for place, test in enumerate(tests) if test.is_flaky and test.cause is cause)
-        for function in selected(columns.callers, positives, universe, beta):
-            union.setdefault(function, Chosen(function=function, cause=cause))
+        positives = bit_set(place for place, test in enumerate(tests) if test.is_flaky and test.cause is cause)
+        for function in select_functions(columns.callers, positives, universe, beta):
+            union.setdefault(function, CauseFunction(function=function, cause=cause))
     return list(union.values())
 
 
-def exposure(columns: Columns, functions: Iterable[Function], within: Bits | None = None) -> Exposure:
+def call_shares(columns: CallTable, functions: Iterable[Function], within: Bits | None = None) -> CallShares:
     """How many tests, of some or of all, call one of the functions."""
     universe = (1 << columns.size) - 1 if within is None else within
     exposed = columns.exposed(functions) & universe
-    return Exposure(
+    return CallShares(
         flaky=(exposed & columns.flaky).bit_count(),
         of_flaky=(columns.flaky & universe).bit_count(),
         tests=exposed.bit_count(),
@@ -237,11 +239,11 @@ class Fold:
     """One part of a cross-validation: selected on the others, judged on this one."""
 
     functions: tuple[Function, ...]
-    held_out: Exposure
+    held_out: CallShares
 
 
 def cross_validated(
-    columns: Columns, beta: float, folds: int, seed: int, tell: Callable[[int], None] = lambda _fold: None
+    columns: CallTable, beta: float, folds: int, seed: int, tell: Callable[[int], None] = lambda _fold: None
 ) -> list[Fold]:
     """k-fold: each part once held out."""
     places = list(range(columns.size))
@@ -249,15 +251,15 @@ def cross_validated(
     everything = (1 << columns.size) - 1
     found = []
     for number in range(folds):
-        held_out = bits_of(places[number::folds]) if places[number::folds] else 0
+        held_out = bit_set(places[number::folds]) if places[number::folds] else 0
         functions = select_flaky(columns, beta, everything & ~held_out)
-        found.append(Fold(functions=tuple(functions), held_out=exposure(columns, functions, held_out)))
+        found.append(Fold(functions=tuple(functions), held_out=call_shares(columns, functions, held_out)))
         tell(number + 1)
     return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sense:
+class SelectionQuality:
     """How many selected functions are sensibly characteristic (table 5.3)."""
 
     original: int
@@ -266,16 +268,16 @@ class Sense:
     remaining: tuple[Function, ...]
 
 
-def sense_of(
+def selection_quality(
     functions: Sequence[Function],
     tests: Sequence[TracedTest],
-    columns: Columns,
+    columns: CallTable,
     cause_of: Callable[[Function], Cause | None] = assigned_cause,
-) -> Sense:
+) -> SelectionQuality:
     """Count solo and cryptic functions, and keep those that are neither."""
     solo = {function for function in functions if len(_flaky_projects(function, tests, columns)) <= 1}
     cryptic = {function for function in functions if cause_of(function) is None}
-    return Sense(
+    return SelectionQuality(
         original=len(functions),
         solo=len(solo),
         cryptic=len(cryptic),
@@ -283,7 +285,7 @@ def sense_of(
     )
 
 
-def _flaky_projects(function: Function, tests: Sequence[TracedTest], columns: Columns) -> set[str]:
+def _flaky_projects(function: Function, tests: Sequence[TracedTest], columns: CallTable) -> set[str]:
     bits = columns.callers.get(function, 0) & columns.flaky
     found: set[str] = set()
     while bits and len(found) < 2:

@@ -5,44 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flakehound.calls.characteristic_functions import Characteristic, Entry
+from flakehound.calls.characteristic_functions import CharacteristicFunctions, CharacteristicPattern
 from flakehound.calls.name_patterns import pattern_from
 from flakehound.core.verdicts import Cause
 
 KEYS = ("functions", "neutral")
 
 
-class Malformed(Exception):
+class InvalidCallSettings(Exception):
     """The table cannot be understood."""
 
 
-def with_settings(known: Characteristic, table: Mapping[str, Any]) -> Characteristic:
+def with_settings(known: CharacteristicFunctions, table: Mapping[str, Any]) -> CharacteristicFunctions:
     """The set with what the table adds: `functions` by cause, `neutral` modules."""
     unknown = sorted(set(table) - set(KEYS))
     if unknown:
-        raise Malformed(f"{unknown[0]!r} is no setting; known: {', '.join(KEYS)}")
+        raise InvalidCallSettings(f"{unknown[0]!r} is no setting; known: {', '.join(KEYS)}")
     functions, neutral = table.get("functions", {}), table.get("neutral", [])
     if not isinstance(functions, Mapping):
-        raise Malformed("'functions' must be a table of causes")
+        raise InvalidCallSettings("'functions' must be a table of causes")
     added = [entry for cause, texts in functions.items() for entry in _entries(cause, texts)]
     return known.with_more(added, _texts("neutral", neutral))
 
 
-def _entries(word: str, texts: object) -> list[Entry]:
+def _entries(word: str, texts: object) -> list[CharacteristicPattern]:
     causes = {cause.value: cause for cause in Cause}
     if word not in causes:
-        raise Malformed(f"{word!r} is no cause; known: {', '.join(causes)}")
-    return [Entry(pattern=_pattern(text), cause=causes[word]) for text in _texts(word, texts)]
+        raise InvalidCallSettings(f"{word!r} is no cause; known: {', '.join(causes)}")
+    return [CharacteristicPattern(pattern=_pattern(text), cause=causes[word]) for text in _texts(word, texts)]
 
 
 def _pattern(text: str) -> Any:
     try:
         return pattern_from(text)
     except ValueError as error:
-        raise Malformed(f"{error}; write module:Class.function") from error
+        raise InvalidCallSettings(f"{error}; write module:Class.function") from error
 
 
 def _texts(name: str, texts: object) -> list[str]:
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise Malformed(f"{name!r} must be a list of strings")
+        raise InvalidCallSettings(f"{name!r} must be a list of strings")
     return texts

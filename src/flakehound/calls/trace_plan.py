@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flakehound.calls.characteristic_functions import Characteristic
+from flakehound.calls.characteristic_functions import CharacteristicFunctions
 from flakehound.core.calls import TraceMode, TraceWish
 
 
-def trace_for(known: Characteristic, mode: TraceMode, *, counts: bool = False) -> TraceWish:
+def trace_for(known: CharacteristicFunctions, mode: TraceMode, *, counts: bool = False) -> TraceWish:
     """The trace that finds these functions; `counts` also records how often each was called."""
     return TraceWish(mode=mode, counts=counts, wanted=known.patterns, neutral=known.neutral)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from flakehound.calls.causes import likely_causes, parting
-from flakehound.calls.characteristic_functions import Characteristic
+from flakehound.calls.causes import call_difference, likely_causes
+from flakehound.calls.characteristic_functions import CharacteristicFunctions
 from flakehound.core.calls import CallTrace
 from flakehound.core.outcomes import NodeId
 from flakehound.core.records import RunRecord
@@ -32,11 +32,13 @@ def traces_of_last_test(records: Iterable[RunRecord], test: NodeId) -> Iterator[
             yield ObservedTrace(trace=record.calls[place], failed=record.last.is_failure)
 
 
-def with_likely_causes(verdict: Verdict, traces: Sequence[ObservedTrace], known: Characteristic) -> Verdict:
+def with_likely_causes(
+    verdict: Verdict, traces: Sequence[ObservedTrace], known: CharacteristicFunctions
+) -> Verdict:
     """The verdict with what the traces of its test add."""
     passing = next((one.trace for one in traces if not one.failed), None)
     failing = next((one.trace for one in traces if one.failed), None)
-    difference = parting(passing, failing) if passing is not None and failing is not None else None
+    difference = call_difference(passing, failing) if passing is not None and failing is not None else None
     called: Sequence[LikelyCause] = ()
     if verdict.kind in KINDS_EXPLAINED_BY_CALLS:
         called = likely_causes([one.trace for one in traces], known)

@@ -60,9 +60,9 @@ def export(stores: tuple[Path, ...], feature_files: tuple[Path, ...], pairs: Pat
     Example:
         flakehound data export --features metrics.csv tests.csv
     """
-    from flakehound.app.data.export import exported
+    from flakehound.app.data.export import export_table
 
-    click.echo(exported(stores or (DEFAULT_STORE,), feature_files, output, pairs))
+    click.echo(export_table(stores or (DEFAULT_STORE,), feature_files, output, pairs))
     return ExitCode.NOTHING_FLAKY
 
 
@@ -78,9 +78,9 @@ def facts(pairs: Path | None, output: Path) -> int:
     Example:
         flakehound data facts --pairs pairs.csv tests.csv
     """
-    from flakehound.app.data.export import shipped_facts
+    from flakehound.app.data.export import export_shipped_table
 
-    click.echo(shipped_facts(output, pairs))
+    click.echo(export_shipped_table(output, pairs))
     return ExitCode.NOTHING_FLAKY
 
 
@@ -94,16 +94,8 @@ def check(columns: str | None, table: Path) -> int:
     Example:
         flakehound data check tests.csv
     """
-    from flakehound.app.data.tables import read_table
+    from flakehound.app.data.check import check_table
     from flakehound.report.study.tables import dataset_lines
 
-    click.echo("\n".join(dataset_lines(_facts(read_table(table, columns)))))
+    click.echo("\n".join(dataset_lines(check_table(table, columns))))
     return ExitCode.NOTHING_FLAKY
-
-
-def _facts(data: object) -> dict[str, object]:
-    from flakehound.learn.tables.checking import facts_of
-    from flakehound.learn.tables.dataset import Dataset
-
-    assert isinstance(data, Dataset)
-    return facts_of(data)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from flakehound.app.output_files import check_writable, write_json
-from flakehound.app.sessions.places import current_folder
 from flakehound.cli.options import store_option
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
-from flakehound.core.errors import ExitCode, UsageError, same_command
-
-if TYPE_CHECKING:
-    from flakehound.app.studies.calls_data import StudiedCalls
+from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _BETA = click.FloatRange(min=0, min_open=True)
@@ -61,37 +57,23 @@ def command(
         flakehound study calls                                      the last trace and hunt of this folder
         flakehound study calls --calls a.csv --calls b.csv --labels labels.csv
     """
-    from flakehound.app.sessions.project_settings import characteristic_functions_in
-    from flakehound.app.studies.calls import SelectionWishes, studied
-    from flakehound.calls.characteristic_functions import default, manual
+    from flakehound.app.studies.calls import CallsStudyOptions, run_calls_study
     from flakehound.report.study.calls import calls_study_text
 
     check_writable(json_file)
-    data = _data(calls, labels, store_path)
-    if not any(test.is_flaky for test in data.tests):
-        raise UsageError(
-            "no test is flaky: there is nothing to select for", remedy="flakehound study calls --help"
-        )
-    sets = {
-        "manual selection": manual(),
-        "flakehound's set": default() if calls else characteristic_functions_in(current_folder()),
-    }
-    wishes = SelectionWishes(beta_causes=beta_causes, beta_c=beta_c, folds=folds, seed=seed, slowdown=0.05)
-    told = studied(data, sets, wishes, lambda words: click.echo(words, err=True))
+    options = CallsStudyOptions(
+        calls=calls,
+        labels=labels,
+        store_path=store_path,
+        beta_causes=beta_causes,
+        beta_c=beta_c,
+        folds=folds,
+        seed=seed,
+    )
+    with shown_progress() as progress:
+        study = run_calls_study(options, progress)
     try:
-        write_json(json_file, json.dumps(told, indent=1) + "\n")
+        write_json(json_file, json.dumps(study, indent=1) + "\n")
     finally:
-        click.echo(calls_study_text(told))
+        click.echo(calls_study_text(study))
     return ExitCode.NOTHING_FLAKY
-
-
-def _data(calls: tuple[Path, ...], labels: Path | None, store_path: Path) -> StudiedCalls:
-    from flakehound.app.sessions.store_file import existing_store
-    from flakehound.app.studies.calls_data import from_files, from_store
-
-    if calls and labels is not None:
-        return from_files(calls, labels, remedy="flakehound calls --csv calls.csv")
-    if calls or labels is not None:
-        raise UsageError("--calls and --labels belong together", remedy=same_command(calls=None, labels=None))
-    with existing_store(store_path) as store:
-        return from_store(store, remedy="flakehound calls && flakehound hunt && flakehound study calls")

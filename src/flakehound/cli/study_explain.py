@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -14,8 +13,6 @@ from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-SCHEMA = "flakehound/study-explain/1"
-SIZES = (15, 12, 9, 6, 3)
 
 
 @click.command("explain", cls=CommandWithRemedies)
@@ -47,56 +44,18 @@ def command(
     Example:
         flakehound study explain --plot swarm.png tests.csv
     """
+    from flakehound.app.studies.explain import ExplainStudyOptions, run_explain_study
     from flakehound.app.studies.plots import check_plot
-    from flakehound.learn.extras import check_installed
     from flakehound.report.study.explain import explained_lines, plot_swarm
 
-    check_installed("sklearn", "imblearn", "shap")
     check_writable(json_file)
     check_plot(plot_file)
-    told = _explained(table, columns, problem, tests, retrain, seed)
-    click.echo("\n".join(explained_lines(told)))
-    write_json(json_file, json.dumps(told, indent=1) + "\n")
+    options = ExplainStudyOptions(
+        table=table, columns=columns, problem=problem, tests=tests, retrain=retrain, seed=seed
+    )
+    study = run_explain_study(options)
+    click.echo("\n".join(explained_lines(study)))
+    write_json(json_file, json.dumps(study, indent=1) + "\n")
     if plot_file is not None:
-        plot_swarm(told, plot_file)
+        plot_swarm(study, plot_file)
     return ExitCode.NOTHING_FLAKY
-
-
-def _explained(
-    table: Path, columns: str | None, problem: str | None, tests: int, retrain: bool, seed: int
-) -> dict[str, Any]:
-    import numpy as np
-
-    from flakehound.app.data.problems import asked_problem
-    from flakehound.app.data.tables import read_table
-    from flakehound.learn.models.explanation import ranking, shap_values, why, with_fewer
-    from flakehound.learn.models.pipelines import Pipeline
-
-    data = read_table(table, columns)
-    asked = asked_problem(data, problem, table)
-    pipeline = Pipeline(classifier="extra-trees", trees=100, balancing="smote")
-    domain = data.labels(asked).domain
-    places = np.sort(np.random.default_rng(seed).permutation(len(domain))[:tests])
-    found, expected = shap_values(data, asked, pipeline, seed, places)
-    ranked = ranking(data.features, found)
-    names = [name for name, _mean in ranked]
-    values = data.values[domain][places]
-    return {
-        "schema": SCHEMA,
-        "table": data.name,
-        "problem": asked.value,
-        "seed": seed,
-        "expected": expected,
-        "features": list(data.features),
-        "ranking": [{"feature": name, "mean": mean} for name, mean in ranked],
-        "top": {} if not retrain else with_fewer(data, asked, pipeline, names, SIZES, seed),
-        "tests": [
-            {
-                "id": data.ids[domain[place]],
-                "values": value.tolist(),
-                "shap": row.round(5).tolist(),
-                "why": why(data.features, value, row),
-            }
-            for place, value, row in zip(places, values, found, strict=True)
-        ],
-    }

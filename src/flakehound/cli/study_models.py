@@ -9,8 +9,9 @@ import click
 
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import PROBLEMS, columns_option
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
-from flakehound.core.errors import ExitCode, UsageError, same_command
+from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -96,22 +97,18 @@ def command(
         flakehound study models --pipelines static --journal models.jsonl tests.csv
         flakehound study models --published
     """
-    from flakehound.app.studies.models import ModelWishes, studied
+    from flakehound.app.studies.models import ModelStudyOptions, run_model_study
     from flakehound.report.study.models import model_lines
 
-    if published == bool(tables):
-        raise UsageError(
-            "either --published or the name of a table" + (", not both" if published else " is needed"),
-            remedy=same_command(published=True, tables=None),
-        )
     check_writable(journal, "journal")
     check_writable(json_file)
-    wishes = ModelWishes(
+    options = ModelStudyOptions(
+        published=published,
         tables=tables,
         columns=columns,
         problems=problems,
         pipelines=pipelines,
-        splits=splits or ("folds", "projects"),
+        splits=splits,
         repeats=repeats,
         samples=samples,
         draws=draws,
@@ -119,7 +116,8 @@ def command(
         jobs=jobs,
         journal=journal,
     )
-    told = studied(wishes)
-    click.echo("\n".join(model_lines(told)))
-    write_json(json_file, json.dumps(told, indent=1) + "\n")
+    with shown_progress() as progress:
+        study = run_model_study(options, progress)
+    click.echo("\n".join(model_lines(study)))
+    write_json(json_file, json.dumps(study, indent=1) + "\n")
     return ExitCode.NOTHING_FLAKY

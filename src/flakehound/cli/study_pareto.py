@@ -9,6 +9,7 @@ import click
 
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode
 
@@ -65,13 +66,13 @@ def command(
         flakehound study pareto --plot front.png tests.csv
         flakehound study pareto --technique pairwise --pairs pairs.csv tests.csv
     """
-    from flakehound.app.studies.pareto import FrontWishes, swept
+    from flakehound.app.studies.pareto import ParetoStudyOptions, run_pareto_study
     from flakehound.app.studies.plots import check_plot
     from flakehound.report.study.pareto import front_lines, plot_front
 
     check_writable(json_file)
     check_plot(plot_file)
-    wishes = FrontWishes(
+    options = ParetoStudyOptions(
         tables=tables,
         published=published,
         columns=columns,
@@ -81,9 +82,10 @@ def command(
         most=most,
         seed=seed,
     )
-    told = swept(wishes, tell=lambda words: click.echo(words, err=True))
-    click.echo("\n".join(front_lines(told)))
-    write_json(json_file, json.dumps(told, indent=1) + "\n")
+    with shown_progress() as progress:
+        study = run_pareto_study(options, progress)
+    click.echo("\n".join(front_lines(study)))
+    write_json(json_file, json.dumps(study, indent=1) + "\n")
     if plot_file is not None:
-        plot_front(told, plot_file)
+        plot_front(study, plot_file)
     return ExitCode.NOTHING_FLAKY

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from flakehound.app.output_files import check_writable, write_json
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode, UsageError, same_command
 
@@ -80,14 +81,14 @@ def command(
         flakehound study policies --store .flakehound/flakehound.db
     """
     from flakehound.app.studies.plots import check_plot
-    from flakehound.app.studies.policies import PolicyWishes, replayed
+    from flakehound.app.studies.policies import PolicyStudyOptions, run_policy_study
     from flakehound.report.study.policies import plot_detections, policy_lines
 
     check_writable(json_file)
     check_plot(plot_file)
     _check_one_source(store_path)
     _check_one_score(scores)
-    wishes = PolicyWishes(
+    options = PolicyStudyOptions(
         seeds=seeds,
         auc=auc if scores == "drawn" else None,
         scores=scores,
@@ -98,11 +99,12 @@ def command(
         share=share,
         seed=seed,
     )
-    told = replayed(wishes, tell=lambda words: click.echo(words, err=True))
-    click.echo("\n".join(policy_lines(told)))
-    write_json(json_file, json.dumps(told, indent=1) + "\n")
+    with shown_progress() as progress:
+        study = run_policy_study(options, progress)
+    click.echo("\n".join(policy_lines(study)))
+    write_json(json_file, json.dumps(study, indent=1) + "\n")
     if plot_file is not None:
-        plot_detections(told, plot_file)
+        plot_detections(study, plot_file)
     return ExitCode.NOTHING_FLAKY
 
 
@@ -110,18 +112,18 @@ def _check_one_source(store_path: Path | None) -> None:
     """A store brings rates, times and shares of its own."""
     context = click.get_current_context()
     names = ("counts", "costs", "flaky", "share")
-    said = [name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    if store_path is not None and said:
+    given = [name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if store_path is not None and given:
         raise UsageError(
-            f"--store brings its own counts and times: --{said[0]} says nothing about it",
-            remedy=same_command(**dict.fromkeys(said)),
+            f"--store brings its own counts and times: --{given[0]} says nothing about it",
+            remedy=same_command(**dict.fromkeys(given)),
         )
 
 
 def _check_one_score(scores: str) -> None:
     """Scores that exist are as good as they are."""
-    said = click.get_current_context().get_parameter_source("auc") is ParameterSource.COMMANDLINE
-    if scores != "drawn" and said:
+    is_given = click.get_current_context().get_parameter_source("auc") is ParameterSource.COMMANDLINE
+    if scores != "drawn" and is_given:
         raise UsageError(
             f"--scores {scores} has an AUC of its own: --auc says nothing about it",
             remedy=same_command(auc=None),

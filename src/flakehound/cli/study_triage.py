@@ -11,12 +11,12 @@ import click
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.cli.options import suite_options
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode, UsageError, same_command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from flakehound.report.study.triage import TriageStudy
 
 PARTS = ("postponed", "processes", "revisions")
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -88,14 +88,13 @@ def command(
     Example:
         flakehound study triage --only revisions --revisions 20 --plot shares.png tests
     """
-    from flakehound.app.studies.triage import studied
-    from flakehound.app.studies.triage_options import StudyWishes
+    from flakehound.app.studies.plots import check_plot
+    from flakehound.app.studies.triage import TriageStudyOptions, run_triage_study
 
-    for option, file in {"json_file": suite.json_file, "csv_file": csv_file, "plot_file": plot_file}.items():
-        check_writable(file, option)
-    if plot_file is not None:
-        _check_plotting()
-    wishes = StudyWishes(
+    check_writable(suite.json_file)
+    check_writable(csv_file, "csv_file")
+    check_plot(plot_file)
+    options = TriageStudyOptions(
         suite=suite,
         parts=tuple(dict.fromkeys(parts)) or PARTS,
         revisions=revisions,
@@ -105,9 +104,10 @@ def command(
         reruns=_numbers(reruns),
         repeats=repeats,
     )
-    told = studied(wishes, tell=lambda words: click.echo(words, err=True))
-    _show(told, suite.json_file, csv_file, plot_file)
-    return ExitCode.INTERRUPTED if told["interrupted"] else ExitCode.NOTHING_FLAKY
+    with shown_progress() as progress:
+        study = run_triage_study(options, progress)
+    _show(study, suite.json_file, csv_file, plot_file)
+    return ExitCode.INTERRUPTED if study["interrupted"] else ExitCode.NOTHING_FLAKY
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -117,20 +117,13 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(word) for word in found}))
 
 
-def _check_plotting() -> None:
-    from flakehound.report.study.triage_plot import EXTRA, can_plot
+def _show(study: TriageStudy, json_file: Path | None, csv_file: Path | None, plot_file: Path | None) -> None:
+    from flakehound.report.study.triage import triage_study_csv, triage_study_lines
+    from flakehound.report.study.triage_plot import plot_shares
 
-    if not can_plot():
-        raise UsageError("--plot needs matplotlib, which is not installed", remedy=EXTRA)
-
-
-def _show(told: Mapping[str, Any], json_file: Path | None, csv_file: Path | None, plot_file: Path | None) -> None:
-    from flakehound.report.study.triage import study_csv, study_lines
-
-    click.echo("\n".join(study_lines(told)))
-    write_json(json_file, json.dumps(told, indent=2) + "\n")
-    write_json(csv_file, study_csv(told), "csv_file")
-    if plot_file is not None and told.get("revisions") and told["revisions"]["tests"]:
-        from flakehound.report.study.triage_plot import plot_shares
-
-        plot_shares({told["project"]: [test["percent"] for test in told["revisions"]["tests"]]}, plot_file)
+    click.echo("\n".join(triage_study_lines(study)))
+    write_json(json_file, json.dumps(study, indent=2) + "\n")
+    write_json(csv_file, triage_study_csv(study), "csv_file")
+    revisions = study.get("revisions")
+    if plot_file is not None and revisions and revisions["tests"]:
+        plot_shares({study["project"]: [test["percent"] for test in revisions["tests"]]}, plot_file)

@@ -13,7 +13,7 @@ from flakehound.report.phrases import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class FeatureColumn:
     """One feature."""
 
     name: str
@@ -21,10 +21,10 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class FeatureReport:
     """The mean features of every test of a suite."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[FeatureColumn, ...]
     tests: Mapping[str, Mapping[str, float | None]]  # test -> feature -> mean; None: not known
     runs: int
     commits: int  # whose changes count
@@ -34,7 +34,7 @@ class Measured:
     interrupted: bool = False
 
 
-def as_csv(found: Measured) -> str:
+def as_csv(found: FeatureReport) -> str:
     """One row per test; a feature that is not known is empty."""
     sheet = io.StringIO(newline="")
     names = [column.name for column in found.columns]
@@ -45,7 +45,7 @@ def as_csv(found: Measured) -> str:
     return sheet.getvalue()
 
 
-def as_json(found: Measured) -> str:
+def as_json(found: FeatureReport) -> str:
     """`flakehound/features/1`."""
     told = {
         "schema": "flakehound/features/1",
@@ -59,7 +59,7 @@ def as_json(found: Measured) -> str:
     return json.dumps(told, indent=1) + "\n"
 
 
-def as_text(found: Measured, csv_file: str | None) -> str:
+def as_text(found: FeatureReport, csv_file: str | None) -> str:
     """Per feature the usual value, the largest one, and whose it is."""
     lines = [f"{counted(len(found.tests), 'test')}, mean of {counted(found.runs, 'measured run')}", ""]
     lines += _extremes(found)
@@ -71,7 +71,7 @@ def as_text(found: Measured, csv_file: str | None) -> str:
     return "\n".join(lines)
 
 
-def _extremes(found: Measured) -> Iterator[str]:
+def _extremes(found: FeatureReport) -> Iterator[str]:
     rows = [("feature", "median", "most", "test")]
     for column in found.columns:
         known = {test: values[column.name] for test, values in found.tests.items()}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from flakehound.app.data.tables import opened_table
+from flakehound.app.data.tables import open_table
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.app.sessions.store_file import existing_store
 from flakehound.app.sessions.stored_runs import stored_runs
@@ -18,7 +18,7 @@ from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting
 from flakehound.features.vectors import mean_vectors
-from flakehound.learn.measured.table import shipped_bytes, unpacked
+from flakehound.learn.measured.table import shipped_bytes, unpack_table
 from flakehound.learn.tables.reading import number_in
 from flakehound.store import SessionInfo, Store
 
@@ -32,7 +32,7 @@ Key = tuple[str, NodeId]  # project, test
 
 
 @dataclass(slots=True)
-class Known:
+class RecordedTest:
     """What all hunts together saw of one test."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FACTS[2:6], 0))
@@ -56,14 +56,14 @@ class Known:
         return {**self.counts, "polluter": int(self.polluter), "cost_s": cost_s}
 
 
-def exported(
+def export_table(
     stores: Sequence[Path], feature_files: Sequence[Path], output: Path, pairs: Path | None = None
 ) -> str:
     """Write the table, and who pollutes whom where that is asked for; gives a sentence on what is in it."""
     check_writable(output, "output")
     check_writable(pairs, "pairs")
-    known, _rootdirs = known_tests(stores)
-    features = [_measured(known), *(features_in(path) for path in feature_files)]
+    known, _rootdirs = read_recorded_tests(stores)
+    features = [_measured(known), *(read_features(path) for path in feature_files)]
     names = list(dict.fromkeys(name for table in features for row in table.values() for name in row))
     rows = list(_rows(known, features, names))
     write_json(output, table_text([*FACTS, *names], rows), "output")
@@ -72,26 +72,26 @@ def exported(
     return f"{len(rows)} tests of {len({key[0] for key in known})} projects, {len(names)} features{lost}: {output}"
 
 
-def shipped_facts(output: Path, pairs: Path | None) -> str:
+def export_shipped_table(output: Path, pairs: Path | None) -> str:
     """Write the table we ship as if it had just been exported; gives a sentence on what is in it."""
     check_writable(output, "output")
     check_writable(pairs, "pairs")
-    rows, known = unpacked(shipped_bytes())
+    rows, known = unpack_table(shipped_bytes())
     write_json(output, table_text(list(rows[0]), rows), "output")
     write_json(pairs, table_text(PAIR_COLUMNS, [asdict(pair) for pair in known]), "pairs")
     projects = len({row["project"] for row in rows})
     return f"{len(rows)} tests of {projects} projects, {len(rows[0]) - len(FACTS)} features: {output}"
 
 
-def _pairs(known: Mapping[Key, Known]) -> Iterator[dict[str, object]]:
+def _pairs(known: Mapping[Key, RecordedTest]) -> Iterator[dict[str, object]]:
     for (project, test), facts in known.items():
         for polluter in sorted(facts.polluters):
             yield dict(zip(PAIR_COLUMNS, (project, test, polluter), strict=True))
 
 
-def known_tests(stores: Sequence[Path]) -> tuple[dict[Key, Known], dict[str, str]]:
+def read_recorded_tests(stores: Sequence[Path]) -> tuple[dict[Key, RecordedTest], dict[str, str]]:
     """What all stores together saw of each test, and the folder of each project as the newest hunt names it."""
-    known: dict[Key, Known] = {}
+    known: dict[Key, RecordedTest] = {}
     rootdirs: dict[str, str] = {}
     for path in stores:
         with existing_store(path) as store:
@@ -101,7 +101,7 @@ def known_tests(stores: Sequence[Path]) -> tuple[dict[Key, Known], dict[str, str
     return known, rootdirs
 
 
-def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> None:
+def _take_in(known: dict[Key, RecordedTest], store: Store, session: SessionInfo) -> None:
     assert session.id is not None
     runs = stored_runs(store, session.id)
     history = History(store.suite(session.id), runs.evidence)
@@ -109,7 +109,7 @@ def _take_in(known: dict[Key, Known], store: Store, session: SessionInfo) -> Non
     polluters = _polluters(store.verdicts(session.id))
     blamed = {name for names in polluters.values() for name in names}
     for test in history.suite.order:
-        one = known.setdefault((project, test), Known())
+        one = known.setdefault((project, test), RecordedTest())
         for setting in (Setting.ORIGINAL, Setting.SHUFFLED):
             tally = history.tally(test, setting)
             one.counts[f"{setting.value}_passed"] += tally.passed
@@ -131,14 +131,14 @@ def _polluters(report: str | None) -> dict[str, set[str]]:
     return {test["id"]: {*test["polluters"], *test["state_setters"]} for test in tests}
 
 
-def _measured(known: Mapping[Key, Known]) -> dict[str, dict[str, float]]:
+def _measured(known: Mapping[Key, RecordedTest]) -> dict[str, dict[str, float]]:
     """What `flakehound hunt --measure` and `flakehound features` have kept in the stores."""
     return {test: facts.features for (_project, test), facts in known.items() if facts.features}
 
 
-def features_in(path: Path) -> dict[str, dict[str, float]]:
+def read_features(path: Path) -> dict[str, dict[str, float]]:
     """Features by test: every column that holds numbers only."""
-    with opened_table(path) as reader:
+    with open_table(path) as reader:
         rows = list(reader)
         if "id" not in (reader.fieldnames or ()):
             raise UsageError(
@@ -153,15 +153,15 @@ def features_in(path: Path) -> dict[str, dict[str, float]]:
 
 
 def _rows(
-    known: Mapping[Key, Known], features: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str]
+    known: Mapping[Key, RecordedTest], features: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str]
 ) -> Iterator[dict[str, object]]:
     for (project, test), facts in known.items():
-        found = {name: value for table in features for name, value in looked_up(table, test).items()}
+        found = {name: value for table in features for name, value in features_of(table, test).items()}
         if len(found) == len(names):
             yield {"id": test, "project": project, **facts.row(), **found}
 
 
-def looked_up(table: Mapping[str, Mapping[str, float]], test: str) -> Mapping[str, float]:
+def features_of(table: Mapping[str, Mapping[str, float]], test: str) -> Mapping[str, float]:
     """A test's features; those of its function where the table does not know its parameters."""
     return table.get(test) or table.get(test.partition("[")[0]) or {}
 

@@ -6,14 +6,14 @@ import shlex
 from pathlib import Path
 
 from flakehound.core.errors import UsageError, same_command
-from flakehound.learn.tables.checking import hindrance
+from flakehound.learn.tables.checking import learning_obstacle
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.problems import Problem
 
 _FIRST = (Problem.LABELLED, *(one for one in Problem if one is not Problem.LABELLED))
 
 
-def asked_problem(data: Dataset, named: str | None, table: Path) -> Problem:
+def chosen_problem(data: Dataset, named: str | None, table: Path) -> Problem:
     """The named problem; without a name the table's own label, or the first of CANNIER's that can be learned."""
     troubles = {problem: _trouble(data, problem) for problem in (_FIRST if named is None else (Problem(named),))}
     found = next((problem for problem, trouble in troubles.items() if not trouble), None)
@@ -30,4 +30,4 @@ def asked_problem(data: Dataset, named: str | None, table: Path) -> Problem:
 
 def _trouble(data: Dataset, problem: Problem) -> str:
     """Why a problem cannot be learned; empty where it can."""
-    return hindrance(data, problem) if data.features else "it has no features"
+    return learning_obstacle(data, problem) if data.features else "it has no features"

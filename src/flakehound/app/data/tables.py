@@ -15,7 +15,7 @@ from pathlib import Path
 
 from flakehound.core.errors import Remedy, UsageError
 from flakehound.learn.extras import requires_libraries
-from flakehound.learn.tables.column_mapping import KNOWN, Columns, columns_from
+from flakehound.learn.tables.column_mapping import KNOWN_MAPPINGS, ColumnMapping, column_mapping_from
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.reading import dataset_from
 
@@ -27,40 +27,40 @@ csv.field_size_limit(1 << 24)  # a test's words can be long
 @requires_libraries("numpy")
 def read_table(path: Path, columns: str | None = None) -> Dataset:
     """The data set in a file; `columns` names a known mapping or a JSON file."""
-    meaning = columns_named(columns if columns is not None else _known_name(path))
-    with opened_table(path) as reader:
+    meaning = column_mapping_named(columns if columns is not None else _known_name(path))
+    with open_table(path) as reader:
         return dataset_from(path.name, reader.fieldnames or (), reader, meaning)
 
 
 def _known_name(path: Path) -> str:
-    name = stem(path)
-    return name if name in KNOWN else "flakehound"
+    name = table_name(path)
+    return name if name in KNOWN_MAPPINGS else "flakehound"
 
 
-def stem(path: Path) -> str:
+def table_name(path: Path) -> str:
     """A table's name without its suffix."""
     return next((path.name.removesuffix(end) for end in _SUFFIXES if path.name.endswith(end)), path.name)
 
 
-def columns_named(name: str) -> Columns:
+def column_mapping_named(name: str) -> ColumnMapping:
     """A known mapping, or the one in a JSON file."""
-    if name in KNOWN:
-        return KNOWN[name]
+    if name in KNOWN_MAPPINGS:
+        return KNOWN_MAPPINGS[name]
     remedy = shlex.join(["flakehound", "data", "check", "--help"])
     try:
         told = json.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as problem:
-        known = ", ".join(KNOWN)
+        known = ", ".join(KNOWN_MAPPINGS)
         raise UsageError(
             f"{name!r} is neither a known mapping ({known}) nor a file: {problem.strerror}", remedy=remedy
         ) from problem
     except ValueError as problem:
         raise UsageError(f"{name!r} is no JSON: {problem}", remedy=remedy) from problem
-    return columns_from(told, remedy=remedy)
+    return column_mapping_from(told, remedy=remedy)
 
 
 @contextmanager
-def opened_table(path: Path) -> Iterator[csv.DictReader[str]]:
+def open_table(path: Path) -> Iterator[csv.DictReader[str]]:
     """A reader of the rows; whatever is the matter with the file is one error of ours."""
     listing = shlex.join(["ls", "-l", "--", str(path.parent)])
     try:
@@ -74,9 +74,9 @@ def opened_table(path: Path) -> Iterator[csv.DictReader[str]]:
         raise UsageError(f"{str(path)!r} is no table: {problem}", remedy=listing) from problem
 
 
-def rows_with(path: Path, names: Sequence[str], *, remedy: Remedy) -> list[dict[str, str]]:
+def read_rows(path: Path, names: Sequence[str], *, remedy: Remedy) -> list[dict[str, str]]:
     """These columns of a small table, row by row; an error where one is missing."""
-    with opened_table(path) as reader:
+    with open_table(path) as reader:
         header = reader.fieldnames or ()
         missing = [name for name in names if name not in header]
         if missing:
@@ -87,7 +87,7 @@ def rows_with(path: Path, names: Sequence[str], *, remedy: Remedy) -> list[dict[
         return [{name: row[name] or "" for name in names} for row in reader]
 
 
-def shared_table(name: str) -> Path:
+def published_table(name: str) -> Path:
     """One of the published tables, which are not part of this package; an error where they are not at hand."""
     folder = Path(os.environ.get(SHARED) or "../shared/data")
     path = folder / f"{name}.csv.gz"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from flakehound.app.hunt.extra_runs import ExtraRuns
-from flakehound.calls.characteristic_functions import Characteristic
+from flakehound.calls.characteristic_functions import CharacteristicFunctions
 from flakehound.calls.trace_plan import trace_for
 from flakehound.calls.verdict_causes import (
     KINDS_EXPLAINED_BY_CALLS,
@@ -37,7 +37,7 @@ class CauseFinder:
     """Traces single tests."""
 
     extra_runs: ExtraRuns
-    known: Characteristic
+    known: CharacteristicFunctions
 
     def with_causes(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         """The verdicts, those of flaky tests with likely causes or with where passing and failing runs part."""

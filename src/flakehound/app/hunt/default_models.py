@@ -11,10 +11,10 @@ from flakehound.app.hunt.selection_models import PAIR_PROBLEMS, CandidateModel, 
 from flakehound.app.lint.model_file import cache_folder, keep_text
 from flakehound.core.errors import FailedStep
 from flakehound.learn.evaluation.scores import area_under_curve
-from flakehound.learn.measured.assisted_reruns import Aim, Sweep, least_of, sweep_of
-from flakehound.learn.measured.model import MeasuredModels, as_text, fitted_models, from_text
-from flakehound.learn.measured.table import shipped_bytes, unpacked
-from flakehound.learn.tables.column_mapping import KNOWN
+from flakehound.learn.measured.assisted_reruns import Aim, Sweep, lowest_candidate_probability, sweep_predictions
+from flakehound.learn.measured.model import MeasuredModels, as_text, fit_measured_models, from_text
+from flakehound.learn.measured.table import shipped_bytes, unpack_table
+from flakehound.learn.tables.column_mapping import KNOWN_MAPPINGS
 from flakehound.learn.tables.dataset import Dataset, UnusableData
 from flakehound.learn.tables.problems import Problem
 from flakehound.learn.tables.reading import dataset_from
@@ -42,9 +42,9 @@ def with_thresholds(data: Dataset, models: MeasuredModels, aim: Aim, note: str) 
 
     relative = _with_relative_costs(data)
     apart = {problem: np.array(model.kept_apart) for problem, model in models.models.items()}
-    sweep = sweep_of(relative, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
+    sweep = sweep_predictions(relative, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
     reruns = (sweep if _needs_no_proof(sweep) else sweep.with_proof()).thresholds(aim)
-    kinds_sweep = sweep_of(relative, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM])
+    kinds_sweep = sweep_predictions(relative, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM])
     kinds: ThresholdModel | FailedStep = FailedStep(
         what="the models are not good enough to tell kinds without runs"
     )
@@ -56,7 +56,8 @@ def with_thresholds(data: Dataset, models: MeasuredModels, aim: Aim, note: str) 
         kinds=kinds,
         pairs={
             problem: CandidateModel(
-                model=models.models[problem], min_probability=least_of(data, problem, apart[problem])
+                model=models.models[problem],
+                min_probability=lowest_candidate_probability(data, problem, apart[problem]),
             )
             for problem in PAIR_PROBLEMS
         },
@@ -90,8 +91,8 @@ def default_models(
 
 def default_table(packed: bytes, absent: frozenset[str] = frozenset()) -> Dataset:
     """The tests of the shipped table, with the features that are not absent."""
-    rows, _pairs = unpacked(packed)
-    data = dataset_from(_NAME, list(rows[0]), rows, KNOWN["flakehound"])
+    rows, _pairs = unpack_table(packed)
+    data = dataset_from(_NAME, list(rows[0]), rows, KNOWN_MAPPINGS["flakehound"])
     return data.with_features([name for name in data.features if name not in absent])
 
 
@@ -112,7 +113,7 @@ def _fitted_or_cached(
     file = place / f"cannier-{_digest(packed, data.features)}.json" if place else None
     models = _cached(file, data)
     if models is None and may_fit:
-        models = fitted_models(data)
+        models = fit_measured_models(data)
         keep_text(file, as_text(models))
     return data, models
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flakehound.app.data.export import features_in, looked_up
+from flakehound.app.data.export import features_of, read_features
 from flakehound.app.data.tables import read_table
 from flakehound.app.hunt.default_models import default_selection_models
 from flakehound.app.hunt.prepared import PreparedHunt
@@ -18,7 +18,7 @@ from flakehound.core.plans import Order
 from flakehound.features.table import NAMES
 from flakehound.hunt.options import Candidates
 from flakehound.learn.extras import requires_libraries
-from flakehound.learn.measured.assisted_reruns import Aim, Scorer
+from flakehound.learn.measured.assisted_reruns import Aim, ProbabilityModel
 from flakehound.learn.tables.problems import Problem
 
 Features = Mapping[str, Mapping[str, float]]  # test -> feature -> value
@@ -36,7 +36,7 @@ class ModelSelector:
     @requires_libraries("numpy", "sklearn", "imblearn", "scipy")
     def from_own_table(cls, training: Path, features: Path | None, aim: Aim, seed: int) -> ModelSelector:
         """Models of the user's own table; every error comes before the suite is opened."""
-        known = None if features is None else features_in(features)
+        known = None if features is None else read_features(features)
         data = read_table(training)
         _check_features(data.features, known, f"{str(training)!r} has", features)
         return cls(models=models_from_table(data, aim, seed), features=known)
@@ -45,7 +45,7 @@ class ModelSelector:
     @requires_libraries("numpy", "sklearn", "imblearn", "scipy")
     def by_default(cls, features: Path | None, aim: Aim) -> ModelSelector:
         """Models of the table we ship."""
-        known = None if features is None else features_in(features)
+        known = None if features is None else read_features(features)
         models = default_selection_models(aim)
         _check_features(models.features, known, "the default models read", features)
         return cls(
@@ -104,7 +104,7 @@ class _Choice:
     def __init__(self, models: SelectionModels, features: Features, order: Order) -> None:
         self._models = models
         self._order = order
-        rows = {test: looked_up(features, test) for test in order}
+        rows = {test: features_of(features, test) for test in order}
         self._tests = [test for test in order if all(name in rows[test] for name in models.features)]
         # Tests without features are left to the techniques.
         self._unknown = frozenset(order) - frozenset(self._tests)
@@ -120,7 +120,7 @@ class _Choice:
     def _nod_probabilities(self) -> dict[NodeId, float]:
         return self._probabilities(self._models.reruns.model)
 
-    def _probabilities(self, model: Scorer) -> dict[NodeId, float]:
+    def _probabilities(self, model: ProbabilityModel) -> dict[NodeId, float]:
         import numpy as np
 
         if not self._tests:

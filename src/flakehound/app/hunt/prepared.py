@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flakehound.app.hunt.options import HuntOptions
 from flakehound.app.progress import Progress
-from flakehound.calls.characteristic_functions import Characteristic
+from flakehound.calls.characteristic_functions import CharacteristicFunctions
 from flakehound.core.history import History
 from flakehound.core.records import RunRecord
 from flakehound.engine.suite.budget import Budget
@@ -26,7 +26,7 @@ class PreparedHunt:
     session: SessionInfo
     history: History  # the runs that verdicts rest on
     budget: Budget
-    characteristic: Characteristic  # functions whose calls hint at a cause of flakiness
+    characteristic: CharacteristicFunctions  # functions whose calls hint at a cause of flakiness
     progress: Progress
     seed: int  # of the random choices since this start; a resumed hunt does not repeat earlier ones
 

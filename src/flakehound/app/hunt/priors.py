@@ -11,7 +11,7 @@ from typing import Any
 from flakehound.app.hunt.measured_priors import FEWEST, Ratios, measured_ratios
 from flakehound.app.hunt.static_priors import Scores
 from flakehound.calls.causes import likely_causes
-from flakehound.calls.characteristic_functions import Characteristic
+from flakehound.calls.characteristic_functions import CharacteristicFunctions
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Suite
 from flakehound.core.statistics.prevalence import (
@@ -46,7 +46,7 @@ class StoredKnowledge:
 
 
 def stored_knowledge(
-    store: Store, session: SessionInfo, characteristic: Characteristic, time_s: float | None = None
+    store: Store, session: SessionInfo, characteristic: CharacteristicFunctions, time_s: float | None = None
 ) -> StoredKnowledge:
     """The last finished hunt, traces and measured features of the same folder; the latter where there is time."""
     until_now = [
@@ -71,7 +71,9 @@ def _last_report(store: Store, sessions: list[SessionInfo]) -> dict[NodeId, Mapp
     return {}
 
 
-def _calling(store: Store, sessions: list[SessionInfo], known: Characteristic) -> Iterator[tuple[NodeId, bool]]:
+def _calling(
+    store: Store, sessions: list[SessionInfo], known: CharacteristicFunctions
+) -> Iterator[tuple[NodeId, bool]]:
     for info in sessions:
         for record in store.traced_records(info.id) if info.id is not None else ():
             for place, trace in record.calls.items():

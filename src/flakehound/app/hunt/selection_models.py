@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from flakehound.core.errors import FailedStep, attempted
-from flakehound.learn.measured.assisted_reruns import Aim, Scorer, Thresholds, candidate_threshold, learned, swept
+from flakehound.learn.measured.assisted_reruns import (
+    Aim,
+    ProbabilityModel,
+    Thresholds,
+    candidate_threshold,
+    fit_whole_table,
+    sweep_thresholds,
+)
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.problems import Problem
 
@@ -18,26 +25,31 @@ PAIR_PROBLEMS = (Problem.VICTIM_VS_REST, Problem.POLLUTER_VS_REST)
 class ThresholdModel:
     """Classifies tests outside its two thresholds; those between them have to be run."""
 
-    model: Scorer
+    model: ProbabilityModel
     thresholds: Thresholds
 
     @classmethod
     def trained(cls, data: Dataset, problem: Problem, aim: Aim, seed: int) -> ThresholdModel:
         """Train on one table."""
-        return cls(model=learned(data, problem, seed), thresholds=swept(data, problem, seed).thresholds(aim))
+        return cls(
+            model=fit_whole_table(data, problem, seed),
+            thresholds=sweep_thresholds(data, problem, seed).thresholds(aim),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateModel:
     """Finds the possible victims, or the possible polluters, of pairs."""
 
-    model: Scorer
+    model: ProbabilityModel
     min_probability: float  # of a candidate
 
     @classmethod
     def trained(cls, data: Dataset, problem: Problem, seed: int) -> CandidateModel:
         """Train on one table."""
-        return cls(model=learned(data, problem, seed), min_probability=candidate_threshold(data, problem, seed))
+        return cls(
+            model=fit_whole_table(data, problem, seed), min_probability=candidate_threshold(data, problem, seed)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

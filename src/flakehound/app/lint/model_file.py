@@ -47,10 +47,10 @@ def default_model(folder: Path | None = None) -> StaticModel:
     kept = _kept(file, digest)
     if kept is not None:
         return kept
-    from flakehound.learn.static.fit import fitted
-    from flakehound.learn.static.table import shipped
+    from flakehound.learn.static.fit import fit_static_model
+    from flakehound.learn.static.table import shipped_samples
 
-    model = fitted(shipped(packed), digest)
+    model = fit_static_model(shipped_samples(packed), digest)
     keep_text(file, as_text(model))
     return model
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from flakehound.app.lint.model_file import NamedModel, model_for
 from flakehound.core.predictions import LintFinding
-from flakehound.learn.static.reasons import explained
+from flakehound.learn.static.reasons import explained_chances
 from flakehound.lint.analyse import CaseAnalysis
 from flakehound.lint.scoring.rule_weights import finding_counts, rule_score
 from flakehound.lint.scoring.vocabulary import word_columns
@@ -71,7 +71,7 @@ class ModelScorer:
         files = [case.row.path for case in cases]
         return [
             FlakinessScore(flaky=one.flaky, nod=one.nod, order_dependent=one.order_dependent, why=why)
-            for one, why in explained(self._model, values, files)
+            for one, why in explained_chances(self._model, values, files)
         ]
 
 

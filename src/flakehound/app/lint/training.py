@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flakehound.app.data.export import Known, known_tests, table_text
-from flakehound.app.data.tables import opened_table
+from flakehound.app.data.export import RecordedTest, read_recorded_tests, table_text
+from flakehound.app.data.tables import open_table
 from flakehound.app.lint.model_file import OWN
 from flakehound.app.lint.run import all_cases, analyse_project
 from flakehound.app.lint.scoring import model_inputs
 from flakehound.app.output_files import write_json
 from flakehound.app.sessions.places import DEFAULT_STORE, current_folder
 from flakehound.core.errors import same_command
-from flakehound.learn.static.fit import Sample, fitted
+from flakehound.learn.static.fit import Sample, fit_static_model
 from flakehound.learn.static.model import KINDS, StaticModel, as_text
-from flakehound.learn.static.table import VERSION, digest_of, shipped, shipped_bytes, training_table
+from flakehound.learn.static.table import VERSION, digest_of, shipped_bytes, shipped_samples, training_table
 from flakehound.learn.tables.dataset import UnusableData
-from flakehound.learn.tables.problems import Counts
+from flakehound.learn.tables.problems import OutcomeCounts
 from flakehound.report.phrases import counted
 
 Row = dict[str, Any]
@@ -64,11 +64,11 @@ def trained(wish: Wish) -> str:
     if stores:
         _take_stores(own, stores, wish)
     for path in wish.tables:
-        with opened_table(path) as reader:
+        with open_table(path) as reader:
             own.take(str(path), reader.fieldnames or (), list(reader))
         own.contents.append(path.read_bytes())
     packed = shipped_bytes() if wish.with_default else b""
-    samples = [*(shipped(packed) if packed else ()), *own.samples]
+    samples = [*(shipped_samples(packed) if packed else ()), *own.samples]
     model = _fitted(samples, digest_of(packed, *own.contents), wish)
     out = wish.out or current_folder() / OWN
     with suppress(OSError):  # writing says what is wrong
@@ -79,7 +79,7 @@ def trained(wish: Wish) -> str:
 
 def _fitted(samples: Sequence[Sample], digest: str, wish: Wish) -> StaticModel:
     try:
-        return fitted(samples, digest, own_weight=wish.weight)
+        return fit_static_model(samples, digest, own_weight=wish.weight)
     except UnusableData as problem:
         raise UnusableData(problem.what, remedy=same_command(without_default=None)) from problem
 
@@ -101,8 +101,8 @@ def _take_stores(own: _Own, stores: Sequence[Path], wish: Wish) -> None:
 
 def _rows(stores: Sequence[Path], least_runs: int, left_out: Counter[str]) -> Iterator[Row]:
     """One row per test function: what the stores saw of it, and what lint reads in it."""
-    known, rootdirs = known_tests(stores)
-    seen: dict[tuple[str, str], list[Known]] = {}
+    known, rootdirs = read_recorded_tests(stores)
+    seen: dict[tuple[str, str], list[RecordedTest]] = {}
     for (project, case), one in known.items():
         seen.setdefault((project, case.partition("[")[0]), []).append(one)
     for project in dict.fromkeys(project for project, _test in seen):
@@ -132,10 +132,10 @@ def _read(folder: Path) -> dict[str, dict[str, float | None]]:
     return {case.row.test_id: model_inputs(case, case.findings) for case in cases}
 
 
-def _labels(several: Sequence[Known], least_runs: int) -> dict[str, int] | None:
+def _labels(several: Sequence[RecordedTest], least_runs: int) -> dict[str, int] | None:
     """A function is flaky if it is with one of its parameters; None where too little is known."""
     found = [
-        Counts(
+        OutcomeCounts(
             original_runs=one.counts["original_passed"] + one.counts["original_failed"],
             original_failed=one.counts["original_failed"],
             shuffled_runs=one.counts["shuffled_passed"] + one.counts["shuffled_failed"],

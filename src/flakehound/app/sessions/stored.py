@@ -14,7 +14,7 @@ from flakehound.app.sessions.project_settings import characteristic_functions_in
 from flakehound.app.sessions.store_file import existing_store
 from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.app.sessions.target import default_python, plain_arguments, target_of
-from flakehound.calls.characteristic_functions import default
+from flakehound.calls.characteristic_functions import default_functions
 from flakehound.calls.verdict_causes import traces_of_last_test, with_likely_causes
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.history import History
@@ -91,7 +91,7 @@ def read_last_hunt(store_path: Path) -> StoredHunt:
 
 
 def _with_causes(result: HuntResult, traced: Sequence[RunRecord]) -> HuntResult:
-    known = characteristic_functions_in(Path(result.suite.rootdir)) if traced else default()
+    known = characteristic_functions_in(Path(result.suite.rootdir)) if traced else default_functions()
     verdicts = (
         with_likely_causes(one, list(traces_of_last_test(traced, one.id)), known) for one in result.verdicts
     )

@@ -1,105 +1,152 @@
-"""The experiments of a study of calls, one after another."""
+"""`flakehound study calls`: which functions mark flaky tests, and what that saves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from flakehound.app.studies.calls_data import StudiedCalls
-from flakehound.calls.characteristic_functions import Characteristic, assigned_cause
+from flakehound.app.progress import Progress
+from flakehound.app.sessions.places import current_folder
+from flakehound.app.sessions.project_settings import characteristic_functions_in
+from flakehound.app.sessions.store_file import existing_store
+from flakehound.app.studies.calls_data import LabelledCalls, calls_from_files, calls_from_store
+from flakehound.calls.characteristic_functions import (
+    CharacteristicFunctions,
+    assigned_cause,
+    default_functions,
+    manual_selection,
+)
 from flakehound.calls.selection import (
-    Columns,
-    Exposure,
+    CallShares,
+    CallTable,
+    call_shares,
     cross_validated,
-    exposure,
     select_by_cause,
     select_flaky,
-    sense_of,
+    selection_quality,
 )
 from flakehound.core.calls import Function
+from flakehound.core.errors import UsageError, same_command
 from flakehound.core.statistics.rerun_model import (
     RerunTest,
     expected_of_all,
     expected_of_marked,
     expected_of_size_split,
 )
+from flakehound.report.study.calls import CallApproach, CallsStudy
 
 SCHEMA = "flakehound/study-calls/1"
-MOST_RERUNS = 170  # the source's
+MOST_RERUNS = 170  # of one test, as in CALLS
+TRACE_SLOWDOWN = 0.05  # of a run that traces characteristic functions only, for the model of reruns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionWishes:
-    """How to select."""
+class CallsStudyOptions:
+    """The options of `flakehound study calls`."""
 
+    calls: tuple[Path, ...]  # tables of calls; none: what the store has of the current folder
+    labels: Path | None
+    store_path: Path
     beta_causes: float
     beta_c: float
     folds: int
     seed: int
-    slowdown: float  # of a traced run, for the model of reruns
 
 
-def studied(
-    data: StudiedCalls, sets: Mapping[str, Characteristic], wishes: SelectionWishes, tell: Callable[[str], None]
-) -> dict[str, Any]:
-    """The figures as `flakehound/study-calls/1`."""
-    tests = data.tests
-    columns = Columns(tests)
-    tell(f"{len(tests)} tests, {len(columns.callers)} functions")
-    approaches = [_known_set(name, known, data, columns) for name, known in sets.items()]
-    tell("selecting by cause ...")
-    by_cause = select_by_cause(tests, columns, wishes.beta_causes)
-    approaches.append(_approach("selected by cause", [one.function for one in by_cause], data, columns))
-    tell("selecting C functions ...")
-    of_c = Columns(tests, kinds=("c",))
-    approaches.append(_approach("selected C functions", select_flaky(of_c, wishes.beta_c), data, columns))
+def run_calls_study(options: CallsStudyOptions, progress: Progress) -> CallsStudy:
+    """Every experiment, as `flakehound/study-calls/1`."""
+    data = _labelled_calls(options)
+    if not any(test.is_flaky for test in data.tests):
+        raise UsageError(
+            "no test is flaky: there is nothing to select for", remedy="flakehound study calls --help"
+        )
+    ours = default_functions() if options.calls else characteristic_functions_in(current_folder())
+    table = CallTable(data.tests)
+    progress.message(f"{len(data.tests)} tests, {len(table.callers)} functions")
+    of_c = CallTable(data.tests, kinds=("c",))
+    approaches = [
+        _known_set("manual selection", manual_selection(), data, table),
+        _known_set("flakehound's set", ours, data, table),
+        *_selected_sets(options, data, table, of_c, progress),
+    ]
     folds = cross_validated(
-        of_c, wishes.beta_c, wishes.folds, wishes.seed, lambda fold: tell(f"fold {fold} of {wishes.folds}")
+        of_c, options.beta_c, options.folds, options.seed, lambda fold: _show_fold(fold, options.folds, progress)
     )
-    ours = list(sets.values())[-1]
     return {
         "schema": SCHEMA,
-        "tests": len(tests),
-        "flaky": sum(test.is_flaky for test in tests),
-        "functions": len(columns.callers),
-        "seed": wishes.seed,
-        "beta": {"causes": wishes.beta_causes, "c": wishes.beta_c},
+        "tests": len(data.tests),
+        "flaky": sum(test.is_flaky for test in data.tests),
+        "functions": len(table.callers),
+        "seed": options.seed,
+        "beta": {"causes": options.beta_causes, "c": options.beta_c},
         "approaches": approaches,
         "folds": [{"functions": [one.text for one in fold.functions], **_shares(fold.held_out)} for fold in folds],
-        "reruns": _reruns(data, ours, wishes.slowdown),
+        "reruns": _reruns(data, ours),
     }
 
 
-def _known_set(name: str, known: Characteristic, data: StudiedCalls, columns: Columns) -> dict[str, Any]:
-    functions = [function for function in columns.callers if known.cause_of(function) is not None]
-    return _approach(name, functions, data, columns)
+def _show_fold(fold: int, folds: int, progress: Progress) -> None:
+    progress.message(f"fold {fold} of {folds}")
+    progress.show_steps("folds", fold, folds)
 
 
-def _approach(name: str, functions: Sequence[Function], data: StudiedCalls, columns: Columns) -> dict[str, Any]:
-    sense = sense_of(functions, data.tests, columns)
+def _labelled_calls(options: CallsStudyOptions) -> LabelledCalls:
+    if options.calls and options.labels is not None:
+        return calls_from_files(options.calls, options.labels, remedy="flakehound calls --csv calls.csv")
+    if options.calls or options.labels is not None:
+        raise UsageError("--calls and --labels belong together", remedy=same_command(calls=None, labels=None))
+    with existing_store(options.store_path) as store:
+        return calls_from_store(store, remedy="flakehound calls && flakehound hunt && flakehound study calls")
+
+
+def _selected_sets(
+    options: CallsStudyOptions,
+    data: LabelledCalls,
+    table: CallTable,
+    of_c: CallTable,
+    progress: Progress,
+) -> Iterator[CallApproach]:
+    """Functions that are selected on the tests themselves."""
+    progress.message("selecting by cause ...")
+    by_cause = select_by_cause(data.tests, table, options.beta_causes)
+    yield _approach("selected by cause", [one.function for one in by_cause], data, table)
+    progress.message("selecting C functions ...")
+    yield _approach("selected C functions", select_flaky(of_c, options.beta_c), data, table)
+
+
+def _known_set(name: str, known: CharacteristicFunctions, data: LabelledCalls, table: CallTable) -> CallApproach:
+    functions = [function for function in table.callers if known.cause_of(function) is not None]
+    return _approach(name, functions, data, table)
+
+
+def _approach(name: str, functions: Sequence[Function], data: LabelledCalls, table: CallTable) -> CallApproach:
+    shares = call_shares(table, functions)
+    quality = selection_quality(functions, data.tests, table)
     return {
         "name": name,
-        **_shares(exposure(columns, functions)),
-        "original": sense.original,
-        "solo": sense.solo,
-        "cryptic": sense.cryptic,
-        "remaining": len(sense.remaining),
-        "remaining_shares": _shares(exposure(columns, sense.remaining)),
-        "functions": [{"function": one.text, "file": one.file, "cause": _word(one)} for one in functions],
+        "flaky_share": shares.flaky_share,
+        "share": shares.share,
+        "original": quality.original,
+        "solo": quality.solo,
+        "cryptic": quality.cryptic,
+        "remaining": len(quality.remaining),
+        "remaining_shares": _shares(call_shares(table, quality.remaining)),
+        "functions": [{"function": one.text, "file": one.file, "cause": _cause_name(one)} for one in functions],
     }
 
 
-def _word(function: Function) -> str | None:
+def _cause_name(function: Function) -> str | None:
     cause = assigned_cause(function)
     return None if cause is None else cause.value
 
 
-def _shares(found: Exposure) -> dict[str, float]:
+def _shares(found: CallShares) -> dict[str, float]:
     return {"flaky_share": found.flaky_share, "share": found.share}
 
 
-def _reruns(data: StudiedCalls, known: Characteristic, slowdown: float) -> list[dict[str, Any]]:
+def _reruns(data: LabelledCalls, known: CharacteristicFunctions) -> list[dict[str, Any]]:
     """What the model expects of three ways to rerun; empty without counts and times."""
     tests = [
         RerunTest(
@@ -114,7 +161,7 @@ def _reruns(data: StudiedCalls, known: Characteristic, slowdown: float) -> list[
         return []
     ways = {
         "all tests": expected_of_all(tests, MOST_RERUNS),
-        "characteristic ones": expected_of_marked(tests, MOST_RERUNS, slowdown),
-        "small ones, and characteristic ones": expected_of_size_split(tests, MOST_RERUNS, slowdown),
+        "characteristic ones": expected_of_marked(tests, MOST_RERUNS, TRACE_SLOWDOWN),
+        "small ones, and characteristic ones": expected_of_size_split(tests, MOST_RERUNS, TRACE_SLOWDOWN),
     }
     return [{"way": way, **asdict(expected)} for way, expected in ways.items()]

@@ -23,7 +23,7 @@ Key = tuple[str, str]  # project and test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
+class TestLabel:
     """What is known about a test beside its calls."""
 
     is_flaky: bool
@@ -33,14 +33,14 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudiedCalls:
+class LabelledCalls:
     """Tests, and their labels in the same order."""
 
     tests: tuple[TracedTest, ...]
-    labels: tuple[Label, ...]
+    labels: tuple[TestLabel, ...]
 
 
-def from_files(calls: Sequence[Path], labels: Path, remedy: str) -> StudiedCalls:
+def calls_from_files(calls: Sequence[Path], labels: Path, remedy: str) -> LabelledCalls:
     """Tables as `flakehound calls --csv` writes them, and a table of labels."""
     functions: dict[Key, set[Function]] = {}
     known: dict[Function, Function] = {}
@@ -66,8 +66,8 @@ def _is_pytests(file: str) -> bool:
     return "/_pytest/" in file or "/pluggy/" in file
 
 
-def _joined(functions: Mapping[Key, set[Function]], told: Mapping[Key, Label]) -> StudiedCalls:
-    labels = [told.get(key) or told.get(("", key[1])) or Label(is_flaky=False) for key in functions]
+def _joined(functions: Mapping[Key, set[Function]], told: Mapping[Key, TestLabel]) -> LabelledCalls:
+    labels = [told.get(key) or told.get(("", key[1])) or TestLabel(is_flaky=False) for key in functions]
     tests = [
         TracedTest(
             project=project,
@@ -77,7 +77,7 @@ def _joined(functions: Mapping[Key, set[Function]], told: Mapping[Key, Label]) -
         )
         for (project, test), label in zip(functions, labels, strict=True)
     ]
-    return StudiedCalls(tests=tuple(tests), labels=tuple(labels))
+    return LabelledCalls(tests=tuple(tests), labels=tuple(labels))
 
 
 def _rows(path: Path, needed: Sequence[str], remedy: str) -> Iterator[dict[str, str]]:
@@ -92,7 +92,7 @@ def _rows(path: Path, needed: Sequence[str], remedy: str) -> Iterator[dict[str, 
         raise UsageError(f"cannot read {str(path)!r}: {problem}", remedy=remedy) from problem
 
 
-def _label(row: Mapping[str, str], path: Path, remedy: str) -> Label:
+def _label(row: Mapping[str, str], path: Path, remedy: str) -> TestLabel:
     cause = (row.get("cause") or "").strip()
     if cause and cause not in _CAUSES:
         what = f"{str(path)!r}: {cause!r} is no cause; known: {', '.join(_CAUSES)}"
@@ -104,14 +104,14 @@ def _label(row: Mapping[str, str], path: Path, remedy: str) -> Label:
     except ValueError as problem:
         raise UsageError(f"{str(path)!r}: test {row['id']!r}: {problem}", remedy=remedy) from problem
     flaky = row["flaky"].strip().lower() in _YES
-    return Label(is_flaky=flaky, cause=_CAUSES.get(cause), chances=chances, run_s=run_s)
+    return TestLabel(is_flaky=flaky, cause=_CAUSES.get(cause), chances=chances, run_s=run_s)
 
 
 def _chances(passed: int, failed: int, runs: int) -> Chances | None:
     return Chances.from_counts(passed=passed, failed=failed, runs=runs or None) if passed + failed else None
 
 
-def from_store(store: Store, remedy: str) -> StudiedCalls:
+def calls_from_store(store: Store, remedy: str) -> LabelledCalls:
     """The newest traced run of this folder, labelled by what its newest hunt says."""
     here = [info for info in store.sessions() if info.rootdir == str(current_folder())]
     traced = [info for info in here if info.settings.command is SessionCommand.CALLS]
@@ -131,14 +131,14 @@ def from_store(store: Store, remedy: str) -> StudiedCalls:
     return _joined(functions, told)
 
 
-def _judged(test: Mapping[str, object], durations: Mapping[str, float]) -> Label:
+def _judged(test: Mapping[str, object], durations: Mapping[str, float]) -> TestLabel:
     runs = test["runs"]
     assert isinstance(runs, dict)
     counted = [runs[setting] for setting in ("original", "alone")]
     n, failed = (sum(one[name] for one in counted) for name in ("n", "failed"))
     causes = test["causes"]
     assert isinstance(causes, list)
-    return Label(
+    return TestLabel(
         is_flaky=test["kind"] == "nod",
         cause=_CAUSES.get(causes[0]["cause"]) if causes and test["kind"] == "nod" else None,
         chances=_chances(n - failed, failed, n),

@@ -8,11 +8,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flakehound.app.studies.revisions import History, Revision
-from flakehound.app.studies.suite import StudiedSuite, Tell, collected, sample
+from flakehound.app.progress import Progress
+from flakehound.app.studies.revisions import Revision, RevisionHistory
+from flakehound.app.studies.suite import StudiedSuite, open_studied_suite, sampled_tests
 from flakehound.core.errors import FailedStep, FlakehoundError, attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.engine.processes.limits import Limits
+from flakehound.report.study.triage import RevisionFigures
 from flakehound.triage.changes import FileChange
 from flakehound.triage.dependencies import RecordedDependencies
 from flakehound.triage.entities import changed_entities
@@ -26,15 +28,15 @@ class WrongTree(FlakehoundError):
 
 @dataclass(slots=True)
 class RevisionStudy:
-    """A walk through the revisions, newest first; it can be told at any time."""
+    """A walk through the revisions, newest first; its figures can be read at any time."""
 
-    history: History
+    history: RevisionHistory
     most: int  # tests
     folder: Path
     limits: Limits
     seed: int
     jobs: int
-    tell: Tell
+    progress: Progress
     chosen: Sequence[NodeId] = ()  # among the tests of the newest revision
     walk: RevisionWalk = field(default_factory=RevisionWalk)
     skipped: list[dict[str, str]] = field(default_factory=list)
@@ -45,14 +47,15 @@ class RevisionStudy:
         newer: Revision | None = None
         oldest = len(self.history.revisions) - 1
         for number, revision in enumerate(self.history.revisions):
-            self.tell(f"revision {number} of {oldest}: {revision.name}")
+            self.progress.message(f"revision {number} of {oldest}: {revision.name}")
+            self.progress.show_steps("revisions", number, oldest)
             files = self.history.changes(revision, newer) if newer else []
             suite = self._collected(revision)
             if suite is None:
                 continue
             try:
                 if newer is None:
-                    self.chosen = sample(suite.opened.suite.order, self.most, self.seed)
+                    self.chosen = sampled_tests(suite.opened.suite.order, self.most, self.seed)
                 else:
                     self._step_back(revision, newer, files, suite)
                 if number < oldest:
@@ -61,7 +64,7 @@ class RevisionStudy:
                 suite.opened.close()
             newer = revision
 
-    def told(self) -> dict[str, Any]:
+    def figures(self) -> RevisionFigures:
         """What is known by now."""
         shares = self.walk.shares()
         tests = [
@@ -81,13 +84,13 @@ class RevisionStudy:
     def _collected(self, revision: Revision) -> StudiedSuite | None:
         def collect() -> StudiedSuite:
             self.history.check_out(revision)
-            return collected(self.history.target, self.folder, self.limits, self.seed)
+            return open_studied_suite(self.history.target, self.folder, self.limits, self.seed)
 
         suite = attempted(collect)
         if not isinstance(suite, FailedStep):
             return suite
         self.skipped.append({"revision": revision.name, "why": suite.what})
-        self.tell(f"skipped {revision.name}: {suite.what}")
+        self.progress.message(f"skipped {revision.name}: {suite.what}")
         return None
 
     def _step_back(
@@ -102,13 +105,15 @@ class RevisionStudy:
             rootdir=str(suite.rootdir),
         )
         step = self.walk.go_back(change, frozenset(suite.opened.suite.order))
-        self.tell(f"  {step.changed} entities changed, disjoint for {step.disjoint} of {step.compared} tests")
+        self.progress.message(
+            f"  {step.changed} entities changed, disjoint for {step.disjoint} of {step.compared} tests"
+        )
 
     def _record(self, suite: StudiedSuite) -> None:
         there = set(suite.opened.suite.order)
         missing = self.walk.missing(test for test in self.chosen if test in there)
         if missing:
-            self.tell(f"  recording {len(missing)} tests")
+            self.progress.message(f"  recording {len(missing)} tests")
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
                 found = list(pool.map(lambda test: self._recorded(suite, test), missing))
@@ -119,10 +124,9 @@ class RevisionStudy:
         self.recordings += len(missing)
 
     def _recorded(self, suite: StudiedSuite, test: NodeId) -> RecordedDependencies | None:
-        told = attempted(lambda: suite.recorded(test, self.history.top)[0].dependencies)
-        if told is None or isinstance(told, FailedStep):
+        written = attempted(lambda: suite.recorded(test, self.history.top).run.dependencies)
+        if written is None or isinstance(written, FailedStep):
             return None
-        written = told
         self._check(written)
         return RecordedDependencies.from_json(written)
 

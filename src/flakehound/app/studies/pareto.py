@@ -1,33 +1,34 @@
-"""Train, predict and sweep: the front of detection and cost of one table."""
+"""`flakehound study pareto`: train, predict and sweep the thresholds of one table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from flakehound.app.data.export import PAIR_COLUMNS
-from flakehound.app.data.tables import read_table, rows_with
-from flakehound.app.studies.published import rerun_and_timed
+from flakehound.app.data.tables import read_rows, read_table
+from flakehound.app.progress import Progress
+from flakehound.app.studies.published import rerun_java_tests
 from flakehound.core.errors import UsageError, same_command
 from flakehound.learn.evaluation.pareto import (
-    Points,
-    front,
-    knee,
-    original,
+    SweepPoints,
+    knee_of,
+    model_alone,
     pair_points,
-    pure_model,
+    pareto_front,
     single_points,
+    technique_alone,
 )
 from flakehound.learn.extras import Array, requires_libraries
 from flakehound.learn.measured.assisted_reruns import PIPELINE, single_task
-from flakehound.learn.models.validation import BY_CHANCE, cross_validated, learnable
+from flakehound.learn.models.validation import BY_CHANCE, cross_validated, learnable_labels
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.mean_features import check_same_tests, mean_features
 from flakehound.learn.tables.polluter_pairs import Pair, paired_tests
 from flakehound.learn.tables.problems import Problem
+from flakehound.report.study.pareto import PairFigures, ParetoPoint, ParetoStudy
 
 SCHEMA = "flakehound/study-pareto/1"
 PAIRWISE = "pairwise"
@@ -39,7 +40,7 @@ _PROBLEMS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrontWishes:
+class ParetoStudyOptions:
     """The options of `flakehound study pareto`."""
 
     tables: tuple[Path, ...]
@@ -53,86 +54,105 @@ class FrontWishes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Swept:
-    points: Points
-    about: dict[str, Any]  # what only one of the techniques has to tell
-    pure_model: int | None  # place of the point where nothing is run; None where there is none
+class _Sweep:
+    points: SweepPoints
+    pairs: PairFigures  # empty unless pairs were swept
+    model_alone: int | None  # place of the point where nothing is run; None where there is none
 
 
 @requires_libraries("numpy", "sklearn", "imblearn", "scipy")
-def swept(wishes: FrontWishes, *, tell: Callable[[str], None]) -> dict[str, Any]:
+def run_pareto_study(options: ParetoStudyOptions, progress: Progress) -> ParetoStudy:
     """The front and its points of interest as `flakehound/study-pareto/1`."""
-    if wishes.published == bool(wishes.tables):
+    if options.published == bool(options.tables):
         raise UsageError(
             "either --published or a table is needed",
             remedy=same_command(published=True, tables=None),
         )
-    if wishes.pairs is not None and wishes.technique != PAIRWISE:
-        raise UsageError(f"--pairs says nothing about {wishes.technique}", remedy=same_command(technique=PAIRWISE))
+    if options.pairs is not None and options.technique != PAIRWISE:
+        raise UsageError(
+            f"--pairs says nothing about {options.technique}", remedy=same_command(technique=PAIRWISE)
+        )
     tables = (
-        [rerun_and_timed()] if wishes.published else [read_table(path, wishes.columns) for path in wishes.tables]
+        [rerun_java_tests()]
+        if options.published
+        else [read_table(path, options.columns) for path in options.tables]
     )
     check_same_tests(tables)
-    found = (_two_models if wishes.technique == PAIRWISE else _one_model)(wishes, tables, tell)
-    points, best = found.points, front(found.points)
+    found = (_two_models if options.technique == PAIRWISE else _one_model)(options, tables, progress)
+    points, best = found.points, pareto_front(found.points)
     return {
         "schema": SCHEMA,
         "table": tables[0].name,
-        "technique": wishes.technique,
-        **found.about,
-        "repeats": wishes.repeats,
-        "seed": wishes.seed,
+        "technique": options.technique,
+        **found.pairs,
+        "repeats": options.repeats,
+        "seed": options.seed,
         "points": len(points),
-        "original": _told(points, original(points)),
-        "knee": _told(best, knee(best)),
-        "pure_model": None if found.pure_model is None else _told(points, found.pure_model),
-        "front": [_told(best, place) for place in range(len(best))],
+        "original": _point(points, technique_alone(points)),
+        "knee": _point(best, knee_of(best)),
+        "pure_model": None if found.model_alone is None else _point(points, found.model_alone),
+        "front": [_point(best, place) for place in range(len(best))],
     }
 
 
-def _one_model(wishes: FrontWishes, tables: Sequence[Dataset], tell: Callable[[str], None]) -> _Swept:
-    (problem,) = _PROBLEMS[wishes.technique]
-    task = single_task(tables[0], learnable(tables[0], problem), wishes.most)
-    predicted = _predicted(wishes, tables, tell)
+def _one_model(options: ParetoStudyOptions, tables: Sequence[Dataset], progress: Progress) -> _Sweep:
+    (problem,) = _PROBLEMS[options.technique]
+    task = single_task(tables[0], learnable_labels(tables[0], problem), options.most)
+    predicted = _predicted(options, tables, progress)
     points = single_points(task, ((samples, one) for samples, (one,) in predicted))
-    return _Swept(points=points, about={}, pure_model=pure_model(points))
+    return _Sweep(points=points, pairs={}, model_alone=model_alone(points))
 
 
-def _two_models(wishes: FrontWishes, tables: Sequence[Dataset], tell: Callable[[str], None]) -> _Swept:
+def _two_models(options: ParetoStudyOptions, tables: Sequence[Dataset], progress: Progress) -> _Sweep:
     """Two models only choose which pairs are run, so that there is no point without a run (CANNIER §5.2.4)."""
     tables = [table.of_known_polluters() for table in tables]
-    paired = paired_tests(tables[0], None if wishes.pairs is None else pairs_in(wishes.pairs))
-    predicted = _predicted(wishes, tables, tell)
+    paired = paired_tests(tables[0], None if options.pairs is None else read_pairs(options.pairs))
+    predicted = _predicted(options, tables, progress)
     points = pair_points(paired.task, ((samples, victim, polluter) for samples, (victim, polluter) in predicted))
-    about = {"pairs": len(paired.task.victims), "pairs_known": paired.known, "pairs_left_out": paired.left_out}
-    return _Swept(points=points, about=about, pure_model=None)
+    pairs: PairFigures = {
+        "pairs": len(paired.task.victims),
+        "pairs_known": paired.known,
+        "pairs_left_out": paired.left_out,
+    }
+    return _Sweep(points=points, pairs=pairs, model_alone=None)
 
 
-def pairs_in(path: Path) -> list[Pair]:
-    """The pairs that a file tells."""
+def read_pairs(path: Path) -> list[Pair]:
+    """The victims and polluters in a file."""
     remedy = "flakehound data export --pairs pairs.csv tests.csv"
-    return [Pair(**row) for row in rows_with(path, PAIR_COLUMNS, remedy=remedy)]
+    return [Pair(**row) for row in read_rows(path, PAIR_COLUMNS, remedy=remedy)]
 
 
-def _told(points: Points, place: int) -> dict[str, float]:
-    names = ("first", "second", "samples", "detection", "cost_s")
-    return {name: round(float(getattr(points, name)[place]), 6) for name in names}
+def _point(points: SweepPoints, place: int) -> ParetoPoint:
+    return {
+        "first": _rounded(points.first[place]),
+        "second": _rounded(points.second[place]),
+        "samples": _rounded(points.samples[place]),
+        "detection": _rounded(points.detection[place]),
+        "cost_s": _rounded(points.cost_s[place]),
+    }
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), 6)
 
 
 def _predicted(
-    wishes: FrontWishes, tables: Sequence[Dataset], tell: Callable[[str], None]
+    options: ParetoStudyOptions, tables: Sequence[Dataset], progress: Progress
 ) -> Iterator[tuple[int, list[Array]]]:
     """For every repeat its number of measurements, and what each of the technique's models says."""
     for samples in range(1, len(tables) + 1):
-        for repeat in range(wishes.repeats):
-            data = mean_features(tables, samples, seed_for(wishes.seed, "samples", samples, repeat))
-            found = [_probability(wishes, data, problem, repeat) for problem in _PROBLEMS[wishes.technique]]
-            tell(f"{samples} of {len(tables)} measurements, repeat {repeat + 1} of {wishes.repeats}")
+        for repeat in range(options.repeats):
+            data = mean_features(tables, samples, seed_for(options.seed, "samples", samples, repeat))
+            found = [_probability(options, data, problem, repeat) for problem in _PROBLEMS[options.technique]]
+            progress.message(f"{samples} of {len(tables)} measurements, repeat {repeat + 1} of {options.repeats}")
+            done = (samples - 1) * options.repeats + repeat + 1
+            progress.show_steps("repeats", done, len(tables) * options.repeats)
             yield samples, found
 
 
-def _probability(wishes: FrontWishes, data: Dataset, problem: Problem, repeat: int) -> Array:
+def _probability(options: ParetoStudyOptions, data: Dataset, problem: Problem, repeat: int) -> Array:
     import numpy as np
 
-    found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=wishes.seed, repeat=repeat)
+    found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=options.seed, repeat=repeat)
     return np.nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique

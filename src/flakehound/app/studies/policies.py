@@ -1,29 +1,29 @@
-"""Draw suites from the published tables, or take a store's, and replay every policy on them."""
+"""`flakehound study policies`: replay every policy on suites drawn from published tables, or on a store's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from flakehound.app.data.export import known_tests
-from flakehound.app.data.tables import read_table, rows_with, shared_table
+from flakehound.app.data.export import read_recorded_tests
+from flakehound.app.data.tables import published_table, read_rows, read_table
+from flakehound.app.progress import Progress
 from flakehound.app.sessions.commands import hunt_command
-from flakehound.app.studies.published import rerun_and_timed
+from flakehound.app.studies.published import rerun_java_tests
 from flakehound.core.costs import MEDIAN_FORK_S
 from flakehound.core.errors import same_command
 from flakehound.core.statistics.index import PYTHON_NOD
 from flakehound.learn.evaluation.detection_curves import detection_curves
-from flakehound.learn.evaluation.prior_fit import fitted_rates
-from flakehound.learn.evaluation.prior_table import known_parts
+from flakehound.learn.evaluation.prior_fit import fit_failure_rates
+from flakehound.learn.evaluation.prior_table import observed_tests
 from flakehound.learn.evaluation.simulation import (
-    Scorer,
+    KnowledgeSource,
     all_policies,
-    parts_as_seen,
-    score_as_seen,
-    score_of_auc,
-    suite_of,
+    draw_suite,
+    knowledge_from_tests,
+    scores_from_samples,
+    scores_of_auc,
     time_to_find,
 )
 from flakehound.learn.evaluation.test_durations import measured_seconds, measured_times, python_times
@@ -33,6 +33,7 @@ from flakehound.learn.static import table as static_table
 from flakehound.learn.static.unseen import unseen_nod_chances
 from flakehound.learn.tables.dataset import UnusableData
 from flakehound.learn.tables.reading import number_in
+from flakehound.report.study.policies import DetectionCurves, PolicyStudy, PolicyTimes
 
 SCHEMA = "flakehound/study-policies/1"
 FOUND = 0.8
@@ -41,7 +42,7 @@ MODES = {"by-cause": "rerun", "by-cause-noisy": "noisy"}  # counts -> mode of `p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyWishes:
+class PolicyStudyOptions:
     """The options of `flakehound study policies`."""
 
     seeds: int
@@ -56,56 +57,74 @@ class PolicyWishes:
 
 
 # By policy, when each NOD test of a suite is found: seconds, inf for never.
-OneSuite = Callable[[PolicyWishes, RandomGenerator], dict[str, Array]]
+OneSuite = Callable[[PolicyStudyOptions, RandomGenerator], dict[str, Array]]
 
 
 class TooFewFlaky(UnusableData):
-    """A replay on a handful of tests would show luck only."""
+    """A replay on a handful of tests would show chance only."""
 
 
 @requires_libraries("numpy", "scipy")
-def replayed(wishes: PolicyWishes, *, tell: Callable[[str], None]) -> dict[str, Any]:
+def run_policy_study(options: PolicyStudyOptions, progress: Progress) -> PolicyStudy:
     """The figures as `flakehound/study-policies/1`."""
     import numpy as np
 
-    one_suite = _source(wishes)
+    one_suite = _source(options)
     found_s: dict[str, list[Array]] = {}
-    for number in range(wishes.seeds):
-        rng = np.random.default_rng(seed_for(wishes.seed, "policies", number))
-        for name, seconds in one_suite(wishes, rng).items():
+    for number in range(options.seeds):
+        rng = np.random.default_rng(seed_for(options.seed, "policies", number))
+        for name, seconds in one_suite(options, rng).items():
             found_s.setdefault(name, []).append(seconds)
-        tell(f"suite {number + 1} of {wishes.seeds}")
-    policies = {name: {"seconds": _seconds(several)} for name, several in found_s.items()}
+        progress.message(f"suite {number + 1} of {options.seeds}")
+        progress.show_steps("suites", number + 1, options.seeds)
+    policies: dict[str, PolicyTimes] = {name: {"seconds": _seconds(several)} for name, several in found_s.items()}
     return {
         "schema": SCHEMA,
-        **asdict(wishes),
-        "store": None if wishes.store is None else str(wishes.store),
+        "seeds": options.seeds,
+        "auc": options.auc,
+        "costs": options.costs,
+        "flaky": options.flaky,
+        "share": options.share,
+        "seed": options.seed,
+        "counts": options.counts,
+        "store": None if options.store is None else str(options.store),
+        "scores": options.scores,
         "nod": [len(one) for one in found_s["rerun"]],
         "found": FOUND,
         "policies": policies,
-        "curves": detection_curves(found_s),
+        "curves": _curves(found_s),
     }
 
 
-def _source(wishes: PolicyWishes) -> OneSuite:
-    scorer = _scorer(wishes)
-    if wishes.store is not None:
-        return _of_store(wishes.store, scorer)
-    if wishes.counts == "java":
+def _curves(found_s: dict[str, list[Array]]) -> DetectionCurves:
+    curves = detection_curves(found_s)
+    return {
+        "seconds": curves.seconds,
+        "policies": {
+            name: {"mean": band.mean, "low": band.low, "high": band.high} for name, band in curves.policies.items()
+        },
+    }
+
+
+def _source(options: PolicyStudyOptions) -> OneSuite:
+    scorer = _scorer(options)
+    if options.store is not None:
+        return _of_store(options.store, scorer)
+    if options.counts == "java":
         return _of_java(scorer)
-    nod = _by_cause(MODES[wishes.counts]) if wishes.counts in MODES else _python_nod()
-    return _of_python(nod, _times(wishes.costs), scorer)
+    nod = _by_cause(MODES[options.counts]) if options.counts in MODES else _python_nod()
+    return _of_python(nod, _times(options.costs), scorer)
 
 
-def _scorer(wishes: PolicyWishes) -> Scorer:
+def _scorer(options: PolicyStudyOptions) -> KnowledgeSource:
     import numpy as np
 
-    if wishes.scores == "parts":
-        return parts_as_seen(known_parts())
-    if wishes.auc is not None:
-        return score_of_auc(wishes.auc)
-    seen = unseen_nod_chances(static_table.shipped(static_table.shipped_bytes()))
-    return score_as_seen(np.array(seen.nod), np.array(seen.others))
+    if options.scores == "parts":
+        return knowledge_from_tests(observed_tests())
+    if options.auc is not None:
+        return scores_of_auc(options.auc)
+    seen = unseen_nod_chances(static_table.shipped_samples(static_table.shipped_bytes()))
+    return scores_from_samples(np.array(seen.nod), np.array(seen.others))
 
 
 def _seconds(found_s: list[Array]) -> list[float | None]:
@@ -123,7 +142,7 @@ class _Rates:
 
 
 def _python_nod() -> _Rates:
-    nod = read_table(shared_table("python_flaky"), "python_nod")
+    nod = read_table(published_table("python_flaky"), "python_nod")
     assert nod.counts is not None
     _check_enough(nod.name, nod.projects)
     return _Rates(projects=nod.projects, failed=nod.counts.original_failed, runs=nod.counts.original_runs)
@@ -133,9 +152,9 @@ def _by_cause(mode: str) -> _Rates:
     """The tests that showed both outcomes in this mode."""
     import numpy as np
 
-    path = shared_table("python_reruns_by_cause")
+    path = published_table("python_reruns_by_cause")
     names = ("repo", "mode", "n_fail", "n_runs")
-    rows = rows_with(path, names, remedy=same_command(counts=None))
+    rows = read_rows(path, names, remedy=same_command(counts=None))
     ours = [row for row in rows if row["mode"] == mode]
     failed, runs = (np.array([number_in(row[name]) or 0.0 for row in ours]) for name in ("n_fail", "n_runs"))
     projects, flaky = np.array([row["repo"] for row in ours], dtype=object), (failed > 0) & (failed < runs)
@@ -168,28 +187,28 @@ def _times(costs: str) -> Times:
     return lambda flaky, steady, rng: (rng.choice(flaky_s, flaky), rng.choice(steady_s, steady))
 
 
-def _of_python(nod: _Rates, times: Times, scorer: Scorer) -> OneSuite:
+def _of_python(nod: _Rates, times: Times, scorer: KnowledgeSource) -> OneSuite:
     """Rates of Python's NOD tests, and times of others."""
     import numpy as np
 
     failed, runs = nod.failed, nod.runs
 
-    def one_suite(wishes: PolicyWishes, rng: RandomGenerator) -> dict[str, Array]:
+    def one_suite(options: PolicyStudyOptions, rng: RandomGenerator) -> dict[str, Array]:
         learned = _half(nod.projects, rng)
-        rates = rng.choice((failed / runs)[~learned], wishes.flaky)
-        steady = round(wishes.flaky * (1 - wishes.share) / wishes.share)
-        own_s = np.concatenate(times(wishes.flaky, steady, rng))
-        suite = suite_of(np.concatenate([rates, np.zeros(steady)]), own_s, scorer, MEDIAN_FORK_S, rng)
-        return all_policies(suite, fitted_rates(failed[learned], runs[learned]).prior, rng)
+        rates = rng.choice((failed / runs)[~learned], options.flaky)
+        steady = round(options.flaky * (1 - options.share) / options.share)
+        own_s = np.concatenate(times(options.flaky, steady, rng))
+        suite = draw_suite(np.concatenate([rates, np.zeros(steady)]), own_s, scorer, MEDIAN_FORK_S, rng)
+        return all_policies(suite, fit_failure_rates(failed[learned], runs[learned]).prior, rng)
 
     return one_suite
 
 
-def _of_java(scorer: Scorer) -> OneSuite:
+def _of_java(scorer: KnowledgeSource) -> OneSuite:
     """Counts of 10,000 runs and measured times of the same tests, in their true proportion."""
     import numpy as np
 
-    data = rerun_and_timed()
+    data = rerun_java_tests()
     assert data.counts is not None
     assert data.cost_s is not None
     failed, runs, cost_s, nod = (
@@ -200,13 +219,13 @@ def _of_java(scorer: Scorer) -> OneSuite:
     )
     _check_enough(data.name, data.projects[nod])
 
-    def one_suite(wishes: PolicyWishes, rng: RandomGenerator) -> dict[str, Array]:
+    def one_suite(options: PolicyStudyOptions, rng: RandomGenerator) -> dict[str, Array]:
         learned = _half(data.projects, rng)
         flaky, steady = np.flatnonzero(nod & ~learned), np.flatnonzero(~nod & ~learned)
-        part = min(1.0, wishes.flaky / len(flaky))
+        part = min(1.0, options.flaky / len(flaky))
         chosen = np.concatenate([rng.permutation(some)[: round(part * len(some))] for some in (flaky, steady)])
-        suite = suite_of(np.where(nod, failed / runs, 0.0)[chosen], cost_s[chosen], scorer, MEDIAN_FORK_S, rng)
-        return all_policies(suite, fitted_rates(failed[learned & nod], runs[learned & nod]).prior, rng)
+        suite = draw_suite(np.where(nod, failed / runs, 0.0)[chosen], cost_s[chosen], scorer, MEDIAN_FORK_S, rng)
+        return all_policies(suite, fit_failure_rates(failed[learned & nod], runs[learned & nod]).prior, rng)
 
     return one_suite
 
@@ -219,7 +238,7 @@ def _half(projects: Array, rng: RandomGenerator) -> Array:
     return np.isin(projects, rng.permutation(names)[: len(names) // 2])
 
 
-def _of_store(store_path: Path, scorer: Scorer) -> OneSuite:
+def _of_store(store_path: Path, scorer: KnowledgeSource) -> OneSuite:
     """The tests of a store as they are, rates and times; scores, calls and luck are drawn for each suite."""
     rate, own_s = _recorded(store_path)
     flaky = int((rate > 0).sum())
@@ -232,8 +251,8 @@ def _of_store(store_path: Path, scorer: Scorer) -> OneSuite:
     if flaky == len(rate):
         raise TooFewFlaky(f"{str(store_path)!r} has no steady test: there is nothing to search in")
 
-    def one_suite(wishes: PolicyWishes, rng: RandomGenerator) -> dict[str, Array]:
-        suite = suite_of(rate, own_s, scorer, MEDIAN_FORK_S, rng)
+    def one_suite(options: PolicyStudyOptions, rng: RandomGenerator) -> dict[str, Array]:
+        suite = draw_suite(rate, own_s, scorer, MEDIAN_FORK_S, rng)
         return all_policies(suite, PYTHON_NOD, rng)
 
     return one_suite
@@ -243,14 +262,14 @@ def _recorded(store_path: Path) -> tuple[Array, Array]:
     """Failure rate, 0 where neither the original order nor a run alone showed both outcomes, and mean time."""
     import numpy as np
 
-    known, _rootdirs = known_tests([store_path])
+    known, _rootdirs = read_recorded_tests([store_path])
     ran = [one for one in known.values() if one.hunts]
     rates = [one.mixed.failed / (one.mixed.n or 1) for one in ran]
     return np.array(rates), np.array([one.row()["cost_s"] for one in ran], dtype=float)
 
 
 def _java_costs(how: str) -> tuple[Array, Array]:
-    timed = read_table(shared_table("java_static_and_dynamic_flakeflagger"))
+    timed = read_table(published_table("java_static_and_dynamic_flakeflagger"))
     seconds = timed.values[:, timed.features.index("ExecutionTime")]
     if how == "alike":
         return seconds, seconds

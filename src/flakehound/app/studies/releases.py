@@ -38,7 +38,7 @@ _Tree = Mapping[str, _File]  # by path, with "/"
 
 
 @dataclass(slots=True)
-class Releases:
+class ReleaseHistory:
     """Releases laid out one after the other in a temporary folder."""
 
     revisions: Sequence[Revision]
@@ -82,7 +82,7 @@ class Releases:
 
 
 @contextmanager
-def releases_in(folder: Path, target: Target, *, revisions: int) -> Iterator[Releases]:
+def open_releases(folder: Path, target: Target, *, revisions: int) -> Iterator[ReleaseHistory]:
     """The releases of a folder: archives of sources, or sources unpacked, each named after its version."""
     found = _sorted(_named_in(folder))
     if len(found) < 2:
@@ -92,7 +92,7 @@ def releases_in(folder: Path, target: Target, *, revisions: int) -> Iterator[Rel
         )
     with tempfile.TemporaryDirectory(prefix=f"{FOLDER}{os.getpid()}-", ignore_cleanup_errors=True) as place:
         top = Path(os.path.realpath(place)) / "tree"
-        history = Releases(
+        history = ReleaseHistory(
             revisions=found[: revisions + 1],
             top=top,
             target=replace(target, cwd=top),

@@ -32,7 +32,7 @@ class Revision:
     key: str  # as its history finds it
 
 
-class History(Protocol):
+class RevisionHistory(Protocol):
     """Where revisions come from."""
 
     revisions: Sequence[Revision]  # newest first
@@ -84,7 +84,7 @@ class GitHistory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commits:
+class CommitRange:
     """The commits to study, newest first; one more than there are changes."""
 
     repository: Repository
@@ -99,7 +99,7 @@ class NoCommits:
     remedy: Remedy | None
 
 
-def commits_of(folder: Path, *, revisions: int, since: str | None) -> Commits | NoCommits:
+def commit_range(folder: Path, *, revisions: int, since: str | None) -> CommitRange | NoCommits:
     """The history of the repository that holds a folder."""
     repository = open_repository(folder)
     if isinstance(repository, NoRepository):
@@ -115,11 +115,11 @@ def commits_of(folder: Path, *, revisions: int, since: str | None) -> Commits | 
     names = (told.text.split() + oldest)[: revisions + 1]
     if len(names) < 2:
         return NoCommits(why=f"{repository.top} has no two revisions to compare", remedy="git log --oneline")
-    return Commits(repository=repository, names=names)
+    return CommitRange(repository=repository, names=names)
 
 
 @contextmanager
-def git_history(target: Target, commits: Commits) -> Iterator[GitHistory]:
+def open_git_history(target: Target, commits: CommitRange) -> Iterator[GitHistory]:
     """Commits, one after the other in a worktree that goes in the end."""
     with temporary_checkout(commits.repository, commits.names[0]) as tree:
         if isinstance(tree, NoTree):

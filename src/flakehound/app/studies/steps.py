@@ -1,10 +1,9 @@
-"""Carry out the steps of a long study: on several processes, with progress, and resumable."""
+"""Run the steps of a long study: in several processes, with progress, and resumable from a journal."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -14,6 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from flakehound.app.progress import Progress
 from flakehound.core.errors import UsageError, same_command
 
 Answer = dict[str, Any]
@@ -22,15 +22,15 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One piece of a study that another process can be told of."""
+class StudyStep:
+    """One piece of a study, which another process can do."""
 
     key: str  # says everything its answer depends on
     work: Callable[[], Answer]
 
 
 @dataclass(slots=True)
-class Journal:
+class StudyJournal:
     """The answers so far, one line of JSON each, in a file or only in memory."""
 
     path: Path | None
@@ -42,8 +42,8 @@ class Journal:
             return
         try:
             *lines, _cut_or_empty = self.path.read_text(encoding="utf-8").split("\n")
-            told = [json.loads(line) for line in lines]
-            self.answers = {one["key"]: one["answer"] for one in told}
+            entries = [json.loads(line) for line in lines]
+            self.answers = {entry["key"]: entry["answer"] for entry in entries}
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise UsageError(
                 f"{str(self.path)!r} is no journal of a study: {problem}",
@@ -59,22 +59,28 @@ class Journal:
                 file.write(json.dumps({"key": key, "answer": answer}) + "\n")
 
 
-def carried_out(
-    steps: Sequence[Step], journal: Journal, *, jobs: int, say: Callable[[str, Answer], str]
+def run_steps(
+    steps: Sequence[StudyStep],
+    journal: StudyJournal,
+    *,
+    jobs: int,
+    describe: Callable[[str, Answer], str],
+    progress: Progress,
 ) -> Mapping[str, Answer]:
     """Every step's answer by its key; those the journal has are not asked for again."""
     todo = [step for step in steps if step.key not in journal.answers]
     known = len(steps) - len(todo)
     if known:
-        _tell(f"{known} of {len(steps)} steps are in the journal")
+        progress.message(f"{known} of {len(steps)} steps are in the journal")
     began = time.monotonic()
     for done, (step, answer) in enumerate(_answered(todo, min(jobs, len(todo))), start=known + 1):
         journal.keep(step.key, answer)
-        _tell(f"{done} of {len(steps)}, {time.monotonic() - began:.0f} s: {say(step.key, answer)}")
+        progress.show_steps("steps", done, len(steps))
+        progress.message(f"{done} of {len(steps)}, {time.monotonic() - began:.0f} s: {describe(step.key, answer)}")
     return {step.key: journal.answers[step.key] for step in steps}
 
 
-def _answered(steps: Sequence[Step], jobs: int) -> Iterator[tuple[Step, Answer]]:
+def _answered(steps: Sequence[StudyStep], jobs: int) -> Iterator[tuple[StudyStep, Answer]]:
     if jobs <= 1:
         with _one_thread():
             yield from ((step, step.work()) for step in steps)
@@ -101,7 +107,3 @@ def _one_thread() -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-def _tell(words: str) -> None:
-    print(words, file=sys.stderr, flush=True)

@@ -1,127 +1,163 @@
-"""Carry out a study of triage, part by part; an interrupt leaves what is known by then."""
+"""`flakehound study triage`: what reruns cost, and how often a change is disjoint from a test.
+
+The parts run one after another; an interrupt leaves the figures known by then.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from flakehound.app.progress import Progress
+from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import jobs_from, seed_from, target_from, test_limit_from
 from flakehound.app.studies.disjoint_changes import RevisionStudy
-from flakehound.app.studies.releases import releases_in
-from flakehound.app.studies.revisions import Commits, History, NoHistory, commits_of, git_history
-from flakehound.app.studies.suite import StudiedSuite, Tell, collected, sample
+from flakehound.app.studies.releases import open_releases
+from flakehound.app.studies.revisions import (
+    CommitRange,
+    NoHistory,
+    RevisionHistory,
+    commit_range,
+    open_git_history,
+)
+from flakehound.app.studies.suite import StudiedSuite, open_studied_suite, sampled_tests
 from flakehound.app.studies.triage_costs import PostponedCosts, ProcessCosts
-from flakehound.app.studies.triage_options import StudyWishes
 from flakehound.core.outcomes import NodeId
 from flakehound.engine.git.repository import Repository, open_repository
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
+from flakehound.report.study.triage import TriageStudy
 
 SCHEMA = "flakehound/study-triage/1"
+POSTPONED, PROCESSES, REVISIONS = PARTS = ("postponed", "processes", "revisions")
 MOST_TIMED = 10  # tests; each is rerun many times over
 
 
-def studied(wishes: StudyWishes, *, tell: Tell) -> dict[str, Any]:
-    """The figures as `flakehound/study-triage/1`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriageStudyOptions:
+    """The options of `flakehound study triage`."""
+
+    suite: SuiteOptions
+    parts: tuple[str, ...]  # of PARTS
+    revisions: int
+    since: str | None
+    releases: Path | None  # None: commits
+    tests: int
+    reruns: tuple[int, ...]  # ascending
+    repeats: int
+
+
+def run_triage_study(options: TriageStudyOptions, progress: Progress) -> TriageStudy:
+    """The figures of every part, as `flakehound/study-triage/1`."""
+    target = target_from(options.suite)
+    result: TriageStudy = {
+        "schema": SCHEMA,
+        "project": (options.releases or target.cwd).resolve().name,
+        "seed": seed_from(options.suite),
+        "interrupted": False,
+        "notes": [],
+    }
     with tempfile.TemporaryDirectory(prefix="fh-study-", ignore_cleanup_errors=True) as folder:
-        study = _Study(wishes=wishes, tell=tell, folder=Path(folder))
+        study = _Study(
+            options=options,
+            target=target,
+            limits=Limits(test_limit_s=test_limit_from(options.suite) or FIRST_TEST_LIMIT_S),
+            folder=Path(folder),
+            progress=progress,
+            result=result,
+        )
         try:
             study.run()
         except KeyboardInterrupt:
-            study.told["interrupted"] = True
-            study.note("interrupted: what was not finished is missing")
-    return study.told
+            result["interrupted"] = True
+            result["notes"].append("interrupted: what was not finished is missing")
+    return result
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Study:
-    wishes: StudyWishes
-    tell: Tell
+    options: TriageStudyOptions
+    target: Target
+    limits: Limits
     folder: Path
-    told: dict[str, Any] = field(default_factory=dict)
+    progress: Progress
+    result: TriageStudy  # filled in part by part
 
     def run(self) -> None:
-        suite = self.wishes.suite
-        target, seed = target_from(suite), seed_from(suite)
-        limits = Limits(test_limit_s=test_limit_from(suite) or FIRST_TEST_LIMIT_S)
-        name = (self.wishes.releases or target.cwd).resolve().name
-        self.told.update({"schema": SCHEMA, "project": name, "seed": seed, "interrupted": False, "notes": []})
         with ExitStack() as stack:
-            history = self._history(target, stack)
-            timed = history if history is not None and self.wishes.releases is not None else None
-            if timed is not None:
-                self._time_reruns(timed.target, limits, seed, timed.top)
+            history = self._history(stack)
+            if history is not None and self.options.releases is not None:
+                self._time_reruns(history.target, history.top)
             else:
-                self._time_reruns(target, limits, seed, _root_of(target))
-            if history is not None and "revisions" in self.wishes.parts:
-                self._walk(history, limits, seed)
+                self._time_reruns(self.target, _root_of(self.target))
+            if history is not None and REVISIONS in self.options.parts:
+                self._compare_revisions(history)
 
-    def note(self, words: str) -> None:
-        """Something the reader of the figures should know."""
-        self.told.setdefault("notes", []).append(words)
-
-    def _history(self, target: Target, stack: ExitStack) -> History | None:
+    def _history(self, stack: ExitStack) -> RevisionHistory | None:
         """The revisions; None, and a note, where there are none and other parts are asked for, too."""
-        wishes = self.wishes
-        if wishes.releases is not None:
-            return stack.enter_context(releases_in(wishes.releases, target, revisions=wishes.revisions))
-        if "revisions" not in wishes.parts:
+        options = self.options
+        if options.releases is not None:
+            return stack.enter_context(open_releases(options.releases, self.target, revisions=options.revisions))
+        if REVISIONS not in options.parts:
             return None
-        commits = commits_of(target.cwd, revisions=wishes.revisions, since=wishes.since)
-        if isinstance(commits, Commits):
-            return stack.enter_context(git_history(target, commits))
+        commits = commit_range(self.target.cwd, revisions=options.revisions, since=options.since)
+        if isinstance(commits, CommitRange):
+            return stack.enter_context(open_git_history(self.target, commits))
         problem = f"no history to study: {commits.why}"
-        if wishes.parts == ("revisions",):
+        if options.parts == (REVISIONS,):
             raise NoHistory(problem, remedy=commits.remedy)
-        self.note(problem)
+        self.result["notes"].append(problem)
         return None
 
-    def _time_reruns(self, target: Target, limits: Limits, seed: int, root: Path) -> None:
-        parts = [part for part in ("postponed", "processes") if part in self.wishes.parts]
-        if not parts:
+    def _time_reruns(self, target: Target, root: Path) -> None:
+        if not {POSTPONED, PROCESSES} & set(self.options.parts):
             return
-        suite = collected(target, self.folder, limits, seed)
+        suite = open_studied_suite(target, self.folder, self.limits, self.result["seed"])
         try:
-            tests = _timed_tests(suite, min(MOST_TIMED, self.wishes.tests), seed)
-            for part in parts:
-                self._timed(part, self._costs(part, suite, root), tests)
+            tests = _timed_tests(suite, min(MOST_TIMED, self.options.tests))
+            if POSTPONED in self.options.parts:
+                self._time_postponed(suite, tests)
+            if PROCESSES in self.options.parts:
+                self._time_processes(suite, tests, root)
         finally:
             suite.opened.close()
 
-    def _costs(self, part: str, suite: StudiedSuite, root: Path) -> PostponedCosts | ProcessCosts:
-        wishes = self.wishes
-        if part == "postponed":
-            return PostponedCosts(suite=suite, repeats=wishes.repeats)
-        return ProcessCosts(suite=suite, root=root, reruns=wishes.reruns, repeats=wishes.repeats)
-
-    def _timed(self, part: str, costs: PostponedCosts | ProcessCosts, tests: Sequence[NodeId]) -> None:
+    def _time_postponed(self, suite: StudiedSuite, tests: list[NodeId]) -> None:
+        costs = PostponedCosts(suite=suite, repeats=self.options.repeats)
         try:
-            costs.measure(tests, self.tell)
+            costs.measure(tests, self.progress)
         finally:
-            self.told[part] = costs.told()
+            self.result["postponed"] = costs.figures()
 
-    def _walk(self, history: History, limits: Limits, seed: int) -> None:
+    def _time_processes(self, suite: StudiedSuite, tests: list[NodeId], root: Path) -> None:
+        options = self.options
+        costs = ProcessCosts(suite=suite, root=root, reruns=options.reruns, repeats=options.repeats)
+        try:
+            costs.measure(tests, self.progress)
+        finally:
+            self.result["processes"] = costs.figures()
+
+    def _compare_revisions(self, history: RevisionHistory) -> None:
         study = RevisionStudy(
             history=history,
-            most=self.wishes.tests,
+            most=self.options.tests,
             folder=self.folder,
-            limits=limits,
-            seed=seed,
-            jobs=jobs_from(self.wishes.suite),
-            tell=self.tell,
+            limits=self.limits,
+            seed=self.result["seed"],
+            jobs=jobs_from(self.options.suite),
+            progress=self.progress,
         )
         try:
             study.run()
         finally:
-            self.told["revisions"] = study.told()
+            self.result["revisions"] = study.figures()
 
 
-def _timed_tests(suite: StudiedSuite, most: int, seed: int) -> list[NodeId]:
-    return sample([test.id for test in suite.opened.suite.tests if test.repeatable], most, seed)
+def _timed_tests(suite: StudiedSuite, most: int) -> list[NodeId]:
+    repeatable = [test.id for test in suite.opened.suite.tests if test.repeatable]
+    return sampled_tests(repeatable, most, suite.seed)
 
 
 def _root_of(target: Target) -> Path:

@@ -9,12 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flakehound.app.studies.suite import StudiedSuite, Tell, Timed
+from flakehound.app.progress import Progress
+from flakehound.app.studies.suite import StudiedSuite, TimedRun
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order
+from flakehound.report.study.triage import PostponedFigures, ProcessFigures
 from flakehound.triage.study.figures import EquivalentReruns, equivalent_reruns, reruns_to_time, same_process_s
 
-MOST_RERUN_S = 10.0  # per test; of a slow one fewer reruns tell enough
+MOST_RERUN_S = 10.0  # per test; a slow test is rerun fewer times
 
 
 _Times = dict[NodeId, float | None]  # what the reruns of each test took together; None: one did not pass
@@ -24,7 +26,7 @@ _Times = dict[NodeId, float | None]  # what the reruns of each test took togethe
 class PostponedCosts:
     """The tests rerun right after themselves, and at the end of the suite, in one process each.
 
-    One process holds the reruns of all sampled tests: each test's own times tell what its reruns took.
+    One process holds the reruns of all sampled tests: the durations of its own runs are what its reruns took.
     """
 
     suite: StudiedSuite
@@ -33,10 +35,10 @@ class PostponedCosts:
     reruns: dict[NodeId, int] = field(default_factory=dict)
     turns: dict[str, list[_Times]] = field(default_factory=lambda: {"immediate": [], "postponed": []})
 
-    def measure(self, tests: Sequence[NodeId], tell: Tell) -> None:
+    def measure(self, tests: Sequence[NodeId], progress: Progress) -> None:
         """Time all tests, turn by turn."""
         order = self.suite.opened.suite.order
-        tell(f"the suite as it is, {len(order)} tests")
+        progress.message(f"the suite as it is, {len(order)} tests")
         plain = self.suite.whole(order)
         durations_s = dict(zip(order, plain.record.durations_s, strict=True))
         self.suite_s = plain.wall_s
@@ -44,10 +46,10 @@ class PostponedCosts:
         orders = {"immediate": _immediate(order, self.reruns), "postponed": _postponed(order, self.reruns)}
         for turn in range(self.repeats):
             for name in list(orders)[:: -1 if turn % 2 else 1]:
-                tell(f"reruns {name}, {turn + 1} of {self.repeats}")
+                progress.message(f"reruns {name}, {turn + 1} of {self.repeats}")
                 self.turns[name].append(_rerun_times(self.suite.whole(orders[name]), self.reruns))
 
-    def told(self) -> dict[str, Any] | None:
+    def figures(self) -> PostponedFigures | None:
         """What is known by now; None before both were timed."""
         if not all(self.turns.values()):
             return None
@@ -74,7 +76,7 @@ def _postponed(order: Order, reruns: dict[NodeId, int]) -> Order:
     return (*order, *(again for test in order for again in (test,) * reruns.get(test, 0)))
 
 
-def _rerun_times(timed: Timed, reruns: dict[NodeId, int]) -> _Times:
+def _rerun_times(timed: TimedRun, reruns: dict[NodeId, int]) -> _Times:
     spent_s: _Times = {}
     for place, test, outcome in timed.record:
         if test not in reruns:
@@ -101,13 +103,14 @@ class ProcessCosts:
     repeats: int
     rows: list[dict[str, Any]] = field(default_factory=list)
 
-    def measure(self, tests: Sequence[NodeId], tell: Tell) -> None:
+    def measure(self, tests: Sequence[NodeId], progress: Progress) -> None:
         """Time the tests one by one."""
         for number, test in enumerate(tests, 1):
-            tell(f"same process or new one, {number} of {len(tests)}: {test}")
+            progress.message(f"same process or new one, {number} of {len(tests)}: {test}")
+            progress.show_steps("tests", number, len(tests))
             self.rows.append(self._row(test))
 
-    def told(self) -> dict[str, Any]:
+    def figures(self) -> ProcessFigures:
         """What is known by now."""
         return {
             "repeats": self.repeats,
@@ -131,7 +134,7 @@ class ProcessCosts:
     def _sides(self, test: NodeId) -> dict[str, Callable[[], float | None]]:
         sides: dict[str, Callable[[], float | None]] = {
             "base": partial(self._again_s, test, 0),
-            "recorded": lambda: self.suite.recorded(test, self.root)[1],
+            "recorded": lambda: self.suite.recorded(test, self.root).wall_s,
             "fork": lambda: timed.wall_s if (timed := self.suite.forked(test)) else None,
         }
         return sides | {str(times): partial(self._again_s, test, times) for times in self.reruns}
@@ -151,11 +154,11 @@ def _process_figures(test: NodeId, medians: dict[str, float | None], reruns: Seq
         "recorded_s": medians["recorded"],
         "fork_s": fork_s,
         "reruns_s": {str(times): took for times, took in whole_s.items()},
-        "n_e": _told(equivalent_reruns(base_s, same_s)),
-        "n_fork": _told(equivalent_reruns(fork_s, same_s)) if fork_s is not None else None,
+        "n_e": _as_dict(equivalent_reruns(base_s, same_s)),
+        "n_fork": _as_dict(equivalent_reruns(fork_s, same_s)) if fork_s is not None else None,
         "problem": "",
     }
 
 
-def _told(found: EquivalentReruns | None) -> dict[str, Any] | None:
+def _as_dict(found: EquivalentReruns | None) -> dict[str, Any] | None:
     return asdict(found) if found else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from flakehound.app.progress import SILENT, Progress
 from flakehound.app.sessions.new_session import new_session
 from flakehound.app.sessions.project_settings import characteristic_functions_in
-from flakehound.calls.characteristic_functions import Characteristic
+from flakehound.calls.characteristic_functions import CharacteristicFunctions
 from flakehound.calls.trace_plan import trace_for
 from flakehound.core.calls import CallTrace, TraceMode
 from flakehound.core.outcomes import NodeId, Outcome
@@ -44,7 +44,7 @@ class Traced:
 
     traces: dict[NodeId, CallTrace]  # in the suite's order; a test that took its process with it is missing
     outcomes: dict[NodeId, Outcome]
-    known: Characteristic
+    known: CharacteristicFunctions
     notes: tuple[str, ...]
 
 
@@ -126,7 +126,7 @@ def _session(wishes: CallWishes, opened: OpenSuite) -> SessionInfo:
     )
 
 
-def _joined(records: list[RunRecord], known: Characteristic, notes: tuple[str, ...]) -> Traced:
+def _joined(records: list[RunRecord], known: CharacteristicFunctions, notes: tuple[str, ...]) -> Traced:
     traces: dict[NodeId, CallTrace] = {}
     outcomes: dict[NodeId, Outcome] = {}
     for record in records:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from statistics import mean
 from typing import Any, TypeAlias
@@ -15,13 +16,11 @@ MOST_OVERLAPS = 6  # pipelines, the best by F1; their pairs grow with the square
 Answers: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-def compared(answers: Answers) -> dict[str, Any]:
-    """Ranks and overlaps as plain values; None where they cannot be told."""
-    return {"ranks": _ranks(answers), "overlap": _overlaps(answers)}
+def pipeline_ranks(answers: Answers) -> dict[str, Any] | None:
+    """Nemenyi ranks of the F1 scores over the projects that have something to find; 1 is the best.
 
-
-def _ranks(answers: Answers) -> dict[str, Any] | None:
-    """Nemenyi ranks of the F1 scores over the projects that have something to find; 1 is the best."""
+    Plain values for JSON; None with fewer than two pipelines or projects.
+    """
     import numpy as np
 
     blocks = [project for project in _projects(answers) if _can_be_found(answers, project)]
@@ -63,8 +62,11 @@ def _score(repeats: Sequence[Mapping[str, Any]], project: str) -> float:
     return float(mean(one["projects"][project]["f1"] for one in repeats))
 
 
-def _overlaps(answers: Answers) -> dict[str, Any] | None:
-    """Table 11 of STATIC: of the positive tests that are found, by whom; means over the repeats."""
+def pipeline_overlaps(answers: Answers) -> dict[str, Any] | None:
+    """Table 11 of STATIC: of the positive tests that are found, by whom; means over the repeats.
+
+    Plain values for JSON; None where fewer than two pipelines say which tests they found.
+    """
     known = [name for name, several in answers.items() if all("found" in one for one in several)]
     best = sorted(known, key=lambda name: -mean(one["f1"] or 0.0 for one in answers[name]))[:MOST_OVERLAPS]
     if len(best) < 2:
@@ -74,17 +76,12 @@ def _overlaps(answers: Answers) -> dict[str, Any] | None:
     ]
     return {
         "pairs": [
-            {"first": one, "second": other, **_mean([_pair(hits[one], hits[other]) for hits in repeats])}
+            {"first": one, "second": other, **_mean([asdict(overlap(hits[one], hits[other])) for hits in repeats])}
             for one, other in combinations(best, 2)
         ],
         "alone": _mean([_alone(hits) for hits in repeats]),
         "all": _mean([{"all": _share(_by_all(hits), hits)} for hits in repeats])["all"],
     }
-
-
-def _pair(first: Array, second: Array) -> dict[str, float]:
-    found = overlap(first, second)
-    return {"both": found["both"], "first_alone": found["first"], "second_alone": found["second"]}
 
 
 def _turns(answers: Answers, names: Sequence[str]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from flakehound.learn.extras import Array
 
@@ -11,11 +11,25 @@ LOW, HIGH = 0.1, 0.9  # of the suites; the band lies between
 _POINTS = 120
 
 
-def detection_curves(found_s: Mapping[str, Sequence[Array]]) -> dict[str, Any]:
-    """By policy the mean number of tests found at each of a few times, and a band that holds most suites.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveBand:
+    """Tests found at each time: the mean over the suites, and a band that holds most of them."""
 
-    Takes, by policy and suite, when each flaky test is found; inf: never.
-    """
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveBands:
+    """The curves of several policies at the same times."""
+
+    seconds: list[float]
+    policies: dict[str, CurveBand]
+
+
+def detection_curves(found_s: Mapping[str, Sequence[Array]]) -> CurveBands:
+    """The curve of each policy; takes, by policy and suite, when each flaky test is found; inf: never."""
     import numpy as np
 
     seconds = _times(one for several in found_s.values() for one in several)
@@ -23,8 +37,8 @@ def detection_curves(found_s: Mapping[str, Sequence[Array]]) -> dict[str, Any]:
     for name, several in found_s.items():
         counts = np.array([np.searchsorted(np.sort(one), seconds, side="right") for one in several])
         low, high = np.quantile(counts, [LOW, HIGH], axis=0)
-        curves[name] = {"mean": _plain(counts.mean(axis=0)), "low": _plain(low), "high": _plain(high)}
-    return {"seconds": [float(f"{one:.6g}") for one in seconds], "policies": curves}
+        curves[name] = CurveBand(mean=_plain(counts.mean(axis=0)), low=_plain(low), high=_plain(high))
+    return CurveBands(seconds=[float(f"{one:.6g}") for one in seconds], policies=curves)
 
 
 def _times(found_s: Iterable[Array]) -> Array:

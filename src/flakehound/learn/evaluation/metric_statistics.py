@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flakehound.learn.extras import Array
 
@@ -13,7 +13,7 @@ _PARTS = 10  # equally many tests each, into which a metric is cut for its infor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class MetricDifference:
     """How one metric differs between positive and negative tests."""
 
     feature: str
@@ -25,24 +25,31 @@ class Difference:
     spearman: float  # with the label
 
 
-def differences(features: Sequence[str], values: Array, positive: Array) -> list[Difference]:
+def differences(features: Sequence[str], values: Array, positive: Array) -> list[MetricDifference]:
     """Every metric, the strongest effect first."""
+    found = [_difference(name, column, positive) for name, column in zip(features, values.T, strict=True)]
+    corrected = holm([one.p_value for one in found])
+    corrected_rows = [replace(one, corrected=p_value) for one, p_value in zip(found, corrected, strict=True)]
+    return sorted(corrected_rows, key=lambda one: -abs(one.delta))
+
+
+def _difference(name: str, column: Array, positive: Array) -> MetricDifference:
+    """One metric, not yet corrected for the number of metrics."""
     from scipy import stats
 
-    rows = []
-    for name, column in zip(features, values.T, strict=True):
-        flaky, steady = column[positive == 1], column[positive == 0]
-        found = stats.mannwhitneyu(flaky, steady, alternative="two-sided")
-        delta = 2 * float(found.statistic) / (len(flaky) * len(steady)) - 1
-        constant = column.min() == column.max()
-        rho = 0.0 if constant else float(stats.spearmanr(column, positive).statistic)
-        rows.append((name, float(found.pvalue), delta, information_gain(column, positive), rho))
-    corrected = holm([row[1] for row in rows])
-    found_rows = [
-        Difference(feature=name, p_value=p, corrected=c, delta=d, size=size_of(d), gain=gain, spearman=rho)
-        for (name, p, d, gain, rho), c in zip(rows, corrected, strict=True)
-    ]
-    return sorted(found_rows, key=lambda one: -abs(one.delta))
+    flaky, steady = column[positive == 1], column[positive == 0]
+    test = stats.mannwhitneyu(flaky, steady, alternative="two-sided")
+    delta = 2 * float(test.statistic) / (len(flaky) * len(steady)) - 1
+    is_constant = column.min() == column.max()
+    return MetricDifference(
+        feature=name,
+        p_value=float(test.pvalue),
+        corrected=float(test.pvalue),
+        delta=delta,
+        size=effect_size_word(delta),
+        gain=information_gain(column, positive),
+        spearman=0.0 if is_constant else float(stats.spearmanr(column, positive).statistic),
+    )
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -55,7 +62,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def size_of(delta: float) -> str:
+def effect_size_word(delta: float) -> str:
     """The usual words for Cliff's delta."""
     limits = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))
     return next((word for limit, word in limits if abs(delta) < limit), "large")
@@ -76,7 +83,7 @@ def _entropy(share: float) -> float:
     return 0.0 if share in (0.0, 1.0) else float(-share * np.log2(share) - (1 - share) * np.log2(1 - share))
 
 
-def inflation(values: Array) -> Array:
+def variance_inflation(values: Array) -> Array:
     """Variance inflation factor of each column; inf where the others give it away, 1 for a constant."""
     import numpy as np
 
@@ -97,14 +104,22 @@ def without_collinear(features: Sequence[str], values: Array) -> dict[str, float
     kept = [place for place in range(len(features)) if np.ptp(values[:, place]) > 0]
     scaled = (values - values.mean(axis=0)) / (values.std(axis=0) + 1e-12)
     while True:
-        factors = inflation(scaled[:, kept])
+        factors = variance_inflation(scaled[:, kept])
         if not len(factors) or factors.max() <= MOST_VIF:
             return {features[place]: float(factor) for place, factor in zip(kept, factors, strict=True)}
         del kept[int(factors.argmax())]
 
 
-def logistic(features: Sequence[str], values: Array, positive: Array) -> dict[str, tuple[float, float]]:
-    """Coefficients, per standard deviation, and p-values of a logistic regression on all these metrics."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogisticWeight:
+    """The coefficient of one metric in a logistic regression."""
+
+    weight: float  # per standard deviation
+    p_value: float
+
+
+def logistic_weights(features: Sequence[str], values: Array, positive: Array) -> dict[str, LogisticWeight]:
+    """The coefficients of a logistic regression on all these metrics."""
     from statsmodels import api
 
     scaled = (values - values.mean(axis=0)) / (values.std(axis=0) + 1e-12)
@@ -112,13 +127,13 @@ def logistic(features: Sequence[str], values: Array, positive: Array) -> dict[st
         warnings.simplefilter("ignore")
         fit = api.Logit(positive, api.add_constant(scaled)).fit(disp=0, maxiter=200)
     return {
-        name: (float(weight), float(p))
-        for name, weight, p in zip(features, fit.params[1:], fit.pvalues[1:], strict=True)
+        name: LogisticWeight(weight=float(weight), p_value=float(p_value))
+        for name, weight, p_value in zip(features, fit.params[1:], fit.pvalues[1:], strict=True)
     }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranks:
+class MeanRanks:
     """Mean ranks of treatments over blocks, 1 the best, and how far apart is not by chance."""
 
     mean: Mapping[str, float]
@@ -126,7 +141,7 @@ class Ranks:
     friedman_p: float  # of two treatments Wilcoxon's; nan where all are alike
 
 
-def nemenyi(figures: Mapping[str, Sequence[float]]) -> Ranks:
+def nemenyi(figures: Mapping[str, Sequence[float]]) -> MeanRanks:
     """Friedman's test and Nemenyi's critical distance at 5 %, for figures of which more is better."""
     import numpy as np
     from scipy import stats
@@ -140,11 +155,23 @@ def nemenyi(figures: Mapping[str, Sequence[float]]) -> Ranks:
     if np.ptp(table, axis=1).any():
         p = float((stats.friedmanchisquare if k > 2 else stats.wilcoxon)(*table.T).pvalue)
     distance = float(quantile * (k * (k + 1) / (6 * blocks)) ** 0.5)
-    return Ranks(mean=dict(zip(names, ranks.tolist(), strict=True)), critical=distance, friedman_p=p)
+    return MeanRanks(mean=dict(zip(names, ranks.tolist(), strict=True)), critical=distance, friedman_p=p)
 
 
-def overlap(first: Array, second: Array) -> dict[str, float]:
-    """Of the tests that either model predicts rightly: by both, by the first alone, by the second alone."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Shares of the tests that at least one of two models predicts rightly."""
+
+    both: float
+    first_alone: float
+    second_alone: float
+
+
+def overlap(first: Array, second: Array) -> Overlap:
+    """Which share of the tests both models predict rightly, and which share one alone."""
     either = int((first | second).sum()) or 1
-    counts = {"both": (first & second).sum(), "first": (first & ~second).sum(), "second": (second & ~first).sum()}
-    return {name: float(count) / either for name, count in counts.items()}
+    return Overlap(
+        both=float((first & second).sum()) / either,
+        first_alone=float((first & ~second).sum()) / either,
+        second_alone=float((second & ~first).sum()) / either,
+    )

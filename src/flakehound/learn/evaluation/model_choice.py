@@ -24,7 +24,7 @@ Said: TypeAlias = Mapping[Model, Sequence[Array]]  # by candidate the chances of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class ChoiceRule:
     """A way to choose; `of` sees chances and labels of the other projects alone."""
 
     name: str
@@ -117,23 +117,25 @@ def _at_best(positive: Array, chances: Array, thresholds: Sequence[float]) -> tu
     return float(found.max()), float(thresholds[int(found.argmax())])
 
 
-BY_AREA = Rule(name="AUC, one half", of=by_area)
-RULES = (
+BY_AREA = ChoiceRule(name="AUC, one half", of=by_area)
+CHOICE_RULES = (
     BY_AREA,
-    Rule(name="MCC at one half", of=by_mcc_at_half),
-    Rule(name="mean MCC between 0.4 and 0.7, one half", of=by_mcc_around_half),
-    Rule(name="mean F1 of the projects", of=by_mean_f1),
-    Rule(name="MCC, threshold from 0.2 to 0.9", of=by_mcc_and_threshold),
-    Rule(name="MCC, threshold among 100 quantiles", of=by_mcc_and_quantile),
-    Rule(name="AUC, threshold by MCC", of=by_area_with_threshold),
+    ChoiceRule(name="MCC at one half", of=by_mcc_at_half),
+    ChoiceRule(name="mean MCC between 0.4 and 0.7, one half", of=by_mcc_around_half),
+    ChoiceRule(name="mean F1 of the projects", of=by_mean_f1),
+    ChoiceRule(name="MCC, threshold from 0.2 to 0.9", of=by_mcc_and_threshold),
+    ChoiceRule(name="MCC, threshold among 100 quantiles", of=by_mcc_and_quantile),
+    ChoiceRule(name="AUC, threshold by MCC", of=by_area_with_threshold),
 )
 
 
-def best_rule(rules: Sequence[Rule], told: Mapping[str, Sequence[Array]], positive: Sequence[Array]) -> Rule:
+def best_rule(
+    rules: Sequence[ChoiceRule], told: Mapping[str, Sequence[Array]], positive: Sequence[Array]
+) -> ChoiceRule:
     """The rule whose predictions of the other projects, by its name, have the largest MCC; the first of equals."""
     every = _pooled(positive)
 
-    def worth(rule: Rule) -> float:
+    def worth(rule: ChoiceRule) -> float:
         found = confusion(every, _pooled(told[rule.name])).mcc
         return found if found == found else 0.0
 

@@ -38,7 +38,7 @@ class PairTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Points:
+class SweepPoints:
     """Points of the parameter space, arrays of one length; means over repeats."""
 
     first: Array  # ω_l, or ω_V
@@ -47,9 +47,9 @@ class Points:
     detection: Array  # MCC, or the share of pairs found
     cost_s: Array
 
-    def at(self, places: Array) -> Points:
+    def at(self, places: Array) -> SweepPoints:
         """Some of the points."""
-        return Points(
+        return SweepPoints(
             first=self.first[places],
             second=self.second[places],
             samples=self.samples[places],
@@ -109,7 +109,7 @@ def _reaching(place: Array, suites: Array, weights: Array | None = None) -> Arra
     return np.cumsum(summed.reshape(-1, width)[:, ::-1], axis=1)[:, ::-1]
 
 
-def single_points(task: SingleTask, predicted: Iterable[tuple[int, Array]]) -> Points:
+def single_points(task: SingleTask, predicted: Iterable[tuple[int, Array]]) -> SweepPoints:
     """Every (ω_l, ω_u, n_F) with its mean MCC and cost; each repeat brings n_F and probabilities."""
     import numpy as np
 
@@ -123,7 +123,7 @@ def single_points(task: SingleTask, predicted: Iterable[tuple[int, Array]]) -> P
     return _with_original(found, (found.first == 0) & (found.second > 1), suite_s=task.suite_s)
 
 
-def pair_points(task: PairTask, predicted: Iterable[tuple[int, Array, Array]]) -> Points:
+def pair_points(task: PairTask, predicted: Iterable[tuple[int, Array, Array]]) -> SweepPoints:
     """Every (ω_V, ω_P, n_F) with its mean share of pairs and cost; a repeat brings both probabilities."""
     import numpy as np
 
@@ -162,10 +162,10 @@ class _Sums:
         self.repeats += 1
 
 
-def _points(sums: Mapping[int, _Sums], first: Array, second: Array, suite_s: float) -> Points:
+def _points(sums: Mapping[int, _Sums], first: Array, second: Array, suite_s: float) -> SweepPoints:
     import numpy as np
 
-    return Points(
+    return SweepPoints(
         first=np.tile(first, len(sums)),
         second=np.tile(second, len(sums)),
         samples=np.repeat(list(sums), len(first)),
@@ -174,7 +174,7 @@ def _points(sums: Mapping[int, _Sums], first: Array, second: Array, suite_s: flo
     )
 
 
-def _with_original(points: Points, original: Array, *, suite_s: float) -> Points:
+def _with_original(points: SweepPoints, original: Array, *, suite_s: float) -> SweepPoints:
     """The technique alone needs no features: one point of that kind, without their cost."""
     import numpy as np
 
@@ -184,13 +184,13 @@ def _with_original(points: Points, original: Array, *, suite_s: float) -> Points
     cost_s, samples = points.cost_s.copy(), points.samples.copy()
     cost_s[first] -= samples[first] * suite_s
     samples[first] = 0
-    whole = Points(
+    whole = SweepPoints(
         first=points.first, second=points.second, samples=samples, detection=points.detection, cost_s=cost_s
     )
     return whole.at(np.flatnonzero(keep))
 
 
-def front(points: Points) -> Points:
+def pareto_front(points: SweepPoints) -> SweepPoints:
     """The points that no other beats in both, cheapest first; points without a defined detection are none."""
     import numpy as np
 
@@ -201,7 +201,7 @@ def front(points: Points) -> Points:
     return points.at(order[rises])
 
 
-def knee(points: Points) -> int:
+def knee_of(points: SweepPoints) -> int:
     """The place nearest to detection 1 at no cost, where the dearest point costs 1."""
     import numpy as np
 
@@ -209,7 +209,7 @@ def knee(points: Points) -> int:
     return int(np.argmin(np.hypot(1 - points.detection, points.cost_s / dearest)))
 
 
-def pure_model(points: Points) -> int | None:
+def model_alone(points: SweepPoints) -> int | None:
     """The best point where the model decides everything; None where there is none."""
     import numpy as np
 
@@ -217,7 +217,7 @@ def pure_model(points: Points) -> int | None:
     return None if not len(found) else int(found[np.argmax(points.detection[found])])
 
 
-def original(points: Points) -> int:
+def technique_alone(points: SweepPoints) -> int:
     """The point where the technique does everything and no model is asked."""
     import numpy as np
 

@@ -9,7 +9,7 @@ from flakehound.learn.extras import Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class FittedRates:
     """A fitted prior, and how it compares with the data."""
 
     prior: BetaPrior
@@ -19,7 +19,7 @@ class Fit:
     log_likelihood: float  # per test
 
 
-def fitted_rates(failed: Array, runs: Array) -> Fit:
+def fit_failure_rates(failed: Array, runs: Array) -> FittedRates:
     """Beta-binomial by maximum likelihood.
 
     The table holds only tests that were seen failing. Allowing for that (dividing by the chance of being seen) has
@@ -40,7 +40,7 @@ def fitted_rates(failed: Array, runs: Array) -> Fit:
 
     best = minimize(lost, np.log([0.5, 5.0]), method="Nelder-Mead")
     a, b = (float(value) for value in np.exp(best.x))
-    return Fit(
+    return FittedRates(
         prior=BetaPrior(a=round(a, 4), b=round(b, 4)),
         tests=len(failed),
         mean=a / (a + b),

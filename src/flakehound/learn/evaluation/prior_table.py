@@ -11,20 +11,20 @@ import gzip
 from collections import Counter
 from importlib import resources
 
-from flakehound.learn.evaluation.simulation import Parts
+from flakehound.learn.evaluation.simulation import ObservedTests
 
 FILE = "prior_parts.csv.gz"
 COLUMNS = ("project", "nod", "lint", "features", "calls")
 
 
-def known_parts() -> Parts:
+def observed_tests() -> ObservedTests:
     """All tests of the table; the NOD tests of one project are together drawn as often as those of another."""
     import numpy as np
 
     packed = (resources.files("flakehound.learn") / "facts" / FILE).read_bytes()
     rows = list(csv.DictReader(gzip.decompress(packed).decode("utf-8").splitlines()))
     nod = Counter(row["project"] for row in rows if row["nod"] == "1")
-    return Parts(
+    return ObservedTests(
         flaky=np.array([int(row["nod"]) for row in rows]),
         score=np.array([float(row["lint"]) for row in rows]),
         features=np.array([float(row["features"]) for row in rows]),

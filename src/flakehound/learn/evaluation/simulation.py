@@ -31,7 +31,7 @@ TOGETHER = 16  # tests of the index that share a fork; a hunt puts up to 64 into
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suite:
+class SimulatedSuite:
     """Tests to search; arrays of one length."""
 
     rate: Array  # failure rate; 0: steady
@@ -43,7 +43,7 @@ class Suite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Believed:
+class PriorKnowledge:
     """What is known of tests beforehand; arrays of one length."""
 
     prior: Array
@@ -52,7 +52,7 @@ class Believed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class ObservedTests:
     """What models of other projects and a trace say of real tests; arrays of one length."""
 
     flaky: Array  # 0 or 1
@@ -63,15 +63,17 @@ class Parts:
 
 
 # Which tests are flaky, and a generator -> what is known of each.
-Scorer = Callable[[Array, RandomGenerator], Believed]
+KnowledgeSource = Callable[[Array, RandomGenerator], PriorKnowledge]
 
 
-def suite_of(rate: Array, own_s: Array, scorer: Scorer, fork_s: float, rng: RandomGenerator) -> Suite:
+def draw_suite(
+    rate: Array, own_s: Array, scorer: KnowledgeSource, fork_s: float, rng: RandomGenerator
+) -> SimulatedSuite:
     """Tests with these rates and times of their own, in an order by chance; scores and calls are drawn."""
     place = rng.permutation(len(rate))
     rate, cost_s = rate[place], own_s[place]
     known = scorer(rate > 0, rng)
-    return Suite(
+    return SimulatedSuite(
         rate=rate,
         cost_s=cost_s,
         prior=known.prior,
@@ -81,43 +83,43 @@ def suite_of(rate: Array, own_s: Array, scorer: Scorer, fork_s: float, rng: Rand
     )
 
 
-def score_of_auc(auc: float) -> Scorer:
+def scores_of_auc(auc: float) -> KnowledgeSource:
     """A calibrated score: two normal distributions, and Bayes' rule with the true share."""
     import numpy as np
 
     apart = 2**0.5 * NormalDist().inv_cdf(auc)
 
-    def scored(flaky: Array, rng: RandomGenerator) -> Believed:
+    def scored(flaky: Array, rng: RandomGenerator) -> PriorKnowledge:
         seen = rng.normal(size=len(flaky)) + apart * flaky
-        return Believed(prior=_likelier(flaky.mean(), np.exp(apart * seen - apart**2 / 2)))
+        return PriorKnowledge(prior=_likelier(flaky.mean(), np.exp(apart * seen - apart**2 / 2)))
 
     return scored
 
 
-def score_as_seen(of_flaky: Array, of_others: Array) -> Scorer:
+def scores_from_samples(of_flaky: Array, of_others: Array) -> KnowledgeSource:
     """Scores as they were given to flaky tests and to others, brought to the share of flaky tests here."""
     import numpy as np
 
     odds_there = len(of_flaky) / len(of_others)
 
-    def scored(flaky: Array, rng: RandomGenerator) -> Believed:
+    def scored(flaky: Array, rng: RandomGenerator) -> PriorKnowledge:
         drawn: Array = np.where(flaky, rng.choice(of_flaky, len(flaky)), rng.choice(of_others, len(flaky)))
-        return Believed(prior=_likelier(flaky.mean(), drawn / (1 - drawn) / odds_there))
+        return PriorKnowledge(prior=_likelier(flaky.mean(), drawn / (1 - drawn) / odds_there))
 
     return scored
 
 
-def parts_as_seen(parts: Parts) -> Scorer:
+def knowledge_from_tests(parts: ObservedTests) -> KnowledgeSource:
     """Scores, calls and features of real tests, each test's together, flaky ones for flaky ones."""
     import numpy as np
 
     places = {kind: np.flatnonzero(parts.flaky == kind) for kind in (0, 1)}
     shares = {kind: parts.weight[at] / parts.weight[at].sum() for kind, at in places.items()}
 
-    def scored(flaky: Array, rng: RandomGenerator) -> Believed:
+    def scored(flaky: Array, rng: RandomGenerator) -> PriorKnowledge:
         drawn = {kind: rng.choice(places[kind], len(flaky), p=shares[kind]) for kind in (0, 1)}
         at = np.where(flaky, drawn[1], drawn[0])
-        return Believed(
+        return PriorKnowledge(
             prior=_likelier(flaky.mean(), parts.score[at]), calls=parts.calls[at], features=parts.features[at]
         )
 
@@ -147,7 +149,7 @@ def _ranks(cost_s: Array) -> Array:
     return ranks / len(cost_s)
 
 
-def knowing_times(prior: Array, cost_s: Array, *, others: int) -> Array:
+def prior_given_durations(prior: Array, cost_s: Array, *, others: int) -> Array:
     """`core.prevalence.knowing_time` for all tests of a suite, beside so many other sources."""
     import numpy as np
 
@@ -167,7 +169,7 @@ def runs_needed(rate: Array, rng: RandomGenerator) -> Array:
     return needed
 
 
-def swept(suite: Suite, needed: Array, chosen: Array, before_s: float = 0.0) -> Array:
+def found_by_sweeps(suite: SimulatedSuite, needed: Array, chosen: Array, before_s: float = 0.0) -> Array:
     """When each flaky test is found by sweeps over the chosen tests, in their order; inf: never.
 
     A sweep is one process; what starting it costs is left out.
@@ -183,7 +185,9 @@ def swept(suite: Suite, needed: Array, chosen: Array, before_s: float = 0.0) -> 
     return found[suite.rate > 0]
 
 
-def by_index(suite: Suite, needed: Array, prior: Array, rates: BetaPrior, before_s: float = 0.0) -> Array:
+def found_by_index(
+    suite: SimulatedSuite, needed: Array, prior: Array, rates: BetaPrior, before_s: float = 0.0
+) -> Array:
     """When each flaky test is found if the largest index runs next; inf: never.
 
     The index of a test falls with each run that shows nothing new, so a run comes after exactly those whose index
@@ -227,7 +231,7 @@ def _runs_above(value: float, cost_s: Array, prior: Array, passes: Array, missin
     return low
 
 
-def kept_by_threshold(prior: Array, flaky: Array, detection: float) -> Array:
+def reaches_threshold(prior: Array, flaky: Array, detection: float) -> Array:
     """CANNIER's lower threshold, set so that this share of the flaky tests stays above it."""
     import numpy as np
 
@@ -243,7 +247,7 @@ def time_to_find(found_s: Array, share: float) -> float:
 
 
 def all_policies(
-    suite: Suite, rates: BetaPrior, rng: RandomGenerator, detection: float = 0.95
+    suite: SimulatedSuite, rates: BetaPrior, rng: RandomGenerator, detection: float = 0.95
 ) -> dict[str, Array]:
     """Every policy on the same suite and the same luck: seconds at which each flaky test is found."""
     import numpy as np
@@ -253,21 +257,21 @@ def all_policies(
     suite_s = float(suite.cost_s.sum())
     small = suite.cost_s < SMALL_S
     by_calls = np.where(suite.calls, CALLS_RATIO[True], CALLS_RATIO[False])
-    timed = knowing_times(suite.prior, suite.cost_s, others=1)
+    timed = prior_given_durations(suite.prior, suite.cost_s, others=1)
     called = _likelier(suite.prior, by_calls**CALLS_BESIDE_SCORE)
-    traced = knowing_times(called, suite.cost_s, others=2)
+    traced = prior_given_durations(called, suite.cost_s, others=2)
     found = {
-        "rerun": swept(suite, needed, every),
-        "cannier": swept(suite, needed, kept_by_threshold(suite.prior, flaky, detection), suite_s),
-        "calls": swept(suite, needed, suite.calls, TRACED * suite_s),
-        "calls, small always": swept(suite, needed, suite.calls | small, TRACED * suite_s),
-        "index, cost alone": by_index(suite, needed, np.full(len(needed), flaky.mean()), rates),
-        "index": by_index(suite, needed, suite.prior, rates),
-        "index, timed": by_index(suite, needed, timed, rates),
-        "index, traced": by_index(suite, needed, traced, rates, TRACED * suite_s),
+        "rerun": found_by_sweeps(suite, needed, every),
+        "cannier": found_by_sweeps(suite, needed, reaches_threshold(suite.prior, flaky, detection), suite_s),
+        "calls": found_by_sweeps(suite, needed, suite.calls, TRACED * suite_s),
+        "calls, small always": found_by_sweeps(suite, needed, suite.calls | small, TRACED * suite_s),
+        "index, cost alone": found_by_index(suite, needed, np.full(len(needed), flaky.mean()), rates),
+        "index": found_by_index(suite, needed, suite.prior, rates),
+        "index, timed": found_by_index(suite, needed, timed, rates),
+        "index, traced": found_by_index(suite, needed, traced, rates, TRACED * suite_s),
     }
     if suite.features is not None:
         measured = _likelier(called, suite.features ** (FEATURES_BESIDE_ANOTHER**2))
         before_s = (TRACED + MEASURED) * suite_s
-        found["index, measured"] = by_index(suite, needed, measured, rates, before_s)
+        found["index, measured"] = found_by_index(suite, needed, measured, rates, before_s)
     return found

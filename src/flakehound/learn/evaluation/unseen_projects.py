@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from flakehound.learn.evaluation.model_choice import BY_AREA, Rule, best_rule
+from flakehound.learn.evaluation.model_choice import BY_AREA, ChoiceRule, best_rule
 from flakehound.learn.extras import Array
 from flakehound.learn.tables.dataset import Dataset, UnusableData
 from flakehound.learn.tables.ranks import ranks_within_projects
@@ -29,7 +29,7 @@ _SHARES = (0.0, 0.5, 1.0)  # how much of its neighbours' mean a test's score tak
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class UnseenCandidate:
     """One model that may be chosen."""
 
     reads: str
@@ -44,16 +44,16 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ChosenModel:
     """What was chosen for one project, by the others."""
 
     project: str
     rule: str
-    candidate: Candidate
+    candidate: UnseenCandidate
     threshold: float
 
 
-def candidates(reads: Sequence[str]) -> list[Candidate]:
+def candidates(reads: Sequence[str]) -> list[UnseenCandidate]:
     """Every candidate that reads one of these."""
     found = []
     for what in reads:
@@ -61,18 +61,18 @@ def candidates(reads: Sequence[str]) -> list[Candidate]:
             pairs = [(a, b) for a in _STRENGTHS[METRICS] for b in _STRENGTHS[WORDS]]
         else:
             pairs = [(one,) for one in _STRENGTHS[what]]  # type: ignore[misc]
-        found += [Candidate(reads=what, strengths=pair, share=share) for pair in pairs for share in _SHARES]
+        found += [UnseenCandidate(reads=what, strengths=pair, share=share) for pair in pairs for share in _SHARES]
     return found
 
 
 @dataclass(slots=True)
-class Unseen:
+class UnseenProjects:
     """Leave one project out, with a choice inside; of several rules of choice the other projects take one."""
 
     data: Dataset
     positive: Array
     reads: tuple[str, ...] = (METRICS,)
-    rules: tuple[Rule, ...] = (BY_AREA,)
+    rules: tuple[ChoiceRule, ...] = (BY_AREA,)
     tell: Callable[[str], None] = lambda words: None
     _own: dict[str, Array] = field(default_factory=dict)  # by project the places of its tests
     # What a model without some projects says of the tests of one of them.
@@ -88,12 +88,12 @@ class Unseen:
         self._own = {
             str(name): np.flatnonzero(self.data.projects == name) for name in sorted(set(self.data.projects))
         }
-        homes = homes_of(self.data)
+        homes = class_numbers(self.data)
         self._homes = {name: np.unique(homes[own], return_inverse=True)[1] for name, own in self._own.items()}
         self._plain = np.hstack([_logarithms(self.data.values), ranks_within_projects(self.data)])
         self._read_words()
 
-    def predicted(self) -> tuple[Array, Array, list[Choice]]:
+    def predicted(self) -> tuple[Array, Array, list[ChosenModel]]:
         """Probabilities, predictions by each project's own threshold, and the choices."""
         import numpy as np
 
@@ -120,7 +120,7 @@ class Unseen:
             for what in wanted:
                 self._fit(what, without)
 
-    def _rule_for(self, left_out: str) -> Rule:
+    def _rule_for(self, left_out: str) -> ChoiceRule:
         """The rule that serves the other projects best, each of them left out as well."""
         if len(self.rules) == 1:
             return self.rules[0]
@@ -180,7 +180,7 @@ class Unseen:
             own = np.flatnonzero(self.data.projects == name)
             self._uses[name] = np.asarray(self._sheet.tocsr()[own].sum(axis=0)).ravel()
 
-    def _choices(self, left_out: str, rules: Sequence[Rule], *also: str) -> Iterator[Choice]:
+    def _choices(self, left_out: str, rules: Sequence[ChoiceRule], *also: str) -> Iterator[ChosenModel]:
         """What each rule takes for a project, by the others; `also` are left out as well."""
         without = frozenset([left_out, *also])
         others = [name for name in self._own if name not in without]
@@ -191,16 +191,16 @@ class Unseen:
         }
         for rule in rules:
             candidate, threshold = rule.of(said, positive)
-            yield Choice(project=left_out, rule=rule.name, candidate=candidate, threshold=threshold)
+            yield ChosenModel(project=left_out, rule=rule.name, candidate=candidate, threshold=threshold)
 
-    def _score(self, candidate: Candidate, without: frozenset[str], project: str) -> Array:
+    def _score(self, candidate: UnseenCandidate, without: frozenset[str], project: str) -> Array:
         import numpy as np
 
         kinds = (METRICS, WORDS) if candidate.reads == BOTH else (candidate.reads,)
         parts = [
             self._chances[what, c, without, project] for what, c in zip(kinds, candidate.strengths, strict=True)
         ]
-        return shared(np.mean(parts, axis=0), self._homes[project], candidate.share)
+        return shared_scores(np.mean(parts, axis=0), self._homes[project], candidate.share)
 
 
 def _logarithms(values: Array) -> Array:
@@ -209,20 +209,20 @@ def _logarithms(values: Array) -> Array:
     return np.sign(values) * np.log1p(np.abs(values))
 
 
-def homes_of(data: Dataset) -> Array:
+def class_numbers(data: Dataset) -> Array:
     """For each test the number of its class or file."""
     import numpy as np
 
-    named = [f"{project} {home_of(test)}" for project, test in zip(data.projects, data.ids, strict=True)]
+    named = [f"{project} {class_or_file(test)}" for project, test in zip(data.projects, data.ids, strict=True)]
     return np.unique(named, return_inverse=True)[1]
 
 
-def home_of(test: str) -> str:
+def class_or_file(test: str) -> str:
     """The class or file of a test, by its id: what stands before the last `::` or dot."""
     return (test.rpartition("::")[0] or test.rpartition(".")[0]) if test else ""
 
 
-def shared(scores: Array, homes: Array, share: float) -> Array:
+def shared_scores(scores: Array, homes: Array, share: float) -> Array:
     """Scores in which a test takes a share of its neighbours' mean."""
     import numpy as np
 

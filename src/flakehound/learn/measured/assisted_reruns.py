@@ -9,11 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from flakehound.learn.evaluation.pareto import Points, SingleTask, front, knee, original, single_points
+from flakehound.learn.evaluation.pareto import (
+    SingleTask,
+    SweepPoints,
+    knee_of,
+    pareto_front,
+    single_points,
+    technique_alone,
+)
 from flakehound.learn.evaluation.rerun_costs import classification_costs, rerun_costs
 from flakehound.learn.extras import Array
-from flakehound.learn.models.pipelines import Fitted, Pipeline, fitted
-from flakehound.learn.models.validation import BY_CHANCE, cross_validated, learnable
+from flakehound.learn.models.pipelines import FittedPipeline, Pipeline, fit_pipeline
+from flakehound.learn.models.validation import BY_CHANCE, cross_validated, learnable_labels
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.tables.dataset import Dataset, Labels, UnusableData
 from flakehound.learn.tables.problems import Problem
@@ -24,7 +31,7 @@ MOST_RUNS = 200  # of one test by RERUN, where costs are compared
 PAIRS_FOUND = 0.95  # of victims, and of polluters, that must stay among the candidates
 
 
-class Scorer(Protocol):
+class ProbabilityModel(Protocol):
     """Anything that says how likely tests are positive."""
 
     def probability(self, values: Array) -> Array:
@@ -76,7 +83,7 @@ def _suites_s(data: Dataset) -> Array:
 class Sweep:
     """Every pair of thresholds on one table, judged by models that never saw the test they predict."""
 
-    points: Points
+    points: SweepPoints
     probability: Array  # of each test that can be positive or negative
     positive: Array
 
@@ -88,7 +95,7 @@ class Sweep:
 
     def thresholds(self, aim: Aim) -> Thresholds:
         """Those that serve the aim."""
-        best, whole_s = front(self.points), float(self.points.cost_s[original(self.points)])
+        best, whole_s = pareto_front(self.points), float(self.points.cost_s[technique_alone(self.points)])
         place = _aimed(best, aim, whole_s)
         lower = float(best.first[place])
         return Thresholds(
@@ -100,12 +107,12 @@ class Sweep:
         )
 
 
-def swept(data: Dataset, problem: Problem, seed: int) -> Sweep:
+def sweep_thresholds(data: Dataset, problem: Problem, seed: int) -> Sweep:
     """All thresholds for RERUN or Classification."""
-    return sweep_of(data, problem, predicted(data, problem, seed))
+    return sweep_predictions(data, problem, unseen_probabilities(data, problem, seed))
 
 
-def predicted(data: Dataset, problem: Problem, seed: int) -> Array:
+def unseen_probabilities(data: Dataset, problem: Problem, seed: int) -> Array:
     """What a model that never saw the test says, for each test of the problem's domain."""
     import numpy as np
 
@@ -113,14 +120,14 @@ def predicted(data: Dataset, problem: Problem, seed: int) -> Array:
     return np.nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
 
 
-def sweep_of(data: Dataset, problem: Problem, probability: Array) -> Sweep:
+def sweep_predictions(data: Dataset, problem: Problem, probability: Array) -> Sweep:
     """All thresholds on such predictions."""
-    labels = learnable(data, problem)
+    labels = learnable_labels(data, problem)
     points = single_points(single_task(data, labels, MOST_RUNS), [(1, probability)])
     return Sweep(points=points, probability=probability, positive=labels.positive)
 
 
-def _aimed(best: Points, aim: Aim, whole_s: float) -> int:
+def _aimed(best: SweepPoints, aim: Aim, whole_s: float) -> int:
     """The place on the front; where an aim cannot be reached, the nearest point."""
     import numpy as np
 
@@ -130,15 +137,17 @@ def _aimed(best: Points, aim: Aim, whole_s: float) -> int:
     if aim.cost is not None:
         affordable = np.flatnonzero(best.cost_s <= aim.cost * whole_s)
         return int(affordable[-1]) if len(affordable) else 0
-    return knee(best)
+    return knee_of(best)
 
 
 def candidate_threshold(data: Dataset, problem: Problem, seed: int, kept: float = PAIRS_FOUND) -> float:
     """The least probability of a candidate, by models that never saw the test."""
-    return least_of(data, problem, predicted(data, problem, seed), kept)
+    return lowest_candidate_probability(data, problem, unseen_probabilities(data, problem, seed), kept)
 
 
-def least_of(data: Dataset, problem: Problem, probability: Array, kept: float = PAIRS_FOUND) -> float:
+def lowest_candidate_probability(
+    data: Dataset, problem: Problem, probability: Array, kept: float = PAIRS_FOUND
+) -> float:
     """The largest probability that this share of the positive tests reaches."""
     import numpy as np
 
@@ -146,8 +155,8 @@ def least_of(data: Dataset, problem: Problem, probability: Array, kept: float = 
     return float(np.quantile(positive, 1 - kept, method="lower"))
 
 
-def learned(data: Dataset, problem: Problem, seed: int) -> Fitted:
+def fit_whole_table(data: Dataset, problem: Problem, seed: int) -> FittedPipeline:
     """A model of the whole table, for tests that are not in it."""
-    labels = learnable(data, problem)
+    labels = learnable_labels(data, problem)
     own_seed = seed_for(seed, PIPELINE.name, problem.value, "all")
-    return fitted(PIPELINE, data.values[labels.domain], labels.positive, own_seed)
+    return fit_pipeline(PIPELINE, data.values[labels.domain], labels.positive, own_seed)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flakehound.learn.extras import Array
-from flakehound.learn.models.validation import learnable
+from flakehound.learn.models.validation import learnable_labels
 from flakehound.learn.tables.dataset import Dataset, UnusableData
 from flakehound.learn.tables.problems import Problem
 from flakehound.learn.tables.ranks import ranks_in_suite, ranks_within_projects
@@ -61,18 +61,18 @@ class MeasuredModels:
     models: Mapping[Problem, MeasuredModel]
 
 
-def fitted_models(data: Dataset) -> MeasuredModels:
+def fit_measured_models(data: Dataset) -> MeasuredModels:
     """Learn every problem from a table of several projects."""
     ranks = ranks_within_projects(data)
-    models = {problem: fitted_model(data, ranks, problem) for problem in PROBLEMS}
+    models = {problem: fit_measured_model(data, ranks, problem) for problem in PROBLEMS}
     return MeasuredModels(features=data.features, models=models)
 
 
-def fitted_model(data: Dataset, ranks: Array, problem: Problem) -> MeasuredModel:
+def fit_measured_model(data: Dataset, ranks: Array, problem: Problem) -> MeasuredModel:
     """Learn one problem; the ranks are those within projects."""
     import numpy as np
 
-    labels = learnable(data, problem)
+    labels = learnable_labels(data, problem)
     own, positive, projects = ranks[labels.domain], labels.positive, data.projects[labels.domain]
     centre, spread = own.mean(axis=0), own.std(axis=0)
     spread[spread < 1e-12] = 1.0

@@ -22,7 +22,7 @@ _DIGITS = 5  # significant ones of a number that is measured
 Row = Mapping[str, str]
 
 
-def packed(rows: Sequence[Row], pairs: Iterable[Row]) -> bytes:
+def pack_table(rows: Sequence[Row], pairs: Iterable[Row]) -> bytes:
     """The table of exported rows and pairs; the same rows give the same bytes."""
     place = {(row["project"], row["id"]): str(number) for number, row in enumerate(rows)}
     polluters: dict[tuple[str, str], list[str]] = {}
@@ -55,7 +55,7 @@ def shipped_bytes() -> bytes:
     return (resources.files("flakehound.learn") / "facts" / FILE).read_bytes()
 
 
-def unpacked(content: bytes) -> tuple[list[dict[str, str]], list[Pair]]:
+def unpack_table(content: bytes) -> tuple[list[dict[str, str]], list[Pair]]:
     """The rows as `flakehound data export` has them, and the pairs."""
     rows = list(csv.DictReader(gzip.decompress(content).decode("utf-8").splitlines()))
     pairs = [

@@ -34,7 +34,7 @@ _FALLBACKS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Balanced:
+class BalancedPart:
     """A training part after balancing."""
 
     values: Array
@@ -43,21 +43,21 @@ class Balanced:
     problem: str = ""  # why it is not the one that was asked for
 
 
-def balanced(name: str, values: Array, positive: Array, seed: int) -> Balanced:
+def balance(name: str, values: Array, positive: Array, seed: int) -> BalancedPart:
     """The training part by the named technique, or by the first of its fallbacks that can run."""
     import numpy as np
 
     if name == NONE:
-        return Balanced(values=values, positive=positive, used=NONE)
+        return BalancedPart(values=values, positive=positive, used=NONE)
     try:
         new_values, new_positive = _sampler(name, positive, seed).fit_resample(values, positive)
         problem = "" if len(np.unique(new_positive)) == 2 else "it removed a whole class"
     except ValueError as refusal:  # how imbalanced-learn says that there are too few neighbours, or nothing to do
         problem = str(refusal).split(". ")[0].strip()
     if not problem:
-        return Balanced(values=new_values, positive=new_positive, used=name)
-    found = balanced(_FALLBACKS[name], values, positive, seed)
-    return Balanced(
+        return BalancedPart(values=new_values, positive=new_positive, used=name)
+    found = balance(_FALLBACKS[name], values, positive, seed)
+    return BalancedPart(
         values=found.values, positive=found.positive, used=found.used, problem=f"{name} cannot run: {problem}"
     )
 

@@ -49,7 +49,7 @@ def setting_of_trees(name: str) -> str:
     return "max_iter" if name == BOOSTED else "n_estimators"
 
 
-def classifier(name: str, seed: int, settings: Mapping[str, Any]) -> Any:
+def new_classifier(name: str, seed: int, settings: Mapping[str, Any]) -> Any:
     """An unfitted classifier of scikit-learn, on one core."""
     from sklearn import ensemble, naive_bayes, neural_network, svm, tree
 
@@ -66,7 +66,7 @@ def classifier(name: str, seed: int, settings: Mapping[str, Any]) -> Any:
     return classes[name](**settings)
 
 
-def probability(model: Any, values: Array) -> Array:
+def predicted_probability(model: Any, values: Array) -> Array:
     """How likely each test is positive; a support vector machine's distance is squeezed between 0 and 1."""
     import numpy as np
 

@@ -24,7 +24,7 @@ class Weights:
     of_columns: tuple[float, ...]
 
 
-def fit(
+def fit_logistic(
     columns: Sequence[Sequence[float]], wanted: Sequence[int], shares: Sequence[float], penalties: Sequence[float]
 ) -> Weights:
     """The weights that explain best which rows are wanted, by Newton's method.
@@ -42,7 +42,7 @@ def fit(
             _product(slopes, column) - held * weight
             for column, held, weight in zip(table, held_back, weights, strict=True)
         ]
-        step = solved(_curvature(table, bends, held_back), gradient)
+        step = solve_linear(_curvature(table, bends, held_back), gradient)
         weights = [weight + change for weight, change in zip(weights, step, strict=True)]
         if max(map(abs, step)) < _CLOSE:
             break
@@ -67,7 +67,7 @@ def constant_for(scores: Sequence[float], rows: Sequence[float], wanted: float) 
     return low
 
 
-def solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
+def solve_linear(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
     """The solution of linear equations, by elimination with pivots."""
     rows = [[*line, value] for line, value in zip(matrix, right, strict=True)]
     size = len(rows)

@@ -55,7 +55,7 @@ def static_pipelines(draws: int) -> tuple[Pipeline, ...]:
 
 
 @dataclass(slots=True)
-class Fitted:
+class FittedPipeline:
     """A pipeline that has learned."""
 
     model: Any
@@ -66,13 +66,13 @@ class Fitted:
 
     def probability(self, values: Array) -> Array:
         """How likely each test is positive."""
-        return classifiers.probability(self.model, self._scaled(values))
+        return classifiers.predicted_probability(self.model, self._scaled(values))
 
     def _scaled(self, values: Array) -> Array:
         return values if self.scaler is None else self.scaler.transform(values)
 
 
-def fitted(pipeline: Pipeline, values: Array, positive: Array, seed: int) -> Fitted:
+def fit_pipeline(pipeline: Pipeline, values: Array, positive: Array, seed: int) -> FittedPipeline:
     """Learn from a training part; scaling, balancing and search see nothing else."""
     settings = dict(pipeline.settings)
     if pipeline.trees:
@@ -84,18 +84,18 @@ def fitted(pipeline: Pipeline, values: Array, positive: Array, seed: int) -> Fit
 
 def _fitted_once(
     pipeline: Pipeline, values: Array, positive: Array, seed: int, settings: Mapping[str, Any]
-) -> Fitted:
+) -> FittedPipeline:
     from sklearn.preprocessing import MinMaxScaler
 
     scaler = MinMaxScaler().fit(values) if pipeline.scaled else None
     scaled = values if scaler is None else scaler.transform(values)
-    part = balancing.balanced(pipeline.balancing, scaled, positive, seed)
-    model = classifiers.classifier(pipeline.classifier, seed, settings)
+    part = balancing.balance(pipeline.balancing, scaled, positive, seed)
+    model = classifiers.new_classifier(pipeline.classifier, seed, settings)
     with warnings.catch_warnings():
         # A perceptron that has not converged is a worse model, which the figures show.
         warnings.simplefilter("ignore")
         model.fit(part.values, part.positive)
-    return Fitted(model=model, scaler=scaler, problem=part.problem, settings=settings)
+    return FittedPipeline(model=model, scaler=scaler, problem=part.problem, settings=settings)
 
 
 def _best_settings(pipeline: Pipeline, values: Array, positive: Array, seed: int) -> dict[str, Any]:

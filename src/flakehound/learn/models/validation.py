@@ -10,9 +10,9 @@ from flakehound.learn.evaluation.scores import Confusion, area_under_curve, cali
 from flakehound.learn.extras import Array
 from flakehound.learn.models.pipelines import THRESHOLD, Pipeline
 from flakehound.learn.models.splits import project_folds, stratified_folds
-from flakehound.learn.models.voting import Vote, learned
+from flakehound.learn.models.voting import Vote, fit_model
 from flakehound.learn.seeds import seed_for
-from flakehound.learn.tables.checking import obstacle
+from flakehound.learn.tables.checking import label_obstacle
 from flakehound.learn.tables.dataset import Dataset, Labels, UnusableData
 from flakehound.learn.tables.problems import Problem
 
@@ -21,7 +21,7 @@ BY_CHANCE, BY_PROJECT = "folds", "projects"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Predicted:
+class Predictions:
     """A problem's tests, their labels, and what models that never saw them say."""
 
     labels: Labels
@@ -33,11 +33,11 @@ class Predicted:
 
 def cross_validated(
     data: Dataset, problem: Problem, pipeline: Pipeline | Vote, *, split: str, seed: int, repeat: int = 0
-) -> Predicted:
+) -> Predictions:
     """Predictions for every test of the problem's domain."""
     import numpy as np
 
-    labels = learnable(data, problem)
+    labels = learnable_labels(data, problem)
     values, positive, projects = data.values[labels.domain], labels.positive, data.projects[labels.domain]
     folds = folds_of(positive, projects, split, seed_for(seed, problem.value, split, repeat))
     probability = np.full(len(positive), np.nan)
@@ -49,18 +49,18 @@ def cross_validated(
             notes["has one class only in the training part: not predicted"] += 1
             continue
         own_seed = seed_for(seed, pipeline.name, problem.value, split, repeat, number)
-        model = learned(pipeline, values[train], positive[train], own_seed)
+        model = fit_model(pipeline, values[train], positive[train], own_seed)
         probability[test] = model.probability(values[test])
         said[test] = probability[test] >= model.threshold
         notes[model.problem] += 1
     told = _told(notes, len(folds))
-    return Predicted(labels=labels, projects=projects, probability=probability, said=said, notes=told)
+    return Predictions(labels=labels, projects=projects, probability=probability, said=said, notes=told)
 
 
-def learnable(data: Dataset, problem: Problem) -> Labels:
+def learnable_labels(data: Dataset, problem: Problem) -> Labels:
     """The labels of a problem; an error where nothing can be learned from them."""
     labels = data.labels(problem)
-    trouble = obstacle(labels) or ("" if data.features else "it has no features")
+    trouble = label_obstacle(labels) or ("" if data.features else "it has no features")
     if trouble:
         raise UnusableData(f"{problem.value} cannot be learned from {data.name!r}: {trouble}")
     return labels
@@ -80,7 +80,7 @@ def _told(notes: Counter[str], folds: int) -> tuple[str, ...]:
     return tuple(f"{times} of {folds} folds: {note}" for note, times in sorted(notes.items()) if note)
 
 
-def figures_of(predicted: Predicted) -> dict[str, Any]:
+def figures_of(predicted: Predictions) -> dict[str, Any]:
     """Overall and per project: the four counts, MCC, precision, recall, F1; and AUC and calibration overall.
 
     `found` are the places, in the problem's domain, of the positive tests that are predicted as such.
@@ -93,16 +93,16 @@ def figures_of(predicted: Predicted) -> dict[str, Any]:
     projects = predicted.projects[known]
     parts = {name: confusion(positive[projects == name], said[projects == name]) for name in sorted(set(projects))}
     return {
-        **counted(sum(parts.values(), Confusion(tp=0, fp=0, fn=0, tn=0))),
+        **confusion_figures(sum(parts.values(), Confusion(tp=0, fp=0, fn=0, tn=0))),
         "auc": _rounded(area_under_curve(positive, probability)),
         "calibration": calibration(positive, probability),
-        "projects": {name: counted(part) for name, part in parts.items()},
+        "projects": {name: confusion_figures(part) for name, part in parts.items()},
         "found": np.flatnonzero(known)[(positive & said) == 1].tolist(),
         "notes": list(predicted.notes),
     }
 
 
-def counted(counts: Confusion) -> dict[str, Any]:
+def confusion_figures(counts: Confusion) -> dict[str, Any]:
     """Counts and what follows from them; None where something is not defined."""
     found = {name: getattr(counts, name) for name in ("tp", "fp", "fn", "tn")}
     return found | {name: _rounded(getattr(counts, name)) for name in ("precision", "recall", "f1", "mcc")}

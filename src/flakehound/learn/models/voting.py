@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from flakehound.learn.extras import Array
 from flakehound.learn.models.balancing import NONE
 from flakehound.learn.models.classifiers import BOOSTED, EXTRA, FOREST
-from flakehound.learn.models.pipelines import THRESHOLD, Fitted, Pipeline, fitted
+from flakehound.learn.models.pipelines import THRESHOLD, FittedPipeline, Pipeline, fit_pipeline
 from flakehound.learn.models.splits import stratified_folds
 from flakehound.learn.seeds import seed_for
 
@@ -49,10 +49,10 @@ def three_learners() -> Vote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voted:
+class FittedVote:
     """A vote that has learned."""
 
-    models: tuple[Fitted, ...]
+    models: tuple[FittedPipeline, ...]
     threshold: float
 
     @property
@@ -67,20 +67,21 @@ class Voted:
         return np.asarray(np.mean([one.probability(values) for one in self.models], axis=0))
 
 
-def learned(how: Pipeline | Vote, values: Array, positive: Array, seed: int) -> Fitted | Voted:
+def fit_model(how: Pipeline | Vote, values: Array, positive: Array, seed: int) -> FittedPipeline | FittedVote:
     """Learn from a training part; nothing else is seen."""
     if isinstance(how, Pipeline):
-        return fitted(how, values, positive, seed)
+        return fit_pipeline(how, values, positive, seed)
     models = _members(how, values, positive, seed)
     if min(positive.sum(), len(positive) - positive.sum()) < 2:  # no inner folds that both have both classes
-        return Voted(models=models, threshold=THRESHOLD)
+        return FittedVote(models=models, threshold=THRESHOLD)
     inner = _inner_probability(how, values, positive, seed_for(seed, "inner"))
-    return Voted(models=models, threshold=best_threshold(positive, inner))
+    return FittedVote(models=models, threshold=best_threshold(positive, inner))
 
 
-def _members(vote: Vote, values: Array, positive: Array, seed: int) -> tuple[Fitted, ...]:
+def _members(vote: Vote, values: Array, positive: Array, seed: int) -> tuple[FittedPipeline, ...]:
     return tuple(
-        fitted(one, values, positive, seed_for(seed, "member", place)) for place, one in enumerate(vote.members)
+        fit_pipeline(one, values, positive, seed_for(seed, "member", place))
+        for place, one in enumerate(vote.members)
     )
 
 
@@ -92,7 +93,7 @@ def _inner_probability(vote: Vote, values: Array, positive: Array, seed: int) ->
     for number, test in enumerate(stratified_folds(positive, _INNER_FOLDS, seed)):
         train = np.setdiff1d(np.arange(len(positive)), test)
         models = _members(vote, values[train], positive[train], seed_for(seed, number))
-        found[test] = Voted(models=models, threshold=0.0).probability(values[test])
+        found[test] = FittedVote(models=models, threshold=0.0).probability(values[test])
     return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flakehound.core.vocabulary import WORDS, column_of
-from flakehound.learn.models.logistic import constant_for, fit, log_odds
+from flakehound.learn.models.logistic import constant_for, fit_logistic, log_odds
 from flakehound.learn.static.model import (
     KINDS,
     NOD,
@@ -47,7 +47,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class HeadSettings:
     """What a head looks at, and how strongly it is held back."""
 
     signals: tuple[str, ...]
@@ -71,17 +71,19 @@ _NETWORK = ("rules_network", "file rules_network")
 _STATE = ("file patches", "file state_in_tests", "file state_in_production", "file rules_test_order")
 _TRACES = ("file paths", "set_at_import")
 _WORDS = tuple(OF_FILE + column_of(word) for word in WORDS)
-FORMS: Mapping[str, Form] = {
-    NOD: Form(signals=(*_RULES, *_NETWORK), penalty=1300.0),
-    ORDER_DEPENDENT: Form(signals=(*_RULES, *_STATE, *_TRACES), penalty=130.0, words=_WORDS),
+HEAD_SETTINGS: Mapping[str, HeadSettings] = {
+    NOD: HeadSettings(signals=(*_RULES, *_NETWORK), penalty=1300.0),
+    ORDER_DEPENDENT: HeadSettings(signals=(*_RULES, *_STATE, *_TRACES), penalty=130.0, words=_WORDS),
 }
-COLUMNS = tuple(dict.fromkeys(name.removeprefix(OF_FILE) for form in FORMS.values() for name in form.names))
+COLUMNS = tuple(
+    dict.fromkeys(name.removeprefix(OF_FILE) for form in HEAD_SETTINGS.values() for name in form.names)
+)
 """The columns that a table needs to be learned from."""
 
 
-def fitted(samples: Sequence[Sample], digest: str, own_weight: float = 1.0) -> StaticModel:
+def fit_static_model(samples: Sequence[Sample], digest: str, own_weight: float = 1.0) -> StaticModel:
     """The model for these tests; a project of the team's own counts as `own_weight` others."""
-    heads = {kind: head(samples, kind, FORMS[kind], own_weight) for kind in KINDS}
+    heads = {kind: fit_head(samples, kind, HEAD_SETTINGS[kind], own_weight) for kind in KINDS}
     learned = [sample for sample in samples if sample.learned]
     own = [sample for sample in learned if sample.own]
     return StaticModel(
@@ -99,7 +101,7 @@ def fitted(samples: Sequence[Sample], digest: str, own_weight: float = 1.0) -> S
     )
 
 
-def head(samples: Sequence[Sample], kind: str, form: Form, own_weight: float = 1.0) -> Head:
+def fit_head(samples: Sequence[Sample], kind: str, form: HeadSettings, own_weight: float = 1.0) -> Head:
     """The logistic function for one kind."""
     _check_both_classes([sample for sample in samples if sample.learned], kind)
     files = [f"{sample.project} {sample.file}" for sample in samples]
@@ -115,7 +117,7 @@ def head(samples: Sequence[Sample], kind: str, form: Form, own_weight: float = 1
     scaled = _scaled([values for *_, values in rows], numbers)
     shares = _shares([(project, own, yes) for project, own, yes, _values in rows], numbers, own_weight)
     held_back = [penalty * math.fsum(numbers) / 10_000 for penalty in form.penalties]
-    found = fit(scaled.columns, wanted, shares, held_back)
+    found = fit_logistic(scaled.columns, wanted, shares, held_back)
     weights = [round(one / spread, _DIGITS) for one, spread in zip(found.of_columns, scaled.spreads, strict=True)]
     plain = [list(column) for column in zip(*(values for *_, values in rows), strict=True)]
     odds = log_odds(plain, weights)

@@ -23,7 +23,7 @@ Values = Mapping[str, float | None]  # a test's columns; None is 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chances:
+class FlakyChances:
     """What the model says of one test."""
 
     nod: float
@@ -68,7 +68,7 @@ class StaticModel:
     order_dependent: Head
     trained_on: TrainedOn
 
-    def chances(self, tests: Sequence[Values], files: Sequence[str]) -> list[Chances]:
+    def chances(self, tests: Sequence[Values], files: Sequence[str]) -> list[FlakyChances]:
         """What it says of each test; the tests of a file have to be there together."""
         return [chances_of(self.nod, self.order_dependent, one) for one in self.signals(tests, files)]
 
@@ -77,11 +77,11 @@ class StaticModel:
         return signals_of(tests, files, [*self.nod.weights, *self.order_dependent.weights])
 
 
-def chances_of(nod: Head, order_dependent: Head, signals: Mapping[str, float]) -> Chances:
+def chances_of(nod: Head, order_dependent: Head, signals: Mapping[str, float]) -> FlakyChances:
     """What both functions say of a test with these signals."""
     for_nod, for_order = nod.evidence(signals), order_dependent.evidence(signals)
     neither = (1 - probability(nod.even + for_nod)) * (1 - probability(order_dependent.even + for_order))
-    return Chances(
+    return FlakyChances(
         nod=probability(nod.constant + for_nod),
         order_dependent=probability(order_dependent.constant + for_order),
         flaky=1 - neither,

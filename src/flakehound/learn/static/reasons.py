@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from flakehound.core.statistics.rates import probability
 from flakehound.core.vocabulary import WORDS, column_of
-from flakehound.learn.static.model import OF_FILE, Chances, Head, StaticModel, Values, chances_of
+from flakehound.learn.static.model import OF_FILE, FlakyChances, Head, StaticModel, Values, chances_of
 
 MOST = 3  # signals that are named
 LEAST = 0.05  # log odds; less is not worth a word
@@ -18,7 +18,9 @@ _WORDS = frozenset(OF_FILE + column_of(word) for word in WORDS)
 WORDS_OF_FILE = "words of the file"
 
 
-def explained(model: StaticModel, tests: Sequence[Values], files: Sequence[str]) -> list[tuple[Chances, str]]:
+def explained_chances(
+    model: StaticModel, tests: Sequence[Values], files: Sequence[str]
+) -> list[tuple[FlakyChances, str]]:
     """What the model says of each test, and why; the tests of a file have to be there together."""
     return [
         (chances_of(model.nod, model.order_dependent, signals), _reason(model, signals))

@@ -53,7 +53,7 @@ def digest_of(*contents: bytes) -> str:
     return maker.hexdigest()
 
 
-def shipped(packed: bytes) -> list[Sample]:
+def shipped_samples(packed: bytes) -> list[Sample]:
     """The tests of the default model."""
     rows = csv.DictReader(gzip.decompress(packed).decode("utf-8").splitlines())
     return training_table("the training data of flakehound", rows.fieldnames or (), rows).samples

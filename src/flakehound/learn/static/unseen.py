@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flakehound.core.statistics.rates import probability
 from flakehound.learn.models.logistic import constant_for
-from flakehound.learn.static.fit import FORMS, Sample, head
+from flakehound.learn.static.fit import HEAD_SETTINGS, Sample, fit_head
 from flakehound.learn.static.model import NOD, signals_of
 
 FOLDS = 5
@@ -33,11 +33,11 @@ def unseen_chances(samples: Sequence[Sample], kind: str = NOD) -> list[float]:
     """
     place = fold_of(sample.project for sample in samples)
     files = [f"{sample.project} {sample.file}" for sample in samples]
-    signals = signals_of([sample.values for sample in samples], files, FORMS[kind].names)
+    signals = signals_of([sample.values for sample in samples], files, HEAD_SETTINGS[kind].names)
     flaky = sum(sample.is_of(kind) for sample in samples if sample.learned)
     found = [0.0] * len(samples)
     for fold in range(FOLDS):
-        model = head([one for one in samples if place[one.project] != fold], kind, FORMS[kind])
+        model = fit_head([one for one in samples if place[one.project] != fold], kind, HEAD_SETTINGS[kind])
         odds = list(map(model.evidence, signals))
         counted = [one for one, sample in zip(odds, samples, strict=True) if sample.learned]
         constant = constant_for(counted, [1.0] * len(counted), flaky)

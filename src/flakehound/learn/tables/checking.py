@@ -1,60 +1,36 @@
-"""What a data set holds, and what can be learned from it."""
+"""What can be learned from a data set, and what cannot."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from flakehound.core.errors import FailedStep, attempted
 from flakehound.learn.tables.dataset import Dataset, Labels
 from flakehound.learn.tables.problems import Problem
 
 
-def facts_of(data: Dataset) -> dict[str, Any]:
-    """Sizes, exclusions, problems and doubtful features, as plain values."""
-    return {
-        "name": data.name,
-        "tests": len(data),
-        "projects": len(set(data.projects)),
-        "features": list(data.features),
-        "exclusions": [{"why": one.why, "rows": one.rows} for one in data.exclusions],
-        "constant": _constant(data),
-        "problems": [_problem(data, problem) for problem in Problem],
-    }
-
-
-def _constant(data: Dataset) -> list[str]:
-    """Features with one value only: no model can use them."""
+def constant_features(data: Dataset) -> tuple[str, ...]:
+    """Features with one value only, which no model can use."""
     import numpy as np
 
     if not data.features:
-        return []
-    spread = np.ptp(data.values, axis=0)
-    return [name for name, width in zip(data.features, spread, strict=True) if width == 0]
+        return ()
+    widths = np.ptp(data.values, axis=0)
+    return tuple(name for name, width in zip(data.features, widths, strict=True) if width == 0)
 
 
-def _problem(data: Dataset, problem: Problem) -> dict[str, Any]:
-    labels = attempted(lambda: data.labels(problem))
-    if isinstance(labels, FailedStep):
-        return {"name": problem.value, "obstacle": labels.what}
-    by_project = Counter(data.projects[labels.domain[labels.positive == 1]])
-    return {
-        "name": problem.value,
-        "tests": len(labels.domain),
-        "positive": int(labels.positive.sum()),
-        "projects": len(by_project),
-        "single": sum(times == 1 for times in by_project.values()),
-        "obstacle": obstacle(labels),
-    }
+def positives_by_project(data: Dataset, labels: Labels) -> Counter[str]:
+    """How many positive tests each project has that has any."""
+    return Counter(data.projects[labels.domain[labels.positive == 1]])
 
 
-def hindrance(data: Dataset, problem: Problem) -> str:
+def learning_obstacle(data: Dataset, problem: Problem) -> str:
     """Why a problem cannot be learned from a data set; empty where it can."""
     labels = attempted(lambda: data.labels(problem))
-    return labels.what if isinstance(labels, FailedStep) else obstacle(labels)
+    return labels.what if isinstance(labels, FailedStep) else label_obstacle(labels)
 
 
-def obstacle(labels: Labels) -> str:
+def label_obstacle(labels: Labels) -> str:
     """Why no model can be trained and judged on these labels; empty where one can."""
     tests, positive = len(labels.domain), int(labels.positive.sum())
     if not tests:

@@ -10,7 +10,7 @@ from flakehound.core.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
+class ColumnMapping:
     """The meaning of a table's columns; several columns of a count are added up."""
 
     id: tuple[str, ...] = ("id",)  # joined with "::"
@@ -56,8 +56,8 @@ _IDFLAKIES_OF_TABLE_8 = (
 )
 
 # The file's name without `.csv.gz` -> its columns. "flakehound" is what `flakehound data export` writes.
-KNOWN: Mapping[str, Columns] = {
-    "flakehound": Columns(
+KNOWN_MAPPINGS: Mapping[str, ColumnMapping] = {
+    "flakehound": ColumnMapping(
         original_passed=("original_passed",),
         original_failed=("original_failed",),
         shuffled_passed=("shuffled_passed",),
@@ -65,25 +65,27 @@ KNOWN: Mapping[str, Columns] = {
         polluter="polluter",
         cost_s="cost_s",
     ),
-    "java_static_flakeflagger": Columns(id=("testCase",), project="nameProject", label="isFlaky", features=STATIC),
-    "java_static_and_dynamic_flakeflagger": Columns(
+    "java_static_flakeflagger": ColumnMapping(
+        id=("testCase",), project="nameProject", label="isFlaky", features=STATIC
+    ),
+    "java_static_and_dynamic_flakeflagger": ColumnMapping(
         id=("testCase",), project="nameProject", label="isFlaky", features=(*STATIC, *FLAKEFLAGGER)
     ),
-    "java_features_flakeflagger": Columns(
+    "java_features_flakeflagger": ColumnMapping(
         id=("test_name",), project="project", label="flakyStatus", features=FLAKEFLAGGER
     ),
-    "java_static_idflakies": Columns(
+    "java_static_idflakies": ColumnMapping(
         id=("testCase",), label="isFlaky", features=STATIC, projects=_IDFLAKIES_OF_TABLE_8
     ),
-    "java_tokens_flakeflagger": Columns(id=("test_name",), label="label", words="tokens", features=()),
-    "java_reruns_10000_flakeflagger": Columns(
+    "java_tokens_flakeflagger": ColumnMapping(id=("test_name",), label="label", words="tokens", features=()),
+    "java_reruns_10000_flakeflagger": ColumnMapping(
         id=("Test",),
         project="Project",
         original_passed=("NumPassingRuns",),
         original_failed=("NumFailingRuns",),
         features=(),
     ),
-    "python_flaky": Columns(
+    "python_flaky": ColumnMapping(
         id=("Test_filename", "Test_classname", "Test_funcname", "Test_parametrization"),
         project="Project_Name",
         original_passed=("Passed_sameOrder",),
@@ -94,9 +96,11 @@ KNOWN: Mapping[str, Columns] = {
     ),
 }
 # Neither order-dependent nor by infrastructure: what Gruber et al. call NOD.
-KNOWN = {
-    **KNOWN,
-    "python_nod": replace(KNOWN["python_flaky"], left_out_where=("Order-dependent", "Flaky_Infrastructure")),
+KNOWN_MAPPINGS = {
+    **KNOWN_MAPPINGS,
+    "python_nod": replace(
+        KNOWN_MAPPINGS["python_flaky"], left_out_where=("Order-dependent", "Flaky_Infrastructure")
+    ),
 }
 _GROUPS = {
     "id",
@@ -111,13 +115,13 @@ _GROUPS = {
 }
 
 
-def columns_from(told: object, *, remedy: str) -> Columns:
+def column_mapping_from(told: object, *, remedy: str) -> ColumnMapping:
     """Columns as a JSON object says them; a name that no column table has is an error."""
-    names = [one.name for one in fields(Columns)]
+    names = [one.name for one in fields(ColumnMapping)]
     if not isinstance(told, Mapping) or not set(told) <= set(names):
         unknown = sorted(set(told) - set(names)) if isinstance(told, Mapping) else told
         raise UsageError(f"{unknown!r} in a column mapping; it knows {', '.join(names)}", remedy=remedy)
-    return Columns(**{name: _value(name, value, remedy) for name, value in told.items()})
+    return ColumnMapping(**{name: _value(name, value, remedy) for name, value in told.items()})
 
 
 def _value(name: str, value: object, remedy: str) -> Any:

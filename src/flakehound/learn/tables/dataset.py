@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from flakehound.core.errors import FlakehoundError
 from flakehound.learn.extras import Array
-from flakehound.learn.tables.problems import Counts, Problem
+from flakehound.learn.tables.problems import OutcomeCounts, Problem
 
 Found = TypeVar("Found")
 UNKNOWN = -1  # nobody looked whether the test is a polluter
@@ -45,7 +45,7 @@ class Dataset:
     projects: Array  # of str
     features: tuple[str, ...]
     values: Array  # tests × features, float
-    counts: Counts | None = None
+    counts: OutcomeCounts | None = None
     label: Array | None = None  # 0 or 1
     polluter: Array | None = None  # 0, 1, or UNKNOWN
     cost_s: Array | None = None
@@ -79,8 +79,8 @@ class Dataset:
 
     def rows(self, places: Array) -> Dataset:
         """The tests at these places, in their order."""
-        counts = self.counts and Counts(
-            **{field.name: getattr(self.counts, field.name)[places] for field in fields_of(Counts)}
+        counts = self.counts and OutcomeCounts(
+            **{field.name: getattr(self.counts, field.name)[places] for field in fields_of(OutcomeCounts)}
         )
         return replace(
             self,

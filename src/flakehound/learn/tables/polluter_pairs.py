@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flakehound.learn.evaluation.pareto import PairTask
 from flakehound.learn.extras import Array
-from flakehound.learn.models.validation import learnable
+from flakehound.learn.models.validation import learnable_labels
 from flakehound.learn.tables.dataset import Dataset, UnusableData
 from flakehound.learn.tables.problems import Problem
 
@@ -57,7 +57,7 @@ def _checked_costs(data: Dataset) -> Array:
         words = ", no ".join(missing)
         raise UnusableData(f"{data.name!r} cannot tell what pairs find and cost: it has no {words}")
     for problem in _PROBLEMS:
-        learnable(data, problem)
+        learnable_labels(data, problem)
     return data.cost_s
 
 

@@ -18,7 +18,7 @@ class Problem(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class OutcomeCounts:
     """Failures and runs in the original order and in shuffled ones: of many tests as arrays, or of one test."""
 
     original_runs: Any

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flakehound.learn.extras import Array
-from flakehound.learn.tables.column_mapping import Columns
+from flakehound.learn.tables.column_mapping import ColumnMapping
 from flakehound.learn.tables.dataset import UNKNOWN, Dataset, Exclusion, UnusableData
-from flakehound.learn.tables.problems import Counts
+from flakehound.learn.tables.problems import OutcomeCounts
 
 MOST = 1e30  # trees compute with single precision, which ends at 3.4e38
 Row = Mapping[str, str]
@@ -28,7 +28,7 @@ class _Rows:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def dataset_from(name: str, header: Sequence[str], rows: Iterable[Row], columns: Columns) -> Dataset:
+def dataset_from(name: str, header: Sequence[str], rows: Iterable[Row], columns: ColumnMapping) -> Dataset:
     """The data set in a table.
 
     Raises UnusableData where a column is missing or a label is none. Rows that cannot be used are left out; the
@@ -52,7 +52,7 @@ def dataset_from(name: str, header: Sequence[str], rows: Iterable[Row], columns:
     return _dataset(name, kept, features, columns)
 
 
-def _check_header(name: str, header: Sequence[str], columns: Columns) -> None:
+def _check_header(name: str, header: Sequence[str], columns: ColumnMapping) -> None:
     twice = sorted(column for column, times in Counter(header).items() if times > 1)
     if twice:
         raise UnusableData(f"{name!r} has columns of the same name: {', '.join(twice)}")
@@ -63,14 +63,14 @@ def _check_header(name: str, header: Sequence[str], columns: Columns) -> None:
         )
 
 
-def _features(header: Sequence[str], columns: Columns) -> tuple[str, ...]:
+def _features(header: Sequence[str], columns: ColumnMapping) -> tuple[str, ...]:
     if columns.features is not None:
         return columns.features
     taken = {*columns.named(), *columns.ignored}
     return tuple(column for column in header if column not in taken)
 
 
-def _unusable(row: Row, features: Sequence[str], columns: Columns) -> str:
+def _unusable(row: Row, features: Sequence[str], columns: ColumnMapping) -> str:
     if None in row.values() or None in row:
         return "with too few or too many fields"
     if any(number_in(row[name]) for name in columns.left_out_where):
@@ -95,7 +95,7 @@ def number_in(text: str) -> float | None:
         return None
 
 
-def _repeated(row: Row, columns: Columns, seen: dict[tuple[str, str], tuple[str, ...]]) -> str:
+def _repeated(row: Row, columns: ColumnMapping, seen: dict[tuple[str, str], tuple[str, ...]]) -> str:
     key, content = (row[columns.project], _id(row, columns)), tuple(row.values())
     first = seen.setdefault(key, content)
     if first is content:
@@ -103,11 +103,11 @@ def _repeated(row: Row, columns: Columns, seen: dict[tuple[str, str], tuple[str,
     return "that repeat a row" if first == content else "whose id an earlier row has with other values"
 
 
-def _id(row: Row, columns: Columns) -> str:
+def _id(row: Row, columns: ColumnMapping) -> str:
     return "::".join(row[name] for name in columns.id if row[name])
 
 
-def _keep(kept: _Rows, row: Row, features: Sequence[str], columns: Columns, *, where: str) -> None:
+def _keep(kept: _Rows, row: Row, features: Sequence[str], columns: ColumnMapping, *, where: str) -> None:
     numbers = dict(_numbers(row, columns, where))
     if columns.original_passed and not numbers["original_passed"] + numbers["original_failed"]:
         kept.left_out["without a run in the original order"] += 1
@@ -120,7 +120,7 @@ def _keep(kept: _Rows, row: Row, features: Sequence[str], columns: Columns, *, w
         kept.numbers.setdefault(name, []).append(number)
 
 
-def _numbers(row: Row, columns: Columns, where: str) -> Iterator[tuple[str, float]]:
+def _numbers(row: Row, columns: ColumnMapping, where: str) -> Iterator[tuple[str, float]]:
     for name in ("original_passed", "original_failed", "shuffled_passed", "shuffled_failed"):
         yield name, sum(_count(row, column, where) for column in getattr(columns, name))
     if columns.label:
@@ -149,7 +149,7 @@ def _label(row: Row, column: str, where: str) -> float:
     return number
 
 
-def _dataset(name: str, kept: _Rows, features: tuple[str, ...], columns: Columns) -> Dataset:
+def _dataset(name: str, kept: _Rows, features: tuple[str, ...], columns: ColumnMapping) -> Dataset:
     import numpy as np
 
     number = {key: np.array(found) for key, found in kept.numbers.items()}
@@ -168,8 +168,8 @@ def _dataset(name: str, kept: _Rows, features: tuple[str, ...], columns: Columns
     )
 
 
-def _counts(number: Mapping[str, Array]) -> Counts:
-    return Counts(
+def _counts(number: Mapping[str, Array]) -> OutcomeCounts:
+    return OutcomeCounts(
         original_runs=number["original_passed"] + number["original_failed"],
         original_failed=number["original_failed"],
         shuffled_runs=number["shuffled_passed"] + number["shuffled_failed"],

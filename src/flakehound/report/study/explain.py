@@ -1,48 +1,82 @@
-"""What a model looks at, as text and as a beeswarm; takes the `flakehound/study-explain/1` object."""
+"""What a model looks at, as text and as a beeswarm plot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
-from flakehound.report.study.tables import markdown
+from flakehound.report.study.tables import markdown_table
 
 _SHOWN = 5
 
 
-def explained_lines(told: Mapping[str, Any]) -> Iterator[str]:
-    """The ranking, and a line for the likeliest tests."""
-    yield f"{told['table']}, {told['problem']}: {len(told['tests'])} tests explained, seed {told['seed']}"
+class FeatureRank(TypedDict):
+    """A feature and its mean absolute contribution."""
+
+    feature: str
+    mean: float
+
+
+class ExplainedTest(TypedDict):
+    """One test: its feature values, and what each contributes to the probability that it is positive."""
+
+    id: str
+    values: list[float]
+    shap: list[float]
+    why: str
+
+
+class ExplainStudy(TypedDict):
+    """The JSON object `flakehound/study-explain/1`."""
+
+    schema: str
+    table: str
+    problem: str
+    seed: int
+    expected: float  # the mean probability, to which the contributions of a test add
+    features: list[str]
+    ranking: list[FeatureRank]
+    top: dict[int, float | None]  # MCC with only so many features
+    tests: list[ExplainedTest]
+
+
+def explained_lines(study: ExplainStudy) -> Iterator[str]:
+    """The ranking, and a line for each of the likeliest tests."""
+    yield f"{study['table']}, {study['problem']}: {len(study['tests'])} tests explained, seed {study['seed']}"
     yield ""
-    yield from markdown(
-        ["feature", "mean |SHAP|"], [[one["feature"], f"{one['mean']:.4f}"] for one in told["ranking"]]
-    )
-    for size, mcc in told["top"].items():
+    ranking = [[one["feature"], f"{one['mean']:.4f}"] for one in study["ranking"]]
+    yield from markdown_table(["feature", "mean |SHAP|"], ranking)
+    for size, mcc in study["top"].items():
         yield f"the {size} strongest alone: MCC {'undefined' if mcc is None else f'{mcc:.3f}'}"
-    likeliest = sorted(told["tests"], key=lambda one: -sum(one["shap"]))[:_SHOWN]
-    yield from (f"{told['expected'] + sum(one['shap']):.2f}  {one['id']}: {one['why']}" for one in likeliest)
+    likeliest = sorted(study["tests"], key=lambda test: -sum(test["shap"]))[:_SHOWN]
+    for test in likeliest:
+        yield f"{study['expected'] + sum(test['shap']):.2f}  {test['id']}: {test['why']}"
 
 
-def plot_swarm(told: Mapping[str, Any], path: Path) -> None:
-    """One row per feature, one dot per test, coloured by the feature's value among the others."""
+def plot_swarm(study: ExplainStudy, path: Path) -> None:
+    """One row per feature, one dot per test, coloured by the rank of the feature's value."""
     from matplotlib.figure import Figure  # without pyplot: touches no display
 
-    figure = Figure(figsize=(7.0, 1.0 + 0.3 * len(told["features"])), layout="constrained")
+    figure = Figure(figsize=(7.0, 1.0 + 0.3 * len(study["features"])), layout="constrained")
     axes = figure.add_subplot()
-    names = [one["feature"] for one in reversed(told["ranking"])]
+    names = [one["feature"] for one in reversed(study["ranking"])]
     for row, name in enumerate(names):
-        column = told["features"].index(name)
-        values = [test["values"][column] for test in told["tests"]]
-        different = sorted(set(values))
-        ranks = {value: rank / max(1, len(different) - 1) for rank, value in enumerate(different)}
-        heights = [row + 0.6 * ((number * 0.618) % 1 - 0.5) for number in range(len(values))]
-        shap = [test["shap"][column] for test in told["tests"]]
-        colours = [ranks[value] for value in values]
-        dots = axes.scatter(shap, heights, s=4, c=colours, cmap="coolwarm", vmin=0, vmax=1)
+        column = study["features"].index(name)
+        contributions = [test["shap"][column] for test in study["tests"]]
+        heights = [row + 0.6 * ((number * 0.618) % 1 - 0.5) for number in range(len(contributions))]
+        colours = _value_ranks([test["values"][column] for test in study["tests"]])
+        dots = axes.scatter(contributions, heights, s=4, c=colours, cmap="coolwarm", vmin=0, vmax=1)
     axes.axvline(0, color="grey", linewidth=0.5, zorder=0)
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("contribution to the probability")
     legend = figure.colorbar(dots, ax=axes, ticks=(0, 1), label="the test's value of the feature", aspect=40)
     legend.ax.set_yticklabels(["low", "high"])
     figure.savefig(path, dpi=150)
+
+
+def _value_ranks(values: Sequence[float]) -> list[float]:
+    """For each value its rank among the distinct ones, from 0 to 1."""
+    distinct = sorted(set(values))
+    ranks = {value: rank / max(1, len(distinct) - 1) for rank, value in enumerate(distinct)}
+    return [ranks[value] for value in values]

@@ -1,13 +1,13 @@
-"""Which metrics have to do with flakiness, as text; takes the `flakehound/study-metrics/1` object."""
+"""Which metrics are related to flakiness, as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypedDict
 
-from flakehound.report.study.tables import markdown
+from flakehound.report.study.tables import markdown_table
 
-_HEAD = [
+_HEADER = [
     "metric",
     "Cliff's delta",
     "effect",
@@ -20,19 +20,32 @@ _HEAD = [
 ]
 
 
-def metric_lines(told: Mapping[str, Any]) -> Iterator[str]:
+class MetricsStudy(TypedDict):
+    """The JSON object `flakehound/study-metrics/1`."""
+
+    schema: str
+    table: str
+    problem: str
+    tests: int
+    positive: int
+    metrics: list[dict[str, Any]]  # name, p-values and effect sizes of each metric, the strongest effect first
+    inflation: dict[str, float]  # variance inflation factors of the metrics that are not collinear
+    logistic: dict[str, dict[str, float]]  # weight and p_value of the same metrics
+
+
+def metric_lines(study: MetricsStudy) -> Iterator[str]:
     """One row per metric, the strongest effect first."""
-    yield f"{told['table']}, {told['problem']}: {told['positive']} of {told['tests']} tests are positive"
+    yield f"{study['table']}, {study['problem']}: {study['positive']} of {study['tests']} tests are positive"
     yield ""
-    yield from markdown(_HEAD, [_row(told, one) for one in told["metrics"]])
+    yield from markdown_table(_HEADER, [_row(study, metric) for metric in study["metrics"]])
     yield "VIF and weight (logistic regression, per standard deviation): of the metrics left with factors up to 5"
 
 
-def _row(told: Mapping[str, Any], one: Mapping[str, Any]) -> list[str]:
-    name = one["feature"]
-    own = [name, f"{one['delta']:+.3f}", one["size"], f"{one['corrected']:.2g}", f"{one['gain']:.4f}"]
-    if name not in told["inflation"]:
-        return [*own, f"{one['spearman']:+.3f}", "dropped", "", ""]
-    weight = told["logistic"][name]
-    factor = f"{told['inflation'][name]:.2f}"
-    return [*own, f"{one['spearman']:+.3f}", factor, f"{weight['weight']:+.3f}", f"{weight['p_value']:.2g}"]
+def _row(study: MetricsStudy, metric: Mapping[str, Any]) -> list[str]:
+    name = metric["feature"]
+    own = [name, f"{metric['delta']:+.3f}", metric["size"], f"{metric['corrected']:.2g}", f"{metric['gain']:.4f}"]
+    if name not in study["inflation"]:
+        return [*own, f"{metric['spearman']:+.3f}", "dropped", "", ""]
+    weight = study["logistic"][name]
+    factor = f"{study['inflation'][name]:.2f}"
+    return [*own, f"{metric['spearman']:+.3f}", factor, f"{weight['weight']:+.3f}", f"{weight['p_value']:.2g}"]

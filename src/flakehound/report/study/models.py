@@ -1,32 +1,61 @@
-"""What a study of models found, as text; takes the `flakehound/study-models/1` object."""
+"""How well models predict flaky tests, as text."""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
-from flakehound.report.study.tables import markdown
+from flakehound.report.study.tables import markdown_table
 
 _RANKED = 10  # rows that are shown
 _FIGURES = ("precision", "recall", "f1", "mcc", "auc")
 
 
-def model_lines(told: Mapping[str, Any]) -> Iterator[str]:
+class ModelRow(TypedDict):
+    """One pipeline on one split of some tests."""
+
+    title: str
+    split: str
+    paper: str  # precision, recall and F1 of the source in percent; empty: not published
+    repeats: list[dict[str, Any]]  # the figures of each repeat
+
+
+class PipelineComparison(TypedDict):
+    """Pipelines that predicted the same tests: ranks over the projects, overlap of what they find."""
+
+    tests: str
+    split: str
+    ranks: dict[str, Any] | None
+    overlap: dict[str, Any] | None
+
+
+class ModelStudy(TypedDict):
+    """The JSON object `flakehound/study-models/1`."""
+
+    schema: str
+    seed: int
+    repeats: int
+    notes: list[str]
+    rows: list[ModelRow]
+    comparisons: list[PipelineComparison]
+
+
+def model_lines(study: ModelStudy) -> Iterator[str]:
     """One row per pipeline and split, the best first within each split of a table."""
-    yield f"seed {told['seed']}; mean over the repeats, and their standard deviation where there are several"
+    yield f"seed {study['seed']}; mean over the repeats, and their standard deviation where there are several"
     yield ""
-    head = ["experiment", "split", "P", "R", "F1", "MCC", "AUC", "calibration error", "P/R/F1 of the source"]
-    yield from markdown(head, [_row(row) for row in told["rows"]])
-    yield from _chosen(told["rows"])
-    for one in told["comparisons"]:
+    header = ["experiment", "split", "P", "R", "F1", "MCC", "AUC", "calibration error", "P/R/F1 of the source"]
+    yield from markdown_table(header, [_row(row) for row in study["rows"]])
+    yield from _chosen(study["rows"])
+    for one in study["comparisons"]:
         yield from comparison_lines(one)
-    for note in dict.fromkeys([*told["notes"], *_notes(told["rows"])]):
+    for note in dict.fromkeys([*study["notes"], *_notes(study["rows"])]):
         yield f"note: {note}"
 
 
-def _row(row: Mapping[str, Any]) -> list[str]:
+def _row(row: ModelRow) -> list[str]:
     figures = [_mean([one[name] for one in row["repeats"]]) for name in _FIGURES]
     error = _mean([one["calibration"]["error"] for one in row["repeats"]])
     return [row["title"], row["split"], *figures, error, row["paper"]]
@@ -40,7 +69,7 @@ def _mean(values: Sequence[float | None]) -> str:
     return f"{statistics.mean(known):.3f}{spread}"
 
 
-def _chosen(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _chosen(rows: Sequence[ModelRow]) -> Iterator[str]:
     for row in rows:
         found = Counter(one["model"] for answer in row["repeats"] for one in answer.get("chosen", ()))
         if found:
@@ -48,19 +77,19 @@ def _chosen(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield from (f"  for {times} of them: {model}" for model, times in found.most_common())
 
 
-def _notes(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _notes(rows: Sequence[ModelRow]) -> Iterator[str]:
     for row in rows:
         for answer in row["repeats"]:
             yield from (f"{row['title']}, {row['split']}: {note}" for note in answer["notes"])
 
 
-def comparison_lines(told: Mapping[str, Any]) -> Iterator[str]:
+def comparison_lines(comparison: PipelineComparison) -> Iterator[str]:
     """Who ranks where over the projects, and who finds what others miss."""
-    where = f"{told['tests']}, {told['split']}"
-    if told["ranks"]:
-        yield from _rank_lines(told["ranks"], where)
-    if told["overlap"]:
-        yield from _overlap_lines(told["overlap"], where)
+    where = f"{comparison['tests']}, {comparison['split']}"
+    if comparison["ranks"]:
+        yield from _rank_lines(comparison["ranks"], where)
+    if comparison["overlap"]:
+        yield from _overlap_lines(comparison["overlap"], where)
 
 
 def _rank_lines(ranks: Mapping[str, Any], where: str) -> Iterator[str]:
@@ -73,7 +102,7 @@ def _rank_lines(ranks: Mapping[str, Any], where: str) -> Iterator[str]:
         [one["name"], f"{one['rank']:.2f}", f"{one['top']:.0%}", "yes" if one["as_good"] else "no"]
         for one in ranks["pipelines"][:_RANKED]
     ]
-    yield from markdown(["pipeline", "mean rank", "best in", "as good as the first"], rows)
+    yield from markdown_table(["pipeline", "mean rank", "best in", "as good as the first"], rows)
     rest = ranks["pipelines"][_RANKED:]
     if rest:
         alike = sum(one["as_good"] for one in rest)
@@ -86,6 +115,6 @@ def _overlap_lines(overlap: Mapping[str, Any], where: str) -> Iterator[str]:
     yield ""
     shares = ("both", "first_alone", "second_alone")
     rows = [[one["first"], one["second"], *(f"{one[share]:.1%}" for share in shares)] for one in overlap["pairs"]]
-    yield from markdown(["first", "second", "both", "first alone", "second alone"], rows)
+    yield from markdown_table(["first", "second", "both", "first alone", "second alone"], rows)
     yield f"of those that any of them finds, all find {overlap['all']:.1%}; found by one and no other:"
     yield from (f"  {share:.1%} {name}" for name, share in overlap["alone"].items())

@@ -1,53 +1,89 @@
-"""A front of detection and cost, as text and as a figure; takes the `flakehound/study-pareto/1` object."""
+"""A Pareto front of detection and cost, as text and as a figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from flakehound.report.phrases import counted
-from flakehound.report.study.tables import markdown
+from flakehound.report.study.tables import markdown_table
 
-_PLACES = {"original": "the technique alone", "knee": "balanced (knee)", "pure_model": "the model alone"}
+
+class ParetoPoint(TypedDict):
+    """One pair of thresholds with what it detects and costs; means over repeats."""
+
+    first: float  # the lower threshold, or the one for victims
+    second: float  # the upper threshold, or the one for polluters
+    samples: float  # measurements of the features
+    detection: float  # MCC, or the share of pairs found
+    cost_s: float
+
+
+class PairFigures(TypedDict, total=False):
+    """What only a study of the technique `pairwise` has."""
+
+    pairs: int
+    pairs_known: bool  # False: each polluter is paired with each victim of its project
+    pairs_left_out: int
+
+
+class ParetoStudy(PairFigures):
+    """The JSON object `flakehound/study-pareto/1`."""
+
+    schema: str
+    table: str
+    technique: str
+    repeats: int
+    seed: int
+    points: int
+    original: ParetoPoint
+    knee: ParetoPoint
+    pure_model: ParetoPoint | None
+    front: list[ParetoPoint]
 
 
 _SINGLE = ("lower", "upper", "MCC")
 _PAIRS = ("victims from", "polluters from", "pairs found")
 
 
-def front_lines(told: Mapping[str, Any]) -> Iterator[str]:
-    """The points of interest, each against the technique alone."""
-    first, second, detection = _names(told)
+def front_lines(study: ParetoStudy) -> Iterator[str]:
+    """The points of interest, each compared with the technique alone."""
+    first, second, detection = _column_names(study)
     yield (
-        f"{told['table']}, {told['technique']}: {told['points']} points, {len(told['front'])} on the front; "
-        f"{told['repeats']} repeats, seed {told['seed']}"
+        f"{study['table']}, {study['technique']}: {study['points']} points, {len(study['front'])} on the front; "
+        f"{study['repeats']} repeats, seed {study['seed']}"
     )
     yield ""
-    head = ["point", first, second, "measurements", detection, "cost, s", "of the technique alone"]
-    whole_s = told["original"]["cost_s"] or 1.0
-    rows = [_row(words, told[name], whole_s) for name, words in _PLACES.items() if told[name]]
-    yield from markdown(head, rows)
-    if "pairs" in told:
-        yield from _pair_notes(told)
+    header = ["point", first, second, "measurements", detection, "cost, s", "of the technique alone"]
+    whole_s = study["original"]["cost_s"] or 1.0
+    yield from markdown_table(header, [_row(name, point, whole_s) for name, point in _points(study).items()])
+    if "pairs" in study:
+        yield from _pair_notes(study)
 
 
-def _names(told: Mapping[str, Any]) -> tuple[str, str, str]:
-    return _PAIRS if "pairs" in told else _SINGLE
+def _points(study: ParetoStudy) -> dict[str, ParetoPoint]:
+    """The points of interest, by what they are called."""
+    points = {"the technique alone": study["original"], "balanced (knee)": study["knee"]}
+    return points if study["pure_model"] is None else {**points, "the model alone": study["pure_model"]}
 
 
-def _pair_notes(told: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{told['pairs']} pairs are there to be found; models only choose pairs, so no model decides alone"
-    if not told["pairs_known"]:
+def _column_names(study: ParetoStudy) -> tuple[str, str, str]:
+    return _PAIRS if "pairs" in study else _SINGLE
+
+
+def _pair_notes(study: ParetoStudy) -> Iterator[str]:
+    yield f"{study['pairs']} pairs are there to be found; models only choose pairs, so no model decides alone"
+    if not study["pairs_known"]:
         yield "note: nothing tells who pollutes whom: each polluter counts with each victim of its project"
-    if told["pairs_left_out"]:
-        yield f"note: {counted(told['pairs_left_out'], 'pair')} left out: of tests that the table does not have"
+    if study["pairs_left_out"]:
+        yield f"note: {counted(study['pairs_left_out'], 'pair')} left out: of tests that the table does not have"
 
 
-def _row(words: str, point: Mapping[str, float], whole_s: float) -> list[str]:
+def _row(name: str, point: ParetoPoint, whole_s: float) -> list[str]:
     thresholds = [f"{point['first']:.2f}", f"{point['second']:.2f}", f"{point['samples']:.0f}"]
     return [
-        words,
+        name,
         *thresholds,
         f"{point['detection']:.3f}",
         f"{point['cost_s']:.3g}",
@@ -55,18 +91,17 @@ def _row(words: str, point: Mapping[str, float], whole_s: float) -> list[str]:
     ]
 
 
-def plot_front(told: Mapping[str, Any], path: Path) -> None:
+def plot_front(study: ParetoStudy, path: Path) -> None:
     """The front as fig. 8 of CANNIER draws it, with its points of interest."""
     from matplotlib.figure import Figure  # without pyplot: touches no display
 
     figure = Figure(figsize=(6.0, 4.0), layout="constrained")
     axes = figure.add_subplot()
-    axes.plot([one["cost_s"] for one in told["front"]], [one["detection"] for one in told["front"]])
-    for name, words in _PLACES.items():
-        if told[name]:
-            axes.plot(told[name]["cost_s"], told[name]["detection"], "o", label=words)
+    axes.plot([one["cost_s"] for one in study["front"]], [one["detection"] for one in study["front"]])
+    for name, point in _points(study).items():
+        axes.plot(point["cost_s"], point["detection"], "o", label=name)
     axes.set_xscale("log")
     axes.set_xlabel("cost, s")
-    axes.set_ylabel(_names(told)[2])
+    axes.set_ylabel(_column_names(study)[2])
     axes.legend()
     figure.savefig(path, dpi=150)

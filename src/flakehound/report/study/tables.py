@@ -3,34 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from flakehound.report.phrases import counted
 
 
-def dataset_lines(facts: Mapping[str, Any]) -> Iterator[str]:
-    """What `flakehound data check` says."""
-    features = counted(len(facts["features"]), "feature")
-    yield f"{facts['name']}: {facts['tests']} tests of {counted(facts['projects'], 'project')}, {features}"
-    for one in facts["exclusions"]:
-        yield f"left out: {counted(one['rows'], 'row')} {one['why']}"
-    if facts["constant"]:
-        yield f"the same in every test, so of no use: {', '.join(facts['constant'])}"
-    yield from (_problem_line(problem) for problem in facts["problems"])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemFacts:
+    """One classification problem: how many tests are positive, or why it cannot be learned."""
+
+    name: str
+    obstacle: str  # empty: it can be learned, and the counts say something
+    tests: int = 0
+    positive: int = 0
+    projects: int = 0  # with a positive test
+    single: int = 0  # projects with one positive test only
 
 
-def _problem_line(problem: Mapping[str, Any]) -> str:
-    if problem["obstacle"]:
-        return f"{problem['name']:18}cannot be learned: {problem['obstacle']}"
-    single = f", {problem['single']} of them with one only" if problem["single"] else ""
-    where = f"in {counted(problem['projects'], 'project')}{single}"
-    return f"{problem['name']:18}{problem['positive']} of {problem['tests']} tests positive, {where}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetFacts:
+    """What a table holds, and what can be learned from it."""
+
+    name: str
+    tests: int
+    projects: int
+    features: int
+    exclusions: Mapping[str, int]  # why rows were left out -> how many
+    constant: tuple[str, ...]  # features with one value only
+    problems: tuple[ProblemFacts, ...]
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def dataset_lines(facts: DatasetFacts) -> Iterator[str]:
+    """The output of `flakehound data check`: sizes, exclusions, and what can be learned."""
+    features = counted(facts.features, "feature")
+    yield f"{facts.name}: {facts.tests} tests of {counted(facts.projects, 'project')}, {features}"
+    for why, rows in facts.exclusions.items():
+        yield f"left out: {counted(rows, 'row')} {why}"
+    if facts.constant:
+        yield f"the same in every test, so of no use: {', '.join(facts.constant)}"
+    yield from map(_problem_line, facts.problems)
+
+
+def _problem_line(problem: ProblemFacts) -> str:
+    if problem.obstacle:
+        return f"{problem.name:18}cannot be learned: {problem.obstacle}"
+    single = f", {problem.single} of them with one only" if problem.single else ""
+    where = f"in {counted(problem.projects, 'project')}{single}"
+    return f"{problem.name:18}{problem.positive} of {problem.tests} tests positive, {where}"
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """A table that reads well as plain text and as Markdown."""
-    widths = [max(len(line[place]) for line in [head, *rows]) for place in range(len(head))]
-    yield _line(head, widths)
+    widths = [max(len(line[place]) for line in [header, *rows]) for place in range(len(header))]
+    yield _line(header, widths)
     yield "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     yield from (_line(row, widths) for row in rows)
 

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-EXTRA = "python -m pip install 'flakehound[study]'"  # what can_plot wants
 _INCHES_PER_BOX = 1.1
-
-
-def can_plot() -> bool:
-    """Whether the extra that draws is installed; better asked before a long study than after it."""
-    return importlib.util.find_spec("matplotlib") is not None
 
 
 def plot_shares(shares: Mapping[str, Sequence[float]], path: Path) -> None:

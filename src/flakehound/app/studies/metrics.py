@@ -1,0 +1,47 @@
+"""`flakehound study metrics`: which metrics of a table are related to flakiness, and how strongly."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from flakehound.app.data.problems import chosen_problem
+from flakehound.app.data.tables import read_table
+from flakehound.learn.evaluation.metric_statistics import differences, logistic_weights, without_collinear
+from flakehound.learn.extras import requires_libraries
+from flakehound.learn.models.validation import learnable_labels
+from flakehound.report.study.metrics import MetricsStudy
+
+SCHEMA = "flakehound/study-metrics/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsStudyOptions:
+    """The options of `flakehound study metrics`."""
+
+    table: Path
+    columns: str | None  # a known column mapping, or a JSON file; None: by the table's name
+    problem: str | None  # None: the first that the table can teach
+
+
+def run_metrics_study(options: MetricsStudyOptions) -> MetricsStudy:
+    """The statistics of every metric, as `flakehound/study-metrics/1`."""
+    data = read_table(options.table, options.columns)
+    problem = chosen_problem(data, options.problem, options.table)
+    with requires_libraries("scipy", "statsmodels"):
+        labels = learnable_labels(data, problem)
+        values = data.values[labels.domain]
+        factors = without_collinear(data.features, values)
+        places = [data.features.index(name) for name in factors]
+        weights = logistic_weights(list(factors), values[:, places], labels.positive)
+        metrics = [asdict(one) for one in differences(data.features, values, labels.positive)]
+    return {
+        "schema": SCHEMA,
+        "table": data.name,
+        "problem": problem.value,
+        "tests": len(labels.domain),
+        "positive": int(labels.positive.sum()),
+        "metrics": metrics,
+        "inflation": {name: round(factor, 3) for name, factor in factors.items()},
+        "logistic": {name: asdict(weight) for name, weight in weights.items()},
+    }
