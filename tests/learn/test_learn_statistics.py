@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from learn_samples import drawn
@@ -86,4 +88,4 @@ def test_ranks_put_the_best_first_and_the_distance_is_nemenyi_s():
 def test_overlap_adds_up_to_one():
     found = ours.overlap(np.array([True, True, False, False]), np.array([True, False, True, False]))
 
-    assert found == pytest.approx({"both": 1 / 3, "first": 1 / 3, "second": 1 / 3})
+    assert asdict(found) == pytest.approx({"both": 1 / 3, "first_alone": 1 / 3, "second_alone": 1 / 3})
