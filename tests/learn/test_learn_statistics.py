@@ -69,9 +69,9 @@ def test_a_logistic_regression_finds_the_metric_that_matters():
 
     found = ours.logistic_weights(data.features, data.values, data.label)
 
-    assert found["signal"][0] > 1
-    assert found["signal"][1] < 0.001
-    assert abs(found["noise"][0]) < 0.5
+    assert found["signal"].weight > 1
+    assert found["signal"].p_value < 0.001
+    assert abs(found["noise"].weight) < 0.5
 
 
 def test_ranks_put_the_best_first_and_the_distance_is_nemenyi_s():
