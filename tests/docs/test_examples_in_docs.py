@@ -112,6 +112,30 @@ def test_the_generated_pages_of_the_reference_are_up_to_date():
     assert done.returncode == 0, done.stderr
 
 
+def source_files_named_in(page: Path) -> set[str]:
+    """Paths of our source in backticks: `hunt/agenda.py`, `inside/plugin.py`."""
+    layers = "cli|app|core|hunt|triage|lint|calls|features|learn|engine|store|report|inside"
+    return set(re.findall(rf"`((?:{layers})/[a-z_/]+\.py)`", page.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_source_file_that_a_page_names_is_there(page):
+    source = ROOT / "src"
+    places = {
+        name: source / ("flakehound_inside" + name[6:] if name.startswith("inside/") else "flakehound/" + name)
+        for name in source_files_named_in(page)
+    }
+
+    assert [name for name, path in places.items() if not path.exists()] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "rules" not in page.name], ids=lambda page: page.name)
+def test_no_line_is_longer_than_120_characters(page):
+    lines = page.read_text(encoding="utf-8").splitlines()
+
+    assert [number for number, line in enumerate(lines, 1) if len(line) > 120] == []
+
+
 def test_the_readme_names_the_two_commands_of_a_fresh_machine():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
 
