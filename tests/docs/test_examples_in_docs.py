@@ -34,7 +34,7 @@ def blocks(page: Path, language: str) -> Iterator[str]:
 def commands_in(page: Path) -> Iterator[str]:
     """Our own commands: the ones a reader types, and the ones that the shown output offers."""
     for body in blocks(page, "console"):
-        for line in body.splitlines():
+        for line in body.replace("\\\n", " ").splitlines():
             offered = re.search(r"(?:^\$ |^\s+|try: |Go on: |one test: )(flakehound( .*)?)$", line)
             if offered:
                 yield offered[1]
