@@ -11,6 +11,7 @@ import pytest
 from flakehound.app.hunt.measured_priors import Ratios
 from flakehound.app.hunt.priors import StoredKnowledge, priors_of, time_ranks
 from flakehound.app.hunt.static_priors import Scores, rebased, static_scores
+from flakehound.app.progress import SilentProgress
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Suite
 from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY, Way
@@ -92,6 +93,30 @@ def test_the_models_scores_tell_a_risky_test_from_a_calm_one(tmp_path):
 
 def test_a_short_hunt_reads_no_sources(tmp_path):
     assert static_scores(tmp_path, [A], time_s=20.0) == Scores()
+
+
+class Messages(SilentProgress):
+    def __init__(self):
+        self.texts = []
+
+    def message(self, text):
+        self.texts.append(text)
+
+
+@pytest.mark.parametrize("content", [b"{}", b"{", b"\xff", b'{"schema": "flakehound/model/1"}'])
+def test_a_damaged_model_is_reported_and_the_hunt_goes_on_without_scores(content, tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_a.py").write_text("def test_one(): pass")
+    (tmp_path / ".flakehound").mkdir()
+    (tmp_path / ".flakehound" / "model.json").write_bytes(content)
+    messages = Messages()
+
+    scores = static_scores(tmp_path, [NodeId("test_a.py::test_one")], time_s=600.0, progress=messages)
+
+    assert scores == Scores()
+    (text,) = messages.texts
+    assert text.startswith("hunting without the scores of lint: ")
+    assert "model.json' is no model that this flakehound can use" in text
 
 
 def test_a_hunt_that_has_no_time_to_fit_the_model_waits_for_none(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from flakehound.app.lint.model_file import cache_folder, default_model
+from flakehound.app.lint.model_file import default_model, user_cache_folder
 from flakehound.learn.static.fit import COLUMNS, Sample, fit_static_model
 from flakehound.learn.static.model import UnusableModel, as_text, from_text
 from flakehound.learn.static.table import digest_of, shipped_bytes, shipped_samples, training_table
@@ -60,7 +60,7 @@ def fitted_elsewhere(folder):
 @cache
 def default():
     """Fitted once for all tests."""
-    return from_text(fitted_elsewhere(cache_folder()), "it")
+    return from_text(fitted_elsewhere(user_cache_folder()), "it")
 
 
 def test_the_shipped_data_has_the_projects_it_promises():

@@ -69,7 +69,7 @@ def command(
     """
     from flakehound.app.lint.explain import explain_rules
     from flakehound.app.lint.run import LintOptions, lint_project
-    from flakehound.report.lint.formats import metrics_written, told
+    from flakehound.report.lint.formats import metrics_line, render_result
 
     if explain is not None:
         click.echo(explain_rules(explain))
@@ -87,7 +87,7 @@ def command(
         score=score,
     )
     found = lint_project(options)
-    click.echo(told(found, form))
+    click.echo(render_result(found, form))
     if metrics is not None:
-        click.echo(metrics_written(found, metrics), err=True)
+        click.echo(metrics_line(found, metrics), err=True)
     return ExitCode.FLAKY_FOUND if found.findings else ExitCode.NOTHING_FLAKY

@@ -68,9 +68,9 @@ def command(
         flakehound train --rows ours.csv
         flakehound train --data theirs.csv --out model.json
     """
-    from flakehound.app.lint.training import Wish, trained
+    from flakehound.app.lint.training import TrainOptions, train_model
 
-    wish = Wish(
+    options = TrainOptions(
         stores=stores,
         tables=tables,
         out=out,
@@ -79,5 +79,5 @@ def command(
         weight=weight,
         with_default=not without_default,
     )
-    click.echo(trained(wish))
+    click.echo(train_model(options))
     return ExitCode.NOTHING_FLAKY

@@ -97,7 +97,7 @@ class RuleSelection:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by glob of the path
 
     def includes(self, rule: str, path: str) -> bool:
-        """Whether a rule's findings in a file are told; the longer of two that match wins."""
+        """Whether a rule's findings in a file are reported; of two prefixes that match the longer one wins."""
         off = [
             *self.ignore,
             *(one for glob, rules in self.per_file_ignores.items() if _matches(path, glob) for one in rules),

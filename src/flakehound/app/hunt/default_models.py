@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from flakehound.app.hunt.selection_models import PAIR_PROBLEMS, CandidateModel, SelectionModels, ThresholdModel
-from flakehound.app.lint.model_file import cache_folder, keep_text
+from flakehound.app.lint.model_file import user_cache_folder, write_cache_file
 from flakehound.core.errors import FailedStep
 from flakehound.learn.evaluation.scores import area_under_curve
 from flakehound.learn.measured.assisted_reruns import Aim, Sweep, lowest_candidate_probability, sweep_predictions
@@ -109,12 +109,12 @@ def _fitted_or_cached(
 ) -> tuple[Dataset, MeasuredModels | None]:
     """The table and its models, from the cache where the same code has fitted the same table before."""
     packed = shipped_bytes()
-    data, place = default_table(packed, absent), folder or cache_folder()
+    data, place = default_table(packed, absent), folder or user_cache_folder()
     file = place / f"cannier-{_digest(packed, data.features)}.json" if place else None
     models = _cached(file, data)
     if models is None and may_fit:
         models = fit_measured_models(data)
-        keep_text(file, as_text(models))
+        write_cache_file(file, as_text(models))
     return data, models
 
 

@@ -57,7 +57,7 @@ def _priors(hunt: PreparedHunt, *, interrupted: bool) -> tuple[Priors, bool]:
     """The priors, and whether the user interrupted; models are only asked where the policy uses their answers."""
     suite, is_by_index = hunt.opened.suite, hunt.options.policy.policy == INDEX
     time_s = hunt.budget.limit_s if is_by_index else None
-    scores = static_scores(hunt.rootdir, suite.order, time_s)
+    scores = static_scores(hunt.rootdir, suite.order, time_s, hunt.progress)
     known = stored_knowledge(hunt.store, hunt.session, hunt.characteristic, time_s)
     known = replace(known, time_ranks=time_ranks(_durations_s(hunt)))
     if is_by_index and not interrupted:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flakehound.app.lint.model_file import is_at_hand, model_for
+from flakehound.app.lint.model_file import is_model_ready, model_for
+from flakehound.app.progress import SILENT, Progress
 from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.outcomes import NodeId
 from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, likelier
@@ -25,18 +26,26 @@ class Scores:
     order_dependent: Mapping[NodeId, float] = field(default_factory=dict)
 
 
-def static_scores(rootdir: Path, tests: Sequence[NodeId], time_s: float | None) -> Scores:
-    """The model's scores; none where reading would take too large a part of the hunt, or fails."""
+def static_scores(
+    rootdir: Path, tests: Sequence[NodeId], time_s: float | None, progress: Progress = SILENT
+) -> Scores:
+    """The model's scores; none where reading would take too large a part of the hunt, or fails.
+
+    A failure, such as a damaged model of the project, is reported, and the hunt goes on without scores.
+    """
     reading_s = START_S + PER_TEST_S * len(tests)
     if time_s is None or reading_s > SHARE * time_s:
         return Scores()
-    if reading_s + FIT_S > SHARE * time_s and not is_at_hand(rootdir):
+    if reading_s + FIT_S > SHARE * time_s and not is_model_ready(rootdir):
         return Scores()
-    found = attempted(lambda: _asked(rootdir, tests))
-    return Scores() if isinstance(found, FailedStep) else found
+    found = attempted(lambda: _scores(rootdir, tests))
+    if isinstance(found, FailedStep):
+        progress.message(f"hunting without the scores of lint: {found.what}")
+        return Scores()
+    return found
 
 
-def _asked(rootdir: Path, tests: Sequence[NodeId]) -> Scores:
+def _scores(rootdir: Path, tests: Sequence[NodeId]) -> Scores:
     from flakehound.app.lint.run import all_cases, analyse_project
     from flakehound.app.lint.scoring import ModelScorer
 

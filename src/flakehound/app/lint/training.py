@@ -1,4 +1,4 @@
-"""Make a model of a team's own tests and the default data."""
+"""Train a model on a team's own tests and the default data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from flakehound.app.data.export import RecordedTest, read_recorded_tests, table_text
 from flakehound.app.data.tables import open_table
-from flakehound.app.lint.model_file import OWN
+from flakehound.app.lint.model_file import PROJECT_MODEL
 from flakehound.app.lint.run import all_cases, analyse_project
 from flakehound.app.lint.scoring import model_inputs
 from flakehound.app.output_files import write_json
@@ -31,71 +31,73 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What to learn from, and where to put it."""
+class TrainOptions:
+    """Validated options of one `flakehound train`."""
 
     stores: tuple[Path, ...]
-    tables: tuple[Path, ...]
-    out: Path | None
-    rows: Path | None
-    least_runs: int
-    weight: float
-    with_default: bool
+    tables: tuple[Path, ...]  # CSV files that `rows` of another training wrote
+    out: Path | None  # the model's file; None: where lint looks for it
+    rows: Path | None  # where to write what was learned from the stores as a table
+    least_runs: int  # tests with fewer runs that never failed are left out
+    weight: float  # of each own project, in projects of the default data
+    with_default: bool  # whether the default data is learned from, too
 
 
 @dataclass(slots=True)
-class _Own:
-    """A team's tests."""
+class _OwnTests:
+    """The tests of the stores and tables that the user names."""
 
     samples: list[Sample] = field(default_factory=list)
     contents: list[bytes] = field(default_factory=list)  # for the digest
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def take(self, name: str, header: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
+    def add(self, name: str, header: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
         table = training_table(name, header, rows, own=True)
         self.samples += table.samples
         self.left_out += table.left_out
 
 
-def trained(wish: Wish) -> str:
-    """Write the model; gives what to tell the user."""
-    own = _Own()
-    stores = wish.stores or (() if wish.tables else (DEFAULT_STORE,))
+def train_model(options: TrainOptions) -> str:
+    """Train a model and write it to its file; returns a summary for the user."""
+    own = _OwnTests()
+    stores = options.stores or (() if options.tables else (DEFAULT_STORE,))
     if stores:
-        _take_stores(own, stores, wish)
-    for path in wish.tables:
+        _add_stores(own, stores, options)
+    for path in options.tables:
         with open_table(path) as reader:
-            own.take(str(path), reader.fieldnames or (), list(reader))
+            own.add(str(path), reader.fieldnames or (), list(reader))
         own.contents.append(path.read_bytes())
-    packed = shipped_bytes() if wish.with_default else b""
+    packed = shipped_bytes() if options.with_default else b""
     samples = [*(shipped_samples(packed) if packed else ()), *own.samples]
-    model = _fitted(samples, digest_of(packed, *own.contents), wish)
-    out = wish.out or current_folder() / OWN
-    with suppress(OSError):  # writing says what is wrong
+    model = _fit(samples, digest_of(packed, *own.contents), options)
+    out = options.out or current_folder() / PROJECT_MODEL
+    with suppress(OSError):  # the write that follows reports what is wrong
         out.parent.mkdir(parents=True, exist_ok=True)
     write_json(out, as_text(model), "out")
-    return "\n".join(_told(model, own, out, is_default_place=wish.out is None))
+    return "\n".join(_summary(model, own, out, is_default_place=options.out is None))
 
 
-def _fitted(samples: Sequence[Sample], digest: str, wish: Wish) -> StaticModel:
+def _fit(samples: Sequence[Sample], digest: str, options: TrainOptions) -> StaticModel:
     try:
-        return fit_static_model(samples, digest, own_weight=wish.weight)
+        return fit_static_model(samples, digest, own_weight=options.weight)
     except UnusableData as problem:
         raise UnusableData(problem.what, remedy=same_command(without_default=None)) from problem
 
 
-def _take_stores(own: _Own, stores: Sequence[Path], wish: Wish) -> None:
-    rows = list(_rows(stores, wish.least_runs, own.left_out))
+def _add_stores(own: _OwnTests, stores: Sequence[Path], options: TrainOptions) -> None:
+    rows = list(_rows(stores, options.least_runs, own.left_out))
     if not any(row[kind] != "" for row in rows for kind in KINDS):
-        told = "; ".join(f"{number} {why}" for why, number in sorted(own.left_out.items()))
+        reasons = "; ".join(f"{number} {why}" for why, number in sorted(own.left_out.items()))
         raise UnusableData(
-            "the stores hold no test to learn from", detail=told and f"left out: {told}", remedy="flakehound hunt"
+            "the stores hold no test to learn from",
+            detail=reasons and f"left out: {reasons}",
+            remedy="flakehound hunt",
         )
     text = table_text(list(rows[0]), rows)
-    write_json(wish.rows, text, "rows")
+    write_json(options.rows, text, "rows")
     # Read back as any table is, so that a store and the table made of it give one and the same model.
     reader = csv.DictReader(io.StringIO(text, newline=""))
-    own.take("the stores", reader.fieldnames or (), list(reader))
+    own.add("the stores", reader.fieldnames or (), list(reader))
     own.contents.append(text.encode())
 
 
@@ -151,7 +153,7 @@ def _labels(several: Sequence[RecordedTest], least_runs: int) -> dict[str, int] 
     return {"nod": int(nod), "order_dependent": int(victim)}
 
 
-def _told(model: StaticModel, own: _Own, out: Path, *, is_default_place: bool) -> Iterator[str]:
+def _summary(model: StaticModel, own: _OwnTests, out: Path, *, is_default_place: bool) -> Iterator[str]:
     seen = model.trained_on
     flaky = [sample for sample in own.samples if sample.nod or sample.order_dependent]
     yours = f"{counted(seen.own_tests, 'test')} of {counted(seen.own_projects, 'project')}"

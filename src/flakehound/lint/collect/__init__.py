@@ -1,1 +1,1 @@
-"""Which tests pytest would collect, told from the source alone."""
+"""Which tests pytest would collect, read from the source alone."""

@@ -1,4 +1,4 @@
-"""The tests of a file, as pytest would collect them, told from the source alone."""
+"""The tests of a file, as pytest would collect them, read from the source alone."""
 
 from __future__ import annotations
 

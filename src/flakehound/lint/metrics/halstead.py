@@ -1,7 +1,7 @@
 """Halstead's counts of operators and operands, by radon's reading of what they are.
 
 Operators are those of arithmetic, comparison, logic and augmented assignment. Operands are what they stand
-between; a name, an attribute and a constant are told apart by their text alone, anything else counts as new.
+between; a name, an attribute and a constant are distinguished by their text alone, anything else counts as new.
 """
 
 from __future__ import annotations

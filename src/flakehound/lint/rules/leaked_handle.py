@@ -31,9 +31,9 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
 def _leaks(call: Call) -> bool:
     if call.name in _LEFT_BEHIND:
         return True
-    kept = bool(call.parents) and isinstance(call.parents[0], ast.Assign | ast.Attribute)
-    stays = call.name == "tempfile.NamedTemporaryFile" and _is_false(call.keyword("delete"))
-    return stays or (call.name in _OPENERS and kept)
+    is_stored = bool(call.parents) and isinstance(call.parents[0], ast.Assign | ast.Attribute)
+    is_permanent = call.name == "tempfile.NamedTemporaryFile" and _is_false(call.keyword("delete"))
+    return is_permanent or (call.name in _OPENERS and is_stored)
 
 
 def _is_false(node: ast.expr | None) -> bool:

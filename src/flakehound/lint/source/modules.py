@@ -27,7 +27,7 @@ class Module:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unparsable:
-    """A source file that does not parse, to be told and skipped."""
+    """A source file that does not parse; it is reported and skipped."""
 
     path: str
     line: int | None  # None: the fault has no place, as with an unknown encoding
@@ -51,7 +51,7 @@ def parse_source(path: str, content: bytes) -> Module | Unparsable:
 
 
 def source_text(content: bytes) -> str:
-    """A source file's text: its own encoding (PEP 263), no byte order mark, line ends of one sort."""
+    """A source file's text: its own encoding (PEP 263), no byte order mark, all line ends a newline."""
     encoding, _lines = tokenize.detect_encoding(io.BytesIO(content).readline)
     text = content.decode(encoding)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -1,4 +1,4 @@
-"""The four ways to tell what lint found."""
+"""Render a lint result in one of the four output formats."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from flakehound.report.lint.sarif import sarif
 from flakehound.report.lint.text import linked_line, lint_text
 
 
-def told(found: LintResult, form: str) -> str:
-    """The text of a format."""
-    if form == "json":
-        return lint_json(found)
-    if form == "sarif":
-        return sarif(found, __version__)
-    if form == "github":
-        return "\n".join([*github_annotations(found), lint_text(found)])
-    return lint_text(found)
+def render_result(result: LintResult, output_format: str) -> str:
+    """The text of a result in an output format: "json", "sarif", "github" or "text"."""
+    if output_format == "json":
+        return lint_json(result)
+    if output_format == "sarif":
+        return sarif(result, __version__)
+    if output_format == "github":
+        return "\n".join([*github_annotations(result), lint_text(result)])
+    return lint_text(result)
 
 
-def metrics_written(found: LintResult, path: Path) -> str:
-    """A line about the table of metrics, for whoever reads standard error."""
-    return f"Metrics written to {path}: {linked_line(found)}"
+def metrics_line(result: LintResult, path: Path) -> str:
+    """The line on standard error about the written table of metrics."""
+    return f"Metrics written to {path}: {linked_line(result)}"

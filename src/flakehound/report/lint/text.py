@@ -49,15 +49,15 @@ def _sum(result: LintResult) -> list[str]:
     hidden = ((result.baselined, "in the baseline"), (result.suppressed, "suppressed"))
     more = "".join(f", {number} {where}" for number, where in hidden if number)
     with_remarks = f"{counted(len(result.flagged), 'test')} with {counted(len(result.findings), 'remark')}"
-    told = f"{counted(len(result.predictions), 'test')} read: {with_remarks}{more}"
-    return [told, *_most_frequent(result), *_next(result)]
+    totals = f"{counted(len(result.predictions), 'test')} read: {with_remarks}{more}"
+    return [totals, *_most_frequent(result), *_next(result)]
 
 
 def _most_frequent(result: LintResult) -> list[str]:
     rules = Counter(finding.rule for finding in result.findings)
     names = {rule: text.name for rule, text in result.rules.items()}
-    told = [f"{rule} {names.get(rule, '')} {times}" for rule, times in rules.most_common(3)]
-    return [f"Most frequent: {', '.join(told)}"] if len(rules) > 1 else []
+    counts = [f"{rule} {names.get(rule, '')} {times}" for rule, times in rules.most_common(3)]
+    return [f"Most frequent: {', '.join(counts)}"] if len(rules) > 1 else []
 
 
 def _next(result: LintResult) -> list[str]:
