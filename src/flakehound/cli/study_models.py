@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -71,21 +72,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--journal", type=_FILE, metavar="FILE", help="Keep each finished step there, and go on from it.")
 @click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
 @click.argument("tables", nargs=-1, type=_FILE)
-def command(
-    published: bool,
-    columns: str | None,
-    problems: tuple[str, ...],
-    pipelines: str,
-    splits: tuple[str, ...],
-    repeats: int,
-    samples: int,
-    draws: int,
-    seed: int,
-    jobs: int,
-    journal: Path | None,
-    json_file: Path | None,
-    tables: tuple[Path, ...],
-) -> int:
+def command(json_file: Path | None, **given: Any) -> int:
     """Cross-validate the sources' pipelines on a table of tests.
 
     Pipelines of the same tests are also compared: Nemenyi ranks of their F1 over the projects, and the overlap of
@@ -100,22 +87,9 @@ def command(
     from flakehound.app.studies.models import ModelStudyOptions, run_model_study
     from flakehound.report.study.models import model_lines
 
-    check_writable(journal, "journal")
+    options = ModelStudyOptions(**given)
+    check_writable(options.journal, "journal")
     check_writable(json_file)
-    options = ModelStudyOptions(
-        published=published,
-        tables=tables,
-        columns=columns,
-        problems=problems,
-        pipelines=pipelines,
-        splits=splits,
-        repeats=repeats,
-        samples=samples,
-        draws=draws,
-        seed=seed,
-        jobs=jobs,
-        journal=journal,
-    )
     with shown_progress() as progress:
         study = run_model_study(options, progress)
     click.echo("\n".join(model_lines(study)))

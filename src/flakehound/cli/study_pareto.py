@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -45,18 +46,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--json", "json_file", type=_FILE, help="Also write the front as JSON.")
 @click.option("--plot", "plot_file", type=_FILE, help="Draw the front; needs flakehound[study].")
 @click.argument("tables", nargs=-1, type=_FILE)
-def command(
-    published: bool,
-    columns: str | None,
-    technique: str,
-    pairs: Path | None,
-    repeats: int,
-    most: int,
-    seed: int,
-    json_file: Path | None,
-    plot_file: Path | None,
-    tables: tuple[Path, ...],
-) -> int:
+def command(json_file: Path | None, plot_file: Path | None, **given: Any) -> int:
     """Sweep the thresholds of model-assisted rerunning on a table with counts, costs and features.
 
     Further TABLES are further measurements of the same tests.
@@ -72,16 +62,7 @@ def command(
 
     check_writable(json_file)
     check_plot(plot_file)
-    options = ParetoStudyOptions(
-        tables=tables,
-        published=published,
-        columns=columns,
-        technique=technique,
-        pairs=pairs,
-        repeats=repeats,
-        most=most,
-        seed=seed,
-    )
+    options = ParetoStudyOptions(**given)
     with shown_progress() as progress:
         study = run_pareto_study(options, progress)
     click.echo("\n".join(front_lines(study)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -12,6 +13,9 @@ from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.core.errors import ExitCode, UsageError, same_command
+
+if TYPE_CHECKING:
+    from flakehound.app.studies.policies import PolicyStudyOptions
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -47,7 +51,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--store",
-    "store_path",
+    "store",
     type=click.Path(path_type=Path),
     help="Replay on the tests of this store instead, with the rates and times it recorded.",
 )
@@ -60,19 +64,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
 @click.option("--plot", "plot_file", type=_FILE, help="Draw detections against time; needs flakehound[study].")
-def command(
-    seeds: int,
-    auc: float,
-    scores: str,
-    costs: str,
-    counts: str,
-    store_path: Path | None,
-    flaky: int,
-    share: float,
-    seed: int,
-    json_file: Path | None,
-    plot_file: Path | None,
-) -> int:
+def command(json_file: Path | None, plot_file: Path | None, **given: Any) -> int:
     """Replay policies of a search on recorded outcome counts: when are 80 % of the NOD tests found?
 
     \b
@@ -86,19 +78,9 @@ def command(
 
     check_writable(json_file)
     check_plot(plot_file)
-    _check_one_source(store_path)
-    _check_one_score(scores)
-    options = PolicyStudyOptions(
-        seeds=seeds,
-        auc=auc if scores == "drawn" else None,
-        scores=scores,
-        costs=costs,
-        counts=counts,
-        store=store_path,
-        flaky=flaky,
-        share=share,
-        seed=seed,
-    )
+    options = PolicyStudyOptions(**given)
+    _check_one_source(options)
+    _check_one_score(options)
     with shown_progress() as progress:
         study = run_policy_study(options, progress)
     click.echo("\n".join(policy_lines(study)))
@@ -108,23 +90,23 @@ def command(
     return ExitCode.NOTHING_FLAKY
 
 
-def _check_one_source(store_path: Path | None) -> None:
+def _check_one_source(options: PolicyStudyOptions) -> None:
     """A store brings rates, times and shares of its own."""
     context = click.get_current_context()
     names = ("counts", "costs", "flaky", "share")
     given = [name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    if store_path is not None and given:
+    if options.store is not None and given:
         raise UsageError(
             f"--store brings its own counts and times: --{given[0]} says nothing about it",
             remedy=same_command(**dict.fromkeys(given)),
         )
 
 
-def _check_one_score(scores: str) -> None:
+def _check_one_score(options: PolicyStudyOptions) -> None:
     """Scores that exist are as good as they are."""
     is_given = click.get_current_context().get_parameter_source("auc") is ParameterSource.COMMANDLINE
-    if scores != "drawn" and is_given:
+    if options.scores != "drawn" and is_given:
         raise UsageError(
-            f"--scores {scores} has an AUC of its own: --auc says nothing about it",
+            f"--scores {options.scores} has an AUC of its own: --auc says nothing about it",
             remedy=same_command(auc=None),
         )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flakehound.app.output_files import check_writable, write_json
-from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.cli.options import suite_options
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
@@ -66,16 +65,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--plot", "plot_file", type=_FILE, help="Draw the shares as a box plot; needs flakehound[study].")
 @suite_options
 def command(
-    suite: SuiteOptions,
-    parts: tuple[str, ...],
-    revisions: int,
-    since: str | None,
-    releases: Path | None,
-    tests: int,
-    reruns: str,
-    repeats: int,
-    csv_file: Path | None,
-    plot_file: Path | None,
+    parts: tuple[str, ...], reruns: str, csv_file: Path | None, plot_file: Path | None, **given: Any
 ) -> int:
     """Repeat the evaluation behind `pytest --flakehound` on your own project.
 
@@ -91,22 +81,14 @@ def command(
     from flakehound.app.studies.plots import check_plot
     from flakehound.app.studies.triage import TriageStudyOptions, run_triage_study
 
-    check_writable(suite.json_file)
+    chosen = tuple(dict.fromkeys(parts)) or PARTS
+    options = TriageStudyOptions(parts=chosen, reruns=_numbers(reruns), **given)
+    check_writable(options.suite.json_file)
     check_writable(csv_file, "csv_file")
     check_plot(plot_file)
-    options = TriageStudyOptions(
-        suite=suite,
-        parts=tuple(dict.fromkeys(parts)) or PARTS,
-        revisions=revisions,
-        since=since,
-        releases=releases,
-        tests=tests,
-        reruns=_numbers(reruns),
-        repeats=repeats,
-    )
     with shown_progress() as progress:
         study = run_triage_study(options, progress)
-    _show(study, suite.json_file, csv_file, plot_file)
+    _show(study, options.suite.json_file, csv_file, plot_file)
     return ExitCode.INTERRUPTED if study["interrupted"] else ExitCode.NOTHING_FLAKY
 
 

@@ -46,7 +46,7 @@ class PolicyStudyOptions:
     """The options of `flakehound study policies`."""
 
     seeds: int
-    auc: float | None  # of a score that is drawn; None: one that real tests got
+    auc: float  # of scores that are drawn
     costs: str
     flaky: int
     share: float
@@ -81,7 +81,7 @@ def run_policy_study(options: PolicyStudyOptions, progress: Progress) -> PolicyS
     return {
         "schema": SCHEMA,
         "seeds": options.seeds,
-        "auc": options.auc,
+        "auc": options.auc if options.scores == "drawn" else None,
         "costs": options.costs,
         "flaky": options.flaky,
         "share": options.share,
@@ -121,7 +121,7 @@ def _scorer(options: PolicyStudyOptions) -> KnowledgeSource:
 
     if options.scores == "parts":
         return knowledge_from_tests(observed_tests())
-    if options.auc is not None:
+    if options.scores == "drawn":
         return scores_of_auc(options.auc)
     seen = unseen_nod_chances(static_table.shipped_samples(static_table.shipped_bytes()))
     return scores_from_samples(np.array(seen.nod), np.array(seen.others))
