@@ -13,6 +13,7 @@ from typing import Any
 
 from side_by_side import Row, arguments, told
 
+from flakehound.app.progress import SILENT
 from flakehound.app.studies.policies import PolicyStudyOptions, run_policy_study
 
 GOALS = {"rerun": 0.2, "cannier": 0.5, "calls": 0.5}
@@ -55,8 +56,8 @@ def main() -> None:
     given = arguments(__doc__ or "", repeats=20).parse_args()
     rows = []
     for costs, auc in SETTINGS:
-        wishes = PolicyStudyOptions(seeds=given.repeats, auc=auc, costs=costs, flaky=100, share=0.01, seed=1)
-        rows += rows_of(run_policy_study(wishes, tell=lambda words: print(words, flush=True)), costs, auc)
+        options = PolicyStudyOptions(seeds=given.repeats, auc=auc, costs=costs, flaky=100, share=0.01, seed=1)
+        rows += rows_of(run_policy_study(options, SILENT), costs, auc)
     told(rows, given.json)
 
 
