@@ -31,7 +31,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
-from flakehound.engine.processes.spawn import RecordWish, Spawner
+from flakehound.engine.processes.spawn import RecordingRequest, Spawner
 
 MOST_PERCENT = 2.0
 MOST_MS = 50.0
@@ -165,13 +165,13 @@ def recording_rows(job: str, target: Target, test: NodeId, changed: Path, repeat
     """The same rerun without recording, with the lines of a changed file, and with those of all files."""
     with temporary_folder() as folder:
         spawner = Spawner(target, folder / "n")
-        few, all_files = RecordWish(root=target.cwd, files=(changed,)), RecordWish(root=target.cwd)
+        few, all_files = RecordingRequest(root=target.cwd, files=(changed,)), RecordingRequest(root=target.cwd)
         plan = SingleRun(order=(test,), why="benchmark", setting=Setting.ALONE, isolation=Isolation.SPAWN, seed=1)
 
         def plain() -> object:
             return spawner.run_single(plan, Limits(), ())
 
-        def recorded(wish: RecordWish) -> object:
+        def recorded(wish: RecordingRequest) -> object:
             told_run = spawner.run_recorded(plan, Limits(), (), wish)
             assert told_run.dependencies is not None
             assert told_run.records[0].last.is_pass, told_run.records[0].failures

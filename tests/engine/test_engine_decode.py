@@ -8,7 +8,7 @@ import pytest
 
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Setting, SharedPrefix, SingleRun
-from flakehound.engine.processes.decode import RunFacts, describe_end, orders_left, records_from
+from flakehound.engine.processes.decode import ProcessFacts, describe_end, orders_left, records_from
 
 A, B, C = NodeId("t.py::a"), NodeId("t.py::b"), NodeId("t.py::c")
 WELL = {"code": 0, "signal": None, "cut": "", "wall_s": 1.0, "cpu_s": 0.5, "max_rss_bytes": 10}
@@ -25,7 +25,7 @@ def copied_after(prefix, *continuations):
 
 def records(a_plan, *lines, end=WELL, output=""):
     events = "".join(f"{line}\n" for line in lines).encode()
-    return records_from(a_plan, events, RunFacts(end=end, output=output))
+    return records_from(a_plan, events, ProcessFacts(end=end, output=output))
 
 
 def test_a_whole_run_is_one_record():
@@ -66,7 +66,7 @@ def test_a_line_that_makes_no_sense_is_passed_over(garbage):
 def test_a_line_cut_short_leaves_its_test_without_an_end():
     events = b"s 0 1.0\ne 0 P 0.5\ns 1 1.5\ne 1 P 0."
 
-    (record,) = records_from(plan(A, B), events, RunFacts(end={**WELL, "code": None, "signal": 9}))
+    (record,) = records_from(plan(A, B), events, ProcessFacts(end={**WELL, "code": None, "signal": 9}))
 
     assert record.outcomes == (Outcome.PASSED, Outcome.CRASHED)
     assert record.failures[1].exception == "killed by SIGKILL"

@@ -19,7 +19,7 @@ from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
-from flakehound.engine.processes.spawn import RecordedRun, RecordWish, Spawner
+from flakehound.engine.processes.spawn import RecordedRun, RecordingRequest, Spawner
 
 CALC = {
     "shop/__init__.py": "",
@@ -59,7 +59,7 @@ def plan_for(*order: str, **wishes) -> SingleRun:
 def record(sample, *order: str, files=None, **limits) -> RecordedRun:
     """Run an order and record it; files are named as they lie below the sample's root."""
     wanted = None if files is None else tuple(sample.root / file for file in files)
-    wish = RecordWish(root=sample.root, files=wanted)
+    wish = RecordingRequest(root=sample.root, files=wanted)
     return sample.spawner.run_recorded(plan_for(*order), Limits(**limits), (), wish)
 
 
@@ -347,7 +347,7 @@ def test_a_root_behind_a_link_and_names_beyond_ascii_are_told_by_their_real_path
     target = Target(python=sys.executable, cwd=tmp_path / "link")
 
     run = Spawner(target, tmp_path / "ours" / "n").run_recorded(
-        plan_for(), Limits(), (), RecordWish(root=tmp_path / "link", files=(tmp_path / "link" / "modül.py",))
+        plan_for(), Limits(), (), RecordingRequest(root=tmp_path / "link", files=(tmp_path / "link" / "modül.py",))
     )
 
     assert run.dependencies is not None
@@ -458,7 +458,7 @@ def test_a_file_that_native_code_opens_is_noticed_when_it_is_watched(open_sample
         }
     )
     watched = tuple(sample.root / name for name in ("native.xml", "other.xml", "deleted.xml"))
-    wish = RecordWish(root=sample.root, files=(), watched=watched)
+    wish = RecordingRequest(root=sample.root, files=(), watched=watched)
 
     run = sample.spawner.run_recorded(plan_for(), Limits(), (), wish)
 
@@ -595,7 +595,7 @@ def test_a_suite_that_was_moved_with_what_pytest_compiled_counts_as_executed_alt
     sample.root.rename(moved)
 
     run = Spawner(Target(python=sys.executable, cwd=moved), sample.folder / "again" / "n").run_recorded(
-        plan_for(), Limits(), (), RecordWish(root=moved, files=(moved / "test_it.py",))
+        plan_for(), Limits(), (), RecordingRequest(root=moved, files=(moved / "test_it.py",))
     )
 
     assert {1, 2, 4, 5} <= set(run.dependencies["lines"][str(moved / "test_it.py")])

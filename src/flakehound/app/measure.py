@@ -128,7 +128,7 @@ def measured(wishes: MeasureWishes, progress: Progress = SILENT) -> FeatureRepor
             isolation=wishes.isolation,
             hash_seed=wishes.seed % 4294967295,
             limits=Limits(test_limit_s=wishes.test_limit_s or FIRST_TEST_LIMIT_S),
-            meanwhile=write_churn,
+            during_collection=write_churn,
         )
         try:
             with Store.open(wishes.store_path) as store:

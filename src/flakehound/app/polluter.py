@@ -49,7 +49,7 @@ def find_polluter(search: PolluterSearch, progress: Progress = SILENT) -> Pollut
         hash_seed=search.seed % 4294967295,
         limits=Limits(),
         with_reference=False,
-        meanwhile=_import_the_search,
+        during_collection=_import_the_search,
     )
     try:
         if test not in opened.suite.order:

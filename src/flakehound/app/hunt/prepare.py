@@ -53,7 +53,7 @@ def _prepared(
         isolation=options.isolation,
         hash_seed=options.base_seed % 4294967295,
         limits=Limits(test_limit_s=options.test_limit_s or FIRST_TEST_LIMIT_S),
-        meanwhile=while_collecting,
+        during_collection=while_collecting,
     )
     try:
         budget.settle(opened.suite_s)

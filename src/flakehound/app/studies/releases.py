@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from flakehound.app.studies.revisions import NoHistory, Revision
 from flakehound.core.errors import UsageError, same_command
 from flakehound.engine.processes.launch import Target
-from flakehound.engine.suite.open_suite import FOLDER
+from flakehound.engine.temporary_folders import own_prefix
 from flakehound.triage.changes import FileChange, FileMode, FileStatus
 
 _ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
@@ -90,7 +90,7 @@ def open_releases(folder: Path, target: Target, *, revisions: int) -> Iterator[R
             f"{str(folder)!r} holds {'one release' if found else 'no release'}, and a change needs two",
             remedy=same_command(releases="FOLDER-WITH-RELEASES"),
         )
-    with tempfile.TemporaryDirectory(prefix=f"{FOLDER}{os.getpid()}-", ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(prefix=own_prefix(), ignore_cleanup_errors=True) as place:
         top = Path(os.path.realpath(place)) / "tree"
         history = ReleaseHistory(
             revisions=found[: revisions + 1],

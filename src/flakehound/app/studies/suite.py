@@ -13,7 +13,7 @@ from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
-from flakehound.engine.processes.spawn import RecordedRun, RecordWish, Spawner
+from flakehound.engine.processes.spawn import RecordedRun, RecordingRequest, Spawner
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.report.pytest_arguments import options_only
 
@@ -76,7 +76,7 @@ class StudiedSuite:
         """A test in a new interpreter that records what the test depends on."""
         spawner = self._spawner(self._narrowed((test,)))
         began = time.perf_counter()
-        run = spawner.run_recorded(self._plan((test,)), self.limits, (), RecordWish(root=root))
+        run = spawner.run_recorded(self._plan((test,)), self.limits, (), RecordingRequest(root=root))
         return TimedRecording(run=run, wall_s=time.perf_counter() - began)
 
     def _timed(self, spawner: Spawner, order: Order) -> TimedRun:

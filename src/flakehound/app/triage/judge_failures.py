@@ -15,7 +15,7 @@ from flakehound.core.failure_signatures import signature_of
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation
 from flakehound.core.records import RunRecord
-from flakehound.engine.processes.spawn import RecordedRun, RecordWish
+from flakehound.engine.processes.spawn import RecordedRun, RecordingRequest
 from flakehound.triage.dependencies import RecordedDependencies
 from flakehound.triage.evidence import Condition, FailureEvidence, Rerun, Stage, WithoutChange
 from flakehound.triage.intersection import Intersection, intersect
@@ -81,7 +81,7 @@ class _Triage:
         self._show_progress = show_progress
         top = change.repository.top if change.repository else run.rootdir
         self._top = top.resolve()
-        self._to_record = RecordWish(root=self._top, files=change.python_files, watched=change.data_files)
+        self._to_record = RecordingRequest(root=self._top, files=change.python_files, watched=change.data_files)
         self._scope = TriageScope(
             new_process_reruns=0 if run.not_rerun else run.options.forked,
             compares_with_change=bool(change.entities) and run.options.intersect,

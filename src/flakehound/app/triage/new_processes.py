@@ -18,7 +18,7 @@ from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits, limit_after
-from flakehound.engine.processes.spawn import RecordedRun, RecordWish, Spawner
+from flakehound.engine.processes.spawn import RecordedRun, RecordingRequest, Spawner
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.report.pytest_arguments import options_only
 
@@ -59,7 +59,7 @@ class NewProcesses:
                 hash_seed=self._fresh_seed(),
                 limits=self._limits,
                 with_reference=False,
-                meanwhile=meanwhile,
+                during_collection=meanwhile,
             )
         )
         if isinstance(opened, FailedStep):
@@ -86,7 +86,7 @@ class NewProcesses:
         return records
 
     def run_recorded(
-        self, order: Order, to_record: RecordWish, random_state: Mapping[str, Any] | None = None
+        self, order: Order, to_record: RecordingRequest, random_state: Mapping[str, Any] | None = None
     ) -> RecordedRun | None:
         """The last test of an order in a new interpreter, with what the run depends on; None: it cannot run."""
         spawner = self._spawner(order, random_state)

@@ -1,7 +1,7 @@
 """Run tests at the base revision, in new interpreters.
 
-A failure there speaks against the base only if it is the failure seen here: files that git does not know,
-submodules and what else surrounds the user's tree are missing there.
+Only the same failure as in the user's tree shows that the base has it: files that git does not track, submodules
+and everything else beside the user's tree are missing at the base.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flakehound.core.records import RunRecord
 from flakehound.engine.git.worktree import BaseTree
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
-from flakehound.engine.processes.spawn import RecordWish, Spawner
+from flakehound.engine.processes.spawn import RecordingRequest, Spawner
 
 NOT_AT_BASE = "does not exist at the base"
 _INSTALLED = re.compile(r".*/(site-packages|dist-packages)/")
@@ -28,10 +28,10 @@ _STANDARD = re.compile(r".*/lib/python3\.\d+/")  # an environment may lie in the
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseRuns:
-    """How an order of tests ended at the base."""
+    """The runs of an order of tests at the base."""
 
     records: tuple[RunRecord, ...] = ()
-    problem: str = ""  # why it could not be checked; then there are no records
+    problem: str = ""  # why they say nothing about the base; then there are no records
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -50,10 +50,10 @@ def runs_at_base(
     random_state: Path | None = None,
     rootdir: Path | None = None,
 ) -> BaseRuns:
-    """Run an order at the base, `times` over; `target` is the suite in the user's tree.
+    """Run an order at the base, `times` times; `target` is the suite in the user's tree.
 
-    Seeds count upwards from `seed`; `random_state` is what the last test starts from, see `Target`. `rootdir` is
-    pytest's in the user's tree, from which the tests have their names; None: as pytest finds it.
+    Seeds count upwards from `seed`; for `random_state` see `Target`. `rootdir` is pytest's root folder in the
+    user's tree, to which the node ids are relative; None: as pytest determines it.
     """
     there = replace(tree.target(target), random_state=random_state)
     if rootdir is not None:
@@ -67,27 +67,39 @@ def runs_at_base(
     spawner = Spawner(there, tree.folder / "runs" / "n")
     records: list[RunRecord] = []
     for number in range(times):
-        plan = SingleRun(
-            order=order,
-            why=f"does {order[-1]} fail at {tree.revision[:10]}?",
-            setting=Setting.ALONE if len(order) == 1 else Setting.PROBE,
-            isolation=Isolation.SPAWN,
-            seed=None if seed is None else (seed + number) % 2**32,
-        )
-        try:
-            # Lines are not asked for: nothing is traced.
-            told = spawner.run_recorded(plan, limits or Limits(), (), RecordWish(root=tree.top, files=()))
-        except FlakehoundError as error:
-            return BaseRuns(problem=_without_tree(f"the tests do not run at the base: {_reason(error)}", tree))
-        problem = _missing(order, told.handshake.suite.order) or _strayed(tree, told.dependencies)
-        if problem:
-            return BaseRuns(problem=problem)
-        records += [_as_if_here(record, tree) for record in told.records]
+        plan = _plan(tree, order, seed=None if seed is None else (seed + number) % 2**32)
+        found = _run(tree, spawner, plan, limits or Limits())
+        if found.problem:
+            return found
+        records += found.records
     return BaseRuns(records=tuple(records))
 
 
-def _as_if_here(record: RunRecord, tree: BaseTree) -> RunRecord:
-    """The record with the paths of the user's tree, so that its failures can be compared with those seen there."""
+def _plan(tree: BaseTree, order: Order, *, seed: int | None) -> SingleRun:
+    return SingleRun(
+        order=order,
+        why=f"does {order[-1]} fail at {tree.revision[:10]}?",
+        setting=Setting.ALONE if len(order) == 1 else Setting.PROBE,
+        isolation=Isolation.SPAWN,
+        seed=seed,
+    )
+
+
+def _run(tree: BaseTree, spawner: Spawner, plan: SingleRun, limits: Limits) -> BaseRuns:
+    """Run a plan once and check that it used the files of the base."""
+    without_lines = RecordingRequest(root=tree.top, files=())
+    try:
+        run = spawner.run_recorded(plan, limits, (), without_lines)
+    except FlakehoundError as error:
+        return BaseRuns(problem=_without_tree(f"the tests do not run at the base: {_last_error(error)}", tree))
+    problem = _missing_test(plan.order, run.handshake.suite.order) or _reason_if_invalid(tree, run.dependencies)
+    if problem:
+        return BaseRuns(problem=problem)
+    return BaseRuns(records=tuple(_with_user_paths(record, tree) for record in run.records))
+
+
+def _with_user_paths(record: RunRecord, tree: BaseTree) -> RunRecord:
+    """The record with paths of the user's tree, so that its failures can be compared with those there."""
     here, there = str(tree.repository.top), str(tree.top)
     failures = {
         place: replace(
@@ -101,11 +113,11 @@ def _as_if_here(record: RunRecord, tree: BaseTree) -> RunRecord:
     return replace(record, failures=failures)
 
 
-def _reason(error: FlakehoundError) -> str:
-    """The last line of pytest's own words that says something, else ours."""
-    said = [line.strip() for line in error.detail.splitlines() if line.strip()]
+def _last_error(error: FlakehoundError) -> str:
+    """Our message, with the last error line of pytest's own output if there is one."""
+    lines = [line.strip() for line in error.detail.splitlines() if line.strip()]
     errors = [
-        line.removeprefix("E ").strip() for line in said if line.startswith(("E ", "ERROR", "ModuleNotFound"))
+        line.removeprefix("E ").strip() for line in lines if line.startswith(("E ", "ERROR", "ModuleNotFound"))
     ]
     return f"{error.what} ({errors[-1]})" if errors else error.what
 
@@ -114,26 +126,26 @@ def _without_tree(text: str, tree: BaseTree) -> str:
     return text.replace(f"{tree.top}/", "").replace(str(tree.top), "its folder")
 
 
-def _missing(order: Order, collected: Order) -> str:
+def _missing_test(order: Order, collected: Order) -> str:
     lacking = [test for test in order if test not in set(collected)]
     return f"{lacking[-1]} {NOT_AT_BASE}" if lacking else ""
 
 
-def _strayed(tree: BaseTree, dependencies: Mapping[str, Any] | None) -> str:
-    """Why a run there says nothing about the base: it used the user's changed files, or may have."""
+def _reason_if_invalid(tree: BaseTree, dependencies: Mapping[str, Any] | None) -> str:
+    """Why a run says nothing about the base: it used the user's changed files, or may have used them."""
     if dependencies is None:
         return "the test took its process with it, so it cannot be told whose code it ran"
     for name, file in sorted(dependencies["imported"].items()):
         installed = _INSTALLED.search(file or "")
         if installed and tree.holds_module(file[installed.end() :]):
             return f"the tests import the installed copy of {name}, {file}"
-        if file and tree.is_in_user_tree(file) and not _is_of_an_environment(file):
+        if file and tree.is_in_user_tree(file) and not _is_in_environment(file):
             return f"the installed package points to the changed tree: {name} comes from {file}"
     for file in dependencies["opened"]:
-        if tree.is_in_user_tree(file) and not _is_of_an_environment(file):
+        if tree.is_in_user_tree(file) and not _is_in_environment(file):
             return f"the test reads a file of the changed tree, {file}"
     return ""
 
 
-def _is_of_an_environment(file: str) -> bool:
+def _is_in_environment(file: str) -> bool:
     return bool(_INSTALLED.search(file) or _STANDARD.search(file))

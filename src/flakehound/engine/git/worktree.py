@@ -12,14 +12,13 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flakehound.engine.git.repository import SLOW_S, Repository
 from flakehound.engine.processes.launch import Target
-from flakehound.engine.suite.open_suite import FOLDER, is_alive
+from flakehound.engine.temporary_folders import is_abandoned, new_folder
 
 _TREE = "tree"
 _PATH_LIMIT_S = 60.0
@@ -129,7 +128,7 @@ class BaseTree:
 def temporary_checkout(repository: Repository, revision: str) -> Iterator[BaseTree | NoTree]:
     """Check out a revision until the block ends, however it ends."""
     _remove_abandoned_trees(repository)
-    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-")))
+    folder = Path(os.path.realpath(new_folder()))
     tree = folder / _TREE
     try:
         added = repository.git("worktree", "add", "--detach", "--quiet", str(tree), revision, timeout_s=SLOW_S)
@@ -154,8 +153,6 @@ def _remove_abandoned_trees(repository: Repository) -> None:
     listed = repository.git("worktree", "list", "--porcelain")
     for line in listed.text.split("\n") if listed.succeeded else ():
         tree = Path(line.removeprefix("worktree "))
-        owner = tree.parent.name.removeprefix(FOLDER).partition("-")[0]
-        is_ours = tree.name == _TREE and tree.parent.name.startswith(FOLDER) and owner.isdigit()
-        if line.startswith("worktree ") and is_ours and not is_alive(int(owner)):
+        if line.startswith("worktree ") and tree.name == _TREE and is_abandoned(tree.parent):
             _remove(repository, tree)
             shutil.rmtree(tree.parent, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What traced tests called: the wish as it is sent, the lines that come back."""
+"""What traced tests called: the request that is sent, and the lines that come back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from flakehound.core.calls import PHASES, CallTrace, Function, Reached, TraceWish
 
 
-def as_request(wish: TraceWish | None) -> dict[str, Any] | None:
-    """The wish as the process that runs the tests reads it."""
+def trace_request(wish: TraceWish | None) -> dict[str, Any] | None:
+    """The request as the process that runs the tests reads it; None: nothing is traced."""
     if wish is None:
         return None
     return {
@@ -21,26 +21,26 @@ def as_request(wish: TraceWish | None) -> dict[str, Any] | None:
 
 
 class CallLines:
-    """Reads the lines of one file in their order.
+    """Parses the lines of one event log in their order.
 
-    A copy of a process goes on with its numbers, so two branches may give one number to different functions; the
-    newest line holds.
+    A copy of a process continues the numbering, so two copies may give one number to different functions; the last
+    definition counts.
     """
 
     def __init__(self) -> None:
         self._functions: dict[int, Function] = {}
 
-    def define(self, told: str) -> None:
-        """A line `d`."""
-        for number, file, owner, name, kind in json.loads(told):
+    def define(self, content: str) -> None:
+        """Parse a line `d`, which gives numbers to functions."""
+        for number, file, owner, name, kind in json.loads(content):
             self._functions[number] = Function(file=_text(file), owner=_text(owner), name=_text(name), kind=kind)
 
-    def trace(self, told: str) -> CallTrace:
-        """A line `c`, without its place."""
-        content = json.loads(told)
+    def trace(self, text: str) -> CallTrace:
+        """Parse a line `c` without its place: the calls of one test."""
+        content = json.loads(text)
         calls = content["calls"]
         return CallTrace(
-            calls={phase: self._book(*calls[phase]) for phase in PHASES if phase in calls},
+            calls={phase: self._counts(*calls[phase]) for phase in PHASES if phase in calls},
             reached=tuple(
                 Reached(
                     phase=phase, function=self._functions[number], path=_text(path), line=line, within=_text(name)
@@ -51,10 +51,10 @@ class CallLines:
             notes=tuple(map(_text, content["notes"])),
         )
 
-    def _book(self, numbers: list[int], counts: list[int] | None = None) -> dict[Function, int]:
+    def _counts(self, numbers: list[int], counts: list[int] | None = None) -> dict[Function, int]:
         return {self._functions[n]: count for n, count in zip(numbers, counts or [0] * len(numbers), strict=True)}
 
 
 def _text(text: str) -> str:
-    # Half a surrogate pair, fine in a Python string, can be neither stored nor printed.
+    # Half a surrogate pair, valid in a Python string, can be neither stored nor printed.
     return text.encode("utf-8", "backslashreplace").decode()

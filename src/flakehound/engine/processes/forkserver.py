@@ -1,4 +1,4 @@
-"""Talk to a collected session that forks a child per request."""
+"""A collected pytest session that forks a child per request: start it, send requests, read replies."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, RunPlan, SingleRun, Walk, single_run
 from flakehound.core.records import RunRecord
-from flakehound.engine.processes.call_lines import as_request
-from flakehound.engine.processes.decode import RunFacts, orders_left, records_from
+from flakehound.engine.processes.call_lines import trace_request
+from flakehound.engine.processes.decode import ProcessFacts, orders_left, records_from
 from flakehound.engine.processes.handshake import (
     Handshake,
     SuiteUnusable,
@@ -28,17 +28,17 @@ from flakehound.engine.processes.handshake import (
     pytest_command,
     read_handshake,
 )
-from flakehound.engine.processes.launch import Target, start, wishes_of
+from flakehound.engine.processes.launch import Target, observation_request, start
 from flakehound.engine.processes.limits import Limits
 
 COLLECTION_LIMIT_S = 600.0
-_LAST_WORDS = 4000
-_ATTEMPTS = 3
+_OUTPUT_TAIL = 4000  # characters that an error message shows
+_MAX_ATTEMPTS = 3  # to send a request to a slot that died
 _LETTERS = {"fails": "F", "passes": "P", None: ""}  # of outcomes, in requests
 
 
 class ServerLost(FlakehoundError):
-    """The collected session is gone; the engine starts another one."""
+    """The collected session has ended; the engine starts another one."""
 
 
 class ForkServer:
@@ -55,7 +55,7 @@ class ForkServer:
         self._control, theirs = socket.socketpair()
         pairs = [socket.socketpair() for _ in range(slots)]
         self.slots = [ForkSlot(ours, self, folder / f"{n}") for n, (ours, _theirs) in enumerate(pairs)]
-        given = [theirs, *(their for _ours, their in pairs)]
+        passed = [theirs, *(their for _ours, their in pairs)]
         settings = {
             "mode": "serve",
             "force_fork": force,
@@ -70,29 +70,36 @@ class ForkServer:
             folder=folder,
             output=self._output,
             hash_seed=hash_seed,
-            pass_fds=[end.fileno() for end in given],
+            pass_fds=[end.fileno() for end in passed],
         )
-        for end in given:
+        for end in passed:
             end.close()
-        self.numbers: dict[NodeId, int] = {}
+        self.numbers: dict[NodeId, int] = {}  # positions among the collected items
+        self._handshake: Handshake | None = None
 
     def wait_until_collected(self, limit_s: float = COLLECTION_LIMIT_S) -> Handshake:
-        """The session's handshake; an error in pytest's own words when there is none."""
+        """Wait for the session's handshake; raises an error with pytest's own message when there is none."""
         deadline = time.monotonic() + limit_s
         while not self._handshake_path.exists():
             if self._process.poll() is not None and not self._handshake_path.exists():
-                raise no_session(self._target, self._output, self._process.returncode)
+                raise no_session_error(self._target, self._output, self._process.returncode)
             if time.monotonic() > deadline:
-                raise collection_hangs(self._target, limit_s)
+                raise collection_timeout_error(self._target, limit_s)
             time.sleep(0.005)
-        handshake = read_handshake(self._handshake_path, self._target)
+        self._handshake = read_handshake(self._handshake_path, self._target)
         self.numbers = numbers_of(self._handshake_path)
-        return handshake
+        return self._handshake
+
+    @property
+    def handshake(self) -> Handshake:
+        """What the session has collected; only after `wait_until_collected`."""
+        assert self._handshake is not None
+        return self._handshake
 
     def close(self) -> None:
-        """Hang up, and end the session if it does not go by itself."""
+        """Close the sockets, and kill the session if it does not end by itself."""
         for slot in self.slots:
-            slot.hang_up()
+            slot.close()
         self._control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=2.0)
@@ -103,7 +110,7 @@ class ForkServer:
 
 
 class ForkSlot:
-    """One child at a time."""
+    """Runs one request at a time, each in a child of the session."""
 
     def __init__(self, peer: socket.socket, server: ForkServer, path: Path) -> None:
         self._peer = peer
@@ -111,7 +118,7 @@ class ForkSlot:
         self._events = path.with_suffix(".events")
         self._output = path.with_suffix(".output")
         self._incoming = peer.makefile("rb")
-        self._serial = 0  # of the request asked last; an answer to an earlier one is passed over
+        self._serial = 0  # of the last request; replies to earlier ones are ignored
 
     def run(
         self,
@@ -123,8 +130,8 @@ class ForkSlot:
         """Run one plan and wait for it."""
         plan = replace(plan, hash_seed=self._server.hash_seed)
         began = time.time()
-        reply, events = self._ask(self._request(plan, limits, self_seeded), is_cancelled)
-        facts = RunFacts(end=reply["ended"], output=reply.get("output", ""), started_s=began)
+        reply, events = self._send(self._request(plan, limits, self_seeded), is_cancelled)
+        facts = ProcessFacts(end=reply["ended"], output=reply.get("output", ""), started_s=began)
         records = records_from(plan, events, facts)
         for order in orders_left(plan, events):
             records += self.run(single_run(plan, order), limits, self_seeded, is_cancelled)
@@ -132,7 +139,7 @@ class ForkSlot:
 
     def _request(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> Mapping[str, Any]:
         return {
-            **_processes_of(plan, self._server.numbers),
+            **_copies_request(plan, self._server.numbers),
             "seed": plan.seed,
             "self_seeded": list(self_seeded),
             "events": str(self._events),
@@ -140,12 +147,12 @@ class ForkSlot:
             "test_limit_s": limits.test_limit_s,
             "run_limit_s": plan.timeout_s or limits.run_limit_s,
             "memory_bytes": self._server._target.memory_bytes,
-            "trace": as_request(plan.trace),
-            **wishes_of(plan, self._server._target),
+            "trace": trace_request(plan.trace),
+            **observation_request(plan, self._server._target),
         }
 
-    def _ask(self, request: Mapping[str, Any], is_cancelled: Callable[[], bool]) -> tuple[dict[str, Any], bytes]:
-        for _attempt in range(_ATTEMPTS):
+    def _send(self, request: Mapping[str, Any], is_cancelled: Callable[[], bool]) -> tuple[dict[str, Any], bytes]:
+        for _attempt in range(_MAX_ATTEMPTS):
             self._serial += 1
             self._events.write_bytes(b"")
             try:
@@ -160,7 +167,7 @@ class ForkSlot:
         raise ServerLost("the collected pytest session does not take requests")
 
     def _reply(self) -> tuple[dict[str, Any] | None, bytes]:
-        """The answer to the request asked last; None when the slot died before it took the request."""
+        """The reply to the last request; None when the slot died before it took the request."""
         while True:
             line = self._incoming.readline()
             if not line.endswith(b"\n"):
@@ -174,7 +181,7 @@ class ForkSlot:
                 if not events:
                     return None, b""
                 if events.startswith(b"r %d\n" % reply["pid"]):
-                    # The test killed the process above its own: that is its outcome.
+                    # The test killed the parent of its process: that is its outcome.
                     end = {"signal": reply["slot_died"] or signal.SIGKILL, "above": True}
                     return {"ended": end}, events
 
@@ -183,18 +190,18 @@ class ForkSlot:
         with contextlib.suppress(OSError):
             self._peer.sendall(b'{"cancel": true}\n')
 
-    def hang_up(self) -> None:
-        """Close our end; the slot ends."""
+    def close(self) -> None:
+        """Close the socket, which ends the slot."""
         with contextlib.suppress(OSError):
             self._peer.shutdown(socket.SHUT_RDWR)
         self._peer.close()
 
 
-def _processes_of(plan: RunPlan, numbers: Mapping[NodeId, int]) -> dict[str, Any]:
+def _copies_request(plan: RunPlan, numbers: Mapping[NodeId, int]) -> dict[str, Any]:
     """The part of a request that says what runs in which copy of the session."""
 
     def numbered(order: Order) -> list[int | None]:
-        # A session started anew may lack a test whose id is made from random values: None is passed over.
+        # A later session may lack a test whose id contains random values: the runner ignores None.
         return [numbers.get(test) for test in order]
 
     if isinstance(plan, SingleRun):
@@ -207,10 +214,10 @@ def _processes_of(plan: RunPlan, numbers: Mapping[NodeId, int]) -> dict[str, Any
     }
 
 
-def no_session(target: Target, output: Path, code: int | None) -> SuiteUnusable:
-    """pytest ended before it had collected."""
-    words = output.read_text(errors="replace")[-_LAST_WORDS:].strip() if output.exists() else ""
-    if "No module named pytest" in words or "No module named 'pytest'" in words:
+def no_session_error(target: Target, output: Path, code: int | None) -> SuiteUnusable:
+    """The error for a pytest that ended before it had collected."""
+    printed = output.read_text(errors="replace")[-_OUTPUT_TAIL:].strip() if output.exists() else ""
+    if "No module named pytest" in printed or "No module named 'pytest'" in printed:
         return SuiteUnusable(
             f"{target.python} has no pytest",
             remedy=shlex.join([target.python, "-m", "pip", "install", "pytest"]),
@@ -218,12 +225,12 @@ def no_session(target: Target, output: Path, code: int | None) -> SuiteUnusable:
     return SuiteUnusable(
         f"pytest ended with code {code} before it had collected the suite",
         remedy=pytest_command(target, "--collect-only"),
-        detail=words,
+        detail=printed,
     )
 
 
-def collection_hangs(target: Target, limit_s: float) -> SuiteUnusable:
-    """pytest collects for too long."""
+def collection_timeout_error(target: Target, limit_s: float) -> SuiteUnusable:
+    """The error for a pytest that collects for too long."""
     return SuiteUnusable(
         f"pytest did not finish collecting within {limit_s:g} s",
         remedy=pytest_command(target, "--collect-only"),

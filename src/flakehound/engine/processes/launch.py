@@ -1,4 +1,4 @@
-"""Start an interpreter of the suite's environment with our plugin in it, and nothing else of ours."""
+"""Start a pytest session in the suite's own interpreter, with `flakehound_inside` and nothing else of ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from flakehound.core.plans import RunPlan
 
-# Loads the package from its folder without putting that folder's neighbours on the suite's path.
+# Loads the package from its folder without adding the packages beside it to the suite's import path.
 _BOOT = """
 import sys, importlib.util as u
 f, s, a = sys.argv[1], sys.argv[2], sys.argv[3:]
@@ -33,16 +33,16 @@ class Target:
     cwd: Path
     pytest_args: tuple[str, ...] = ()
     keep_plugins: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)  # on top of ours
+    env: Mapping[str, str] = field(default_factory=dict)  # in addition to our own environment
     memory_bytes: int | None = None  # address space of one child; None: no limit of ours
-    # JSON as in the facts of docs/decisions/0015: a new interpreter starts the last test of its order from there.
+    # JSON as in docs/decisions/0015: the state of random generators with which the last test of an order starts.
     random_state: Path | None = None
-    # JSON, real path of a file -> how often each of its lines changed; for measured runs, when it is there.
+    # JSON, path of a file -> how often each of its lines changed; used by measured runs if the file exists.
     churn: Path | None = None
 
 
-def wishes_of(plan: RunPlan, target: Target) -> dict[str, Any]:
-    """What a request asks for beside outcomes."""
+def observation_request(plan: RunPlan, target: Target) -> dict[str, Any]:
+    """The part of a request that asks for features and state changes."""
     churn = str(target.churn) if target.churn else None
     measure = {"churn": churn, "lines": plan.measure_lines} if plan.measure_features else None
     return (
@@ -51,7 +51,7 @@ def wishes_of(plan: RunPlan, target: Target) -> dict[str, Any]:
 
 
 def inside_folder() -> str:
-    """Where the package lies that runs in the user's process."""
+    """The folder of the package that runs in the user's process."""
     spec = importlib.util.find_spec("flakehound_inside")
     assert spec is not None
     assert spec.submodule_search_locations
@@ -59,7 +59,7 @@ def inside_folder() -> str:
 
 
 def environment(target: Target, *, hash_seed: int | None, tmp: Path) -> dict[str, str]:
-    """The suite's environment: the user's own, with its temporary files apart and the hash seed named."""
+    """The suite's environment: the user's own, with separate temporary files and a fixed hash seed."""
     env = {**os.environ, **target.env, "TMPDIR": str(tmp)}
     if hash_seed is not None and "PYTHONHASHSEED" not in os.environ:
         env["PYTHONHASHSEED"] = str(hash_seed)
@@ -76,21 +76,21 @@ def start(
     hash_seed: int | None,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start one pytest session with our plugin; its output goes to a file."""
+    """Start one pytest session; its output goes to a file."""
     folder.mkdir(parents=True, exist_ok=True)
     tmp = folder / "t"
     tmp.mkdir(exist_ok=True)
     settings_path = folder / "settings.json"
     settings_path.write_text(json.dumps({"keep_plugins": target.keep_plugins, **settings}))
     command = [target.python, "-c", _BOOT, inside_folder(), str(settings_path), *target.pytest_args]
-    with open(output, "ab") as sink:
+    with open(output, "ab") as output_file:
         return subprocess.Popen(
             command,
             cwd=target.cwd,
             env=environment(target, hash_seed=hash_seed, tmp=tmp),
             stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=sink,
+            stdout=output_file,
+            stderr=output_file,
             start_new_session=True,
             pass_fds=tuple(pass_fds),
         )

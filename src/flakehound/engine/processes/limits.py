@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FIRST_TEST_LIMIT_S = 120.0  # before we know how long a test takes
+FIRST_TEST_LIMIT_S = 120.0  # while the durations of tests are not known
 LEAST_TEST_LIMIT_S = 10.0
 TIMES_SLOWEST = 20.0  # a test that takes this many times its slowest run hangs
 

@@ -1,0 +1,45 @@
+"""Temporary folders of ours, named after the process that owns them, so that others can remove abandoned ones."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+PREFIX = "fh-"  # short: tests create sockets below it, whose paths may have at most 107 characters
+
+
+def new_folder() -> Path:
+    """Create a folder that this process owns."""
+    return Path(tempfile.mkdtemp(prefix=own_prefix()))
+
+
+def own_prefix() -> str:
+    """The beginning of the name of every folder that this process owns."""
+    return f"{PREFIX}{os.getpid()}-"
+
+
+def is_abandoned(folder: Path) -> bool:
+    """Whether a folder is one of ours whose owner has ended."""
+    owner = folder.name.removeprefix(PREFIX).partition("-")[0]
+    return folder.name.startswith(PREFIX) and owner.isdigit() and not _is_alive(int(owner))
+
+
+def remove_abandoned_folders() -> None:
+    """Remove the folders of hunts that were killed before they could do it."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if is_abandoned(folder) and folder.stat().st_uid == os.getuid():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it exists, and belongs to another user
+        return True
+    return True
