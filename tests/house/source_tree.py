@@ -152,7 +152,8 @@ def foreign_imports(path: Path, *known: str, nested: bool, types: bool = True) -
 def import_cycles() -> list[list[str]]:
     """Groups of files that import each other, directly or through others; imports for type checkers included."""
     graph = {
-        module: {other for other in imports_of(path) if other in MODULES and other != module}
+        # From `flakehound` itself only the version is imported; it loads the public API when that is used.
+        module: {other for other in imports_of(path) if other in MODULES and other not in (module, "flakehound")}
         for module, path in MODULES.items()
     }
     return [sorted(group) for group in _strongly_connected(graph) if len(group) > 1]
