@@ -106,8 +106,8 @@ def test_a_hunt_that_measures_plans_by_what_it_measured(tmp_path):
     assert said.code == 0, said.err
     report = json.loads((folder / "report.json").read_text())
     with Store.open(folder / ".flakehound" / "flakehound.db") as store:
-        earlier = stored_knowledge(store, store.latest(), characteristic_functions_in(folder), LONG_S)
-        suite = store.suite(store.latest().id)
+        earlier = stored_knowledge(store, store.latest_hunt(), characteristic_functions_in(folder), LONG_S)
+        suite = store.suite(store.latest_hunt().id)
     expected = priors_of(suite, earlier, static_scores(folder, suite.order, LONG_S))
     assert len(earlier.ratios.nod) == 12
     for test in report["tests"]:

@@ -43,9 +43,9 @@ def test_a_hunt_whose_report_nobody_reads_keeps_everything(project, both):
     assert "BrokenPipe" not in errors
     assert len(json.loads((project / "report.json").read_text())["tests"]) == 2
     with Store.open(project / ".flakehound" / "flakehound.db", create=False) as store:
-        session = store.latest()
+        session = store.latest_hunt()
         assert store.is_finished(session.id)
-        assert json.loads(store.verdicts(session.id))["runs"]["original"] == 3
+        assert json.loads(store.report(session.id))["runs"]["original"] == 3
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_kept_run_is_no_hunt_and_comes_back_newest_first(store, tmp_path):
     runs = store.plain_runs(str(tmp_path), 10)
 
     assert [run.started_s for run in runs] == [2.0, 1.0]
-    assert store.latest() is None
+    assert store.latest_hunt() is None
     (record,) = store.records(runs[0].id)
     assert record.outcomes == (Outcome.PASSED, Outcome.FAILED)
     assert record.setting is Setting.ORIGINAL
@@ -157,7 +157,7 @@ def test_a_hunt_looks_first_at_what_failed_before_and_says_so(checkout):
 
     assert "test_a.py::test_a failed 1 of the last 1 runs on 1 branch" in said.out
     with Store.open(checkout / ".flakehound" / "flakehound.db", create=False) as store:
-        reasons = {record.why for record in store.records(store.latest().id)}
+        reasons = {record.why for record in store.records(store.latest_hunt().id)}
     assert f"does {A} fail again, as in an earlier pytest run?" in reasons
 
 

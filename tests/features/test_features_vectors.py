@@ -109,7 +109,7 @@ def test_measured_sessions_are_neither_hunts_nor_runs_of_the_users_own(path):
     kept(path)
 
     with Store.open(path) as store:
-        assert store.latest("/p") is None
+        assert store.latest_hunt("/p") is None
         assert store.plain_runs("/p", 10) == []
 
 

@@ -49,12 +49,12 @@ def test_a_merge_copies_sessions_with_all_they_know(store, other, other_path):
     count = store.merge(other_path)
 
     assert count == MergeCount(sessions=1, completed=0, runs=4)
-    merged = store.latest()
+    merged = store.latest_hunt()
     assert (merged.uuid, merged.commit) == (session.uuid, "abc")
     assert told(store, merged.id) == told(other, session.id)
     assert store.suite(merged.id) == SUITE
     assert store.is_finished(merged.id)
-    assert store.verdicts(merged.id) == '{"tests": []}'
+    assert store.report(merged.id) == '{"tests": []}'
 
 
 def test_merging_twice_adds_nothing(store, other, other_path):
@@ -62,10 +62,10 @@ def test_merging_twice_adds_nothing(store, other, other_path):
     other.append(session.id, some_runs("there"))
     other.finish(session.id, "done")
     store.merge(other_path)
-    once = told(store, store.latest().id)
+    once = told(store, store.latest_hunt().id)
 
     assert store.merge(other_path) == MergeCount()
-    assert told(store, store.latest().id) == once
+    assert told(store, store.latest_hunt().id) == once
 
 
 def test_merging_a_store_with_itself_adds_nothing(store, path):
@@ -86,7 +86,7 @@ def test_a_session_copied_while_it_ran_is_completed_later(store, other, other_pa
     count = store.merge(other_path)
 
     assert count == MergeCount(sessions=0, completed=1, runs=9)
-    assert told(store, store.latest().id) == told(other, session.id)
+    assert told(store, store.latest_hunt().id) == told(other, session.id)
 
 
 def test_a_session_that_went_on_in_two_copies_keeps_the_runs_of_both(path, other_path):
@@ -112,9 +112,9 @@ def test_a_merged_session_can_be_appended_to(store, other, other_path):
     other.append(session.id, some_runs("there"))
     store.merge(other_path)
 
-    store.append(store.latest().id, some_runs("here"))
+    store.append(store.latest_hunt().id, some_runs("here"))
 
-    whys = [run.why for run in store.records(store.latest().id)]
+    whys = [run.why for run in store.records(store.latest_hunt().id)]
     assert whys == [run.why for run in some_runs("there") + some_runs("here")]
 
 
@@ -122,11 +122,11 @@ def test_an_older_report_does_not_replace_a_newer_one(store, other, other_path):
     session = other.begin(a_session(), SUITE)
     other.save_report(session.id, '"old"')
     store.merge(other_path)
-    store.save_report(store.latest().id, '"new"')
+    store.save_report(store.latest_hunt().id, '"new"')
 
     store.merge(other_path)
 
-    assert store.verdicts(store.latest().id) == '"new"'
+    assert store.report(store.latest_hunt().id) == '"new"'
 
 
 def test_a_store_to_merge_that_is_missing_is_an_error_and_is_not_created(store, tmp_path):

@@ -23,19 +23,19 @@ def test_the_latest_session_is_the_one_that_started_last(store):
     newer = store.begin(a_session(started_s=2000.0), a_suite())
     store.begin(a_session(started_s=1000.0), a_suite())
 
-    assert store.latest() == newer
+    assert store.latest_hunt() == newer
 
 
 def test_the_latest_session_can_be_asked_for_by_rootdir(store):
     mine = store.begin(a_session(rootdir="/mine\udcff", started_s=1.0), a_suite())
     store.begin(a_session(rootdir="/other", started_s=2.0), a_suite())
 
-    assert store.latest("/mine\udcff") == mine
-    assert store.latest("/nowhere") is None
+    assert store.latest_hunt("/mine\udcff") == mine
+    assert store.latest_hunt("/nowhere") is None
 
 
 def test_an_empty_store_has_no_latest_session(store):
-    assert store.latest() is None
+    assert store.latest_hunt() is None
     assert store.sessions() == []
 
 
@@ -62,12 +62,12 @@ def test_a_session_is_finished_once_its_hunt_ended(store):
 
 def test_the_newest_verdicts_are_read(store):
     session_id = store.begin(a_session(), a_suite()).id
-    assert store.verdicts(session_id) is None
+    assert store.report(session_id) is None
 
     for number in range(5):
         store.save_report(session_id, f'{{"number": {number}}}')
 
-    assert store.verdicts(session_id) == '{"number": 4}'
+    assert store.report(session_id) == '{"number": 4}'
 
 
 @pytest.mark.parametrize(

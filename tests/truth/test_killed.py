@@ -66,7 +66,7 @@ def test_a_killed_hunt_loses_no_finished_run_and_can_be_resumed(tmp_path):
         process.wait(timeout=60)
         process.stderr.close()
         with Store.open(store, create=False) as again:
-            session = again.latest()
+            session = again.latest_hunt()
             assert len(list(again.records(session.id))) == runs_in(store) >= finished
 
     report = tmp_path / "report.json"

@@ -80,7 +80,7 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def errors_told(path: Path) -> Iterator[None]:
+def translated_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours, which name the file and a remedy."""
     try:
         yield

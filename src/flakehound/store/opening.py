@@ -6,7 +6,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from flakehound.store.connection import connect, errors_told, tune
+from flakehound.store.connection import connect, translated_errors, tune
 from flakehound.store.errors import (
     Into,
     StoreBroken,
@@ -26,7 +26,7 @@ def opened(path: Path, *, create: bool, into: Into = hunt_into) -> sqlite3.Conne
     if create:
         _make_folder(path, into)
     check_access(path, into)
-    with errors_told(path):
+    with translated_errors(path):
         connection = connect(path)
         try:
             prepare(connection, path, create=create)
@@ -78,7 +78,7 @@ def is_database(path: Path) -> bool:
 
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:
     """Read the whole file for damage; too slow for every opening."""
-    with errors_told(path):
+    with translated_errors(path):
         found = str(connection.execute("PRAGMA quick_check(1)").fetchone()["quick_check"])
     if found != "ok":
         raise StoreBroken(path, found)

@@ -106,7 +106,7 @@ def _take_in(known: dict[Key, RecordedTest], store: Store, session: SessionInfo)
     runs = stored_runs(store, session.id)
     history = History(store.suite(session.id), runs.evidence)
     project = Path(session.rootdir).name
-    polluters = _polluters(store.verdicts(session.id))
+    polluters = _polluters(store.report(session.id))
     blamed = {name for names in polluters.values() for name in names}
     for test in history.suite.order:
         one = known.setdefault((project, test), RecordedTest())

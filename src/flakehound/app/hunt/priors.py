@@ -65,7 +65,7 @@ def stored_knowledge(
 
 def _last_report(store: Store, sessions: list[SessionInfo]) -> dict[NodeId, Mapping[str, Any]]:
     for info in reversed(sessions):
-        report = store.verdicts(info.id) if info.id is not None and info.is_hunt else None
+        report = store.report(info.id) if info.id is not None and info.is_hunt else None
         if report:
             return {NodeId(test["id"]): test for test in json.loads(report)["tests"]}
     return {}

@@ -12,11 +12,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-import flakehound
 from flakehound.lint.source.modules import Unparsable
 
 Answer = TypeVar("Answer")
 _FORMAT = 2  # of the cache file
+_PACKAGE = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +102,14 @@ class AnswerCache(Generic[Answer]):
 def _code_version() -> str:
     """A hash of the code that answers are computed with, and of the grammar.
 
-    The version number alone would keep old answers while somebody works on the rules.
+    The version number, which is in the package itself, would keep old answers while somebody works on the rules.
     """
-    contents = (content for file in code_of_answers() for content in (file.name.encode(), file.read_bytes()))
-    return f"{_FORMAT} {flakehound.__version__} {sys.version_info[:2]} {digest(*contents)}"
+    files = (_PACKAGE / "__init__.py", *code_of_answers())
+    contents = (content for file in files for content in (file.name.encode(), file.read_bytes()))
+    return f"{_FORMAT} {sys.version_info[:2]} {digest(*contents)}"
 
 
 def code_of_answers() -> list[Path]:
     """Every file whose code an answer can depend on: the lint package, what it may import, and what calls it."""
-    folders = (Path(flakehound.__file__).parent / name for name in ("lint", "core", "app/lint"))
+    folders = (_PACKAGE / name for name in ("lint", "core", "app/lint"))
     return [file for folder in folders for file in sorted(folder.rglob("*.py"))]

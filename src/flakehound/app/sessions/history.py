@@ -38,7 +38,7 @@ def _found(store: Store, session: SessionInfo) -> str:
     assert session.id is not None
     if not session.is_hunt:
         return _plain_run_text(store, session.id, session.settings.command.value)
-    report = store.verdicts(session.id)
+    report = store.report(session.id)
     return _unfinished_text(store, session) if report is None else _kinds_text(report)
 
 
@@ -50,7 +50,7 @@ def _plain_run_text(store: Store, session_id: int, command: str) -> str:
 
 
 def _unfinished_text(store: Store, session: SessionInfo) -> str:
-    newest = store.latest(session.rootdir)
+    newest = store.latest_hunt(session.rootdir)
     if newest is None or newest.id != session.id:
         return "not finished"  # --resume continues the newest hunt of a folder, which is another one
     return f"not finished: {hunt_command(store.path, '--resume', folder=Path(session.rootdir))}"

@@ -73,7 +73,7 @@ def session_to_resume(store_path: Path, folder: Path | None = None) -> SessionIn
     folder, session = folder or current_folder(), None
     if not _is_void(store_path):
         with existing_store(store_path) as store:
-            session = store.latest(str(folder))
+            session = store.latest_hunt(str(folder))
     if session is None:
         raise UsageError(
             f"there is no hunt of {str(folder)!r} to resume",

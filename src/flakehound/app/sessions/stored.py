@@ -80,7 +80,7 @@ class StoredHunt:
 def read_last_hunt(store_path: Path) -> StoredHunt:
     """The newest hunt of the current folder, or of the store when there is none."""
     with existing_store(store_path) as store:
-        session = store.latest(str(current_folder())) or store.latest()
+        session = store.latest_hunt(str(current_folder())) or store.latest_hunt()
         if session is None or session.id is None:
             raise no_hunt_in(store_path)
         runs = stored_runs(store, session.id)

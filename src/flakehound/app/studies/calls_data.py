@@ -115,8 +115,8 @@ def calls_from_store(store: Store, remedy: str) -> LabelledCalls:
     """The newest traced run of this folder, labelled by what its newest hunt says."""
     here = [info for info in store.sessions() if info.rootdir == str(current_folder())]
     traced = [info for info in here if info.settings.command is SessionCommand.CALLS]
-    hunt = store.latest(str(current_folder()))
-    report = store.verdicts(hunt.id) if hunt is not None and hunt.id is not None else None
+    hunt = store.latest_hunt(str(current_folder()))
+    report = store.report(hunt.id) if hunt is not None and hunt.id is not None else None
     if not traced or traced[-1].id is None or report is None:
         lacking = "traced run" if not traced else "finished hunt"
         raise UsageError(f"the store has no {lacking} of this folder to study", remedy=remedy)
