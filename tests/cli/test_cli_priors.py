@@ -14,7 +14,7 @@ from flakehound.app.hunt.static_priors import Scores, rebased, static_scores
 from flakehound.app.progress import SilentProgress
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Suite
-from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY, Way
+from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY, FlakyWay
 
 A, B, C = (NodeId(f"t.py::{name}") for name in "abc")
 SUITE = Suite(tests=tuple(CollectedTest(id=test, module="t.py", parent="t.py") for test in (A, B, C)))
@@ -197,5 +197,5 @@ def test_calls_and_times_say_nothing_of_tests_that_a_hash_seed_decides():
     known = StoredKnowledge(told={}, calls={A: False, B: True}, time_ranks={A: 0.0, B: 1.0})
     priors = priors_of(SUITE, known, Scores())
 
-    assert priors.of(A)[Way.HASH_SEED] == priors.of(B)[Way.HASH_SEED] == priors.of(C)[Way.HASH_SEED]
-    assert priors.of(A)[Way.ANYWHERE] < priors.of(B)[Way.ANYWHERE]
+    assert priors.of(A)[FlakyWay.HASH_SEED] == priors.of(B)[FlakyWay.HASH_SEED] == priors.of(C)[FlakyWay.HASH_SEED]
+    assert priors.of(A)[FlakyWay.ANYWHERE] < priors.of(B)[FlakyWay.ANYWHERE]

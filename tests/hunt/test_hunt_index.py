@@ -18,16 +18,16 @@ from flakehound.core.statistics.prevalence import (
     ONLY_ALONE,
     ONLY_IN_ITS_ORDER,
     RATES,
+    FlakyWay,
     Priors,
-    Way,
 )
 from flakehound.core.verdicts import Kind
 from flakehound.hunt.limits import MIN_STAGES_SHARE
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
-from flakehound.hunt.search.by_index import IndexedSweeps
-from flakehound.hunt.search.expected_gain import ALONE, ORIGINAL, TOGETHER, Worth
-from flakehound.hunt.search.forecast import Forecast, RunSort
+from flakehound.hunt.search.by_index import IndexSearch
+from flakehound.hunt.search.expected_gain import ALONE, ORIGINAL, TOGETHER, ExpectedGain
+from flakehound.hunt.search.forecast import Forecast, RepeatableRun
 
 NAMES = tuple("abcdefghij")
 SUITE = suite_of(*NAMES)
@@ -41,8 +41,8 @@ def seen_once(test_s=None, **behaviours):
 
 
 def first_plans(history, number, *, time_left_s=60.0, **options):
-    sweeps = IndexedSweeps(history, SearchOptions(seed=5, **options), lambda: OriginalOrder(history))
-    plans = sweeps.plans(lambda: time_left_s)
+    search = IndexSearch(history, SearchOptions(seed=5, **options), lambda: OriginalOrder(history))
+    plans = search.plans(lambda: time_left_s)
     return [next(plans) for _ in range(number)]
 
 
@@ -58,21 +58,21 @@ def alone_plan(*tests: NodeId) -> RunPlan:
     return Batch(orders=tuple((test,) for test in tests), why="", setting=Setting.ALONE)
 
 
-# What a run is worth
+# The expected gain of a run
 
 
-def test_another_order_is_worth_more_than_the_original_one_at_first():
-    worth = Worth(History(SUITE), Priors())
+def test_another_order_gains_more_than_the_original_one_at_first():
+    gain = ExpectedGain(History(SUITE), Priors())
 
-    assert worth.of(order_plan(SUITE.order[::-1], Setting.SHUFFLED)) > worth.of(order_plan())
+    assert gain.of_plan(order_plan(SUITE.order[::-1], Setting.SHUFFLED)) > gain.of_plan(order_plan())
 
 
-def test_each_planned_run_lowers_the_worth_of_the_next_one():
-    worth = Worth(History(SUITE), Priors())
+def test_each_planned_run_lowers_the_gain_of_the_next_one():
+    gain = ExpectedGain(History(SUITE), Priors())
     values = []
     for _run in range(5):
-        values.append(worth.of(order_plan()))
-        worth.count(order_plan())
+        values.append(gain.of_plan(order_plan()))
+        gain.count_planned(order_plan())
 
     assert values == sorted(values, reverse=True)
     assert len(set(values)) == 5
@@ -80,82 +80,82 @@ def test_each_planned_run_lowers_the_worth_of_the_next_one():
 
 def test_the_running_sums_equal_the_sum_over_the_tests():
     _simulator, history = seen_once(c=fails_by_luck(1.0))
-    worth = Worth(history, Priors(nod={id_of("a"): 0.3}))
-    worth.notice()
-    worth.count(order_plan())
-    worth.count(alone_plan(id_of("a"), id_of("b")))
+    gain = ExpectedGain(history, Priors(nod={id_of("a"): 0.3}))
+    gain.update()
+    gain.count_planned(order_plan())
+    gain.count_planned(alone_plan(id_of("a"), id_of("b")))
 
-    by_hand = sum(worth.of_one(test, ORIGINAL) for test in SUITE.order)
+    by_hand = sum(gain.of_test(test, ORIGINAL) for test in SUITE.order)
 
-    assert worth.of(order_plan()) == pytest.approx(by_hand)
+    assert gain.of_plan(order_plan()) == pytest.approx(by_hand)
 
 
-def test_a_test_that_failed_is_worth_nothing_as_it_is_followed_up_anyway():
+def test_a_test_that_failed_has_no_gain_as_it_is_followed_up_anyway():
     _simulator, history = seen_once(c=fails_by_luck(1.0))
-    worth = Worth(history, Priors())
+    gain = ExpectedGain(history, Priors())
 
-    worth.notice()
+    gain.update()
 
-    assert worth.of(alone_plan(id_of("c"))) == 0
-    assert id_of("c") not in worth.tests
+    assert gain.of_plan(alone_plan(id_of("c"))) == 0
+    assert id_of("c") not in gain.tests
 
 
-def lifted(**behaviours):
-    """After ten runs, how many times more each test is worth once it is noticed who failed."""
+def increased(**behaviours):
+    """After ten runs, how many times more each test gains once it is taken in who failed."""
     suite = suite_of(*NAMES, "other.py::far")
     simulator = Simulator(suite, {id_of(name): acts for name, acts in behaviours.items()})
     history = History(suite, simulator.run(reference_plan(suite)))
     for record in (one for _ in range(9) for one in simulator.run(order_plan(suite.order))):
         history.add(record)
-    worth = Worth(history, Priors())
-    before = {test: worth.of(alone_plan(test)) for test in suite.order}
-    worth.notice()
-    return {test: worth.of(alone_plan(test)) / before[test] for test in suite.order}, worth
+    gain = ExpectedGain(history, Priors())
+    before = {test: gain.of_plan(alone_plan(test)) for test in suite.order}
+    gain.update()
+    return {test: gain.of_plan(alone_plan(test)) / before[test] for test in suite.order}, gain
 
 
 def test_where_one_test_is_flaky_the_others_of_its_file_are_likelier():
-    times, worth = lifted(c=fails_by_luck(0.5))
+    times, gain = increased(c=fails_by_luck(0.5))
 
     assert times[id_of("a")] > 10
     assert times[id_of("other.py::far")] == 1
-    assert worth.lifts == 1
+    assert gain.increases == 1
 
 
 def test_a_test_that_always_fails_says_nothing_about_its_file():
-    times, worth = lifted(c=fails_by_luck(1.0))
+    times, gain = increased(c=fails_by_luck(1.0))
 
     assert times[id_of("a")] == 1
-    assert worth.lifts == 0
+    assert gain.increases == 0
 
 
 def test_many_passes_among_others_say_little_of_how_a_test_does_with_nothing_before_it():
-    worth = Worth(History(SUITE), Priors(nod={id_of("a"): 0.1}))
+    gain = ExpectedGain(History(SUITE), Priors(nod={id_of("a"): 0.1}))
     for _run in range(50):
-        worth.count(order_plan())
+        gain.count_planned(order_plan())
     for _run in range(3):
-        worth.count(alone_plan(id_of("a")))
+        gain.count_planned(alone_plan(id_of("a")))
 
-    assert worth.of_one(id_of("a"), ALONE) > 2 * worth.of_one(id_of("a"), TOGETHER)
+    assert gain.of_test(id_of("a"), ALONE) > 2 * gain.of_test(id_of("a"), TOGETHER)
 
 
 def test_what_was_found_beyond_expectation_is_expected_of_the_rest():
-    worth = Worth(History(SUITE), Priors())
-    left = worth.left(SUITE.order)
+    gain = ExpectedGain(History(SUITE), Priors())
+    left = gain.expected_flaky(SUITE.order)
 
-    assert worth.lift(0, left) == worth.lift(0, 0.0) == 1
-    assert worth.lift(3, left) > worth.lift(1, left) > 1
+    assert gain.suite_factor(0, left) == gain.suite_factor(0, 0.0) == 1
+    assert gain.suite_factor(3, left) > gain.suite_factor(1, left) > 1
 
 
 def test_a_gain_is_the_formula_of_the_index():
-    worth = Worth(History(SUITE), Priors())
+    gain = ExpectedGain(History(SUITE), Priors())
     for _run in range(3):
-        worth.count(order_plan())
+        gain.count_planned(order_plan())
 
-    for way in Way:
-        assert worth.gain(id_of("a"), way) == pytest.approx(
-            chance_of_detection(worth.known(id_of("a"), way), RATES[way])
+    for way in FlakyWay:
+        assert gain.of_way(id_of("a"), way) == pytest.approx(
+            chance_of_detection(gain.passing_test(id_of("a"), way), RATES[way])
         )
-    assert worth.gain(id_of("a"), Way.ANYWHERE, more=2) < worth.gain(id_of("a"), Way.ANYWHERE)
+    assert gain.of_way(id_of("a"), FlakyWay.ANYWHERE, later=2) < gain.of_way(id_of("a"), FlakyWay.ANYWHERE)
 
 
 # What is chosen
@@ -167,8 +167,8 @@ def test_after_a_failure_its_file_comes_first():
     history = History(suite, simulator.run(reference_plan(suite)))
     for record in (one for _ in range(9) for one in simulator.run(order_plan(suite.order))):
         history.add(record)
-    sweeps = IndexedSweeps(history, SearchOptions(seed=5, techniques=("rerun",)), lambda: OriginalOrder(history))
-    plans = sweeps.plans(lambda: 60.0)
+    search = IndexSearch(history, SearchOptions(seed=5, techniques=("rerun",)), lambda: OriginalOrder(history))
+    plans = search.plans(lambda: 60.0)
 
     alone = Counter(branch[-1] for plan in islice(plans, 40) for branch in alone_in(plan))
 
@@ -186,9 +186,9 @@ def test_the_first_look_is_that_of_the_stages_where_the_time_allows_it():
 
 def test_the_first_round_has_every_sort_of_run_and_ends_with_its_share_of_the_time():
     _simulator, history = seen_once()
-    sweeps = IndexedSweeps(history, SearchOptions(seed=5, endless=True), lambda: OriginalOrder(history))
+    search = IndexSearch(history, SearchOptions(seed=5, endless=True), lambda: OriginalOrder(history))
     left_s = iter([60.0] * 8 + [30.0] * 400)
-    plans = sweeps.plans(lambda: next(left_s))
+    plans = search.plans(lambda: next(left_s))
 
     cut_short = [next(plans) for _ in range(20)]
     whole = first_plans(history, 24, endless=True)
@@ -224,7 +224,7 @@ def test_likely_tests_that_take_less_than_a_fork_run_many_in_one_process_in_thei
     assert max(map(len, groups)) > 5
 
 
-def test_tests_that_are_equally_worth_it_take_turns_and_unknown_costs_do_no_harm():
+def test_tests_of_equal_gain_take_turns_and_unknown_costs_do_no_harm():
     history = History(SUITE)  # nothing has run: nobody knows what a test takes
     alone = [
         branch[0]
@@ -259,13 +259,13 @@ def test_a_suite_too_dear_for_a_first_look_is_searched_by_index_at_once():
 
 def test_a_part_of_the_time_follows_the_stages_whatever_the_rates_say():
     simulator, history = seen_once()
-    sweeps = IndexedSweeps(history, SearchOptions(seed=5, endless=True), lambda: OriginalOrder(history))
-    plans = sweeps.plans(lambda: 60.0)
+    search = IndexSearch(history, SearchOptions(seed=5, endless=True), lambda: OriginalOrder(history))
+    plans = search.plans(lambda: 60.0)
     for _run in range(200):
         for record in simulator.run(next(plans)):
             history.add(record)
 
-    assert sweeps._staged_s >= 0.9 * MIN_STAGES_SHARE * sweeps._spent_s
+    assert search._staged_s >= 0.9 * MIN_STAGES_SHARE * search._spent_s
     assert any(record.isolation is Isolation.SPAWN for record in history.records[1:])
 
 
@@ -325,26 +325,26 @@ def test_counted_runs_are_made_even_if_nothing_is_to_be_expected():
 
 
 def test_more_time_buys_more_and_ever_less_per_second():
-    worth = Worth(History(SUITE), Priors())
-    sort = RunSort(tests=SUITE.order, ways=(Way.ANYWHERE,), cost_s=1.0, most=10**6)
+    gain = ExpectedGain(History(SUITE), Priors())
+    run = RepeatableRun(tests=SUITE.order, ways=(FlakyWay.ANYWHERE,), cost_s=1.0, most=10**6)
 
-    bought = [Forecast(known=worth.known).worth_of(s, [sort]) for s in (16, 160, 1600)]
+    bought = [Forecast(passing_test=gain.passing_test).detections_in(s, [run]) for s in (16, 160, 1600)]
 
     assert 0 < bought[0] < bought[1] < bought[2] < NOD * len(NAMES)
     assert bought[0] / 16 > bought[1] / 160 > bought[2] / 1600
 
 
-def test_a_forecast_equals_what_the_same_runs_are_worth_one_by_one():
-    worth = Worth(History(SUITE), Priors())
-    sort = RunSort(tests=SUITE.order, ways=ORIGINAL, cost_s=1.0, most=10**6)
-    forecast = Forecast(known=worth.known).worth_of(16.0, [sort])
-    left_at_first = worth.left(SUITE.order)
+def test_a_forecast_equals_the_gain_of_the_same_runs_one_by_one():
+    gain = ExpectedGain(History(SUITE), Priors())
+    run = RepeatableRun(tests=SUITE.order, ways=ORIGINAL, cost_s=1.0, most=10**6)
+    forecast = Forecast(passing_test=gain.passing_test).detections_in(16.0, [run])
+    left_at_first = gain.expected_flaky(SUITE.order)
 
     for _run in range(16):
-        worth.count(order_plan())
+        gain.count_planned(order_plan())
 
-    # Nothing else than Way.ANYWHERE is in `left` of what these runs can show.
-    shown = left_at_first - worth.left(SUITE.order)
+    # Nothing else than FlakyWay.ANYWHERE is in `left` of what these runs can show.
+    shown = left_at_first - gain.expected_flaky(SUITE.order)
     shown *= 1 + ONLY_IN_ITS_ORDER / (1 - ONLY_IN_ITS_ORDER - ONLY_ALONE - BY_HASH_SEED)
     assert forecast == pytest.approx(shown, rel=0.01)
 

@@ -16,7 +16,7 @@ from flakehound.core.plans import Isolation, Setting
 from flakehound.hunt.limits import MAX_HASH_SEEDS
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
-from flakehound.hunt.search.stages import Sweeps
+from flakehound.hunt.search.stages import StagedSearch
 
 NAMES = tuple("abcdefghij")
 
@@ -49,8 +49,8 @@ def orders_run(simulator, setting, isolation=None):
     ]
 
 
-def sweeps_of(history, **options):
-    return Sweeps(history, SearchOptions(seed=5, **options), lambda: OriginalOrder(history))
+def search_of(history, **options):
+    return StagedSearch(history, SearchOptions(seed=5, **options), lambda: OriginalOrder(history))
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 4, 10])
@@ -194,7 +194,7 @@ def test_no_pairs_are_run_when_none_are_wanted():
 def test_a_test_known_to_be_nod_is_no_candidate_for_pairs():
     history_of_nod = hunt(a_simulator(c=fails_by_luck(0.5)), pairs="none").history
 
-    plans = [p for p in sweeps_of(history_of_nod, pairs="exact")._pairs(1e6) if p.prefix != (id_of("c"),)]
+    plans = [p for p in search_of(history_of_nod, pairs="exact")._pair_plans(1e6) if p.prefix != (id_of("c"),)]
 
     assert plans
     assert not any((id_of("c"),) in plan.continuations for plan in plans)

@@ -11,7 +11,7 @@ import pytest
 from flakehound.core.statistics.index import (
     PYTHON_NOD,
     BetaPrior,
-    Known,
+    PassingTest,
     chance_of_detection,
     chance_of_flaky,
 )
@@ -39,18 +39,18 @@ def test_the_chances_equal_a_simulation():
     rate = np.where(flaky, rng.beta(0.5, 2.0, 400_000), 0)
     passed = rng.random(400_000) < (1 - rate) ** 5
 
-    known = Known(prior=0.2, passed=5)
+    known = PassingTest(prior=0.2, passed=5)
 
     assert chance_of_flaky(known, RATES) == pytest.approx(flaky[passed].mean(), abs=0.004)
     assert chance_of_detection(known, RATES) == pytest.approx(rate[passed].mean(), abs=0.002)
 
 
 def test_a_run_is_worth_less_after_each_pass_and_more_with_a_larger_prior():
-    base = chance_of_detection(Known(prior=0.1, passed=3), RATES)
+    base = chance_of_detection(PassingTest(prior=0.1, passed=3), RATES)
 
-    assert chance_of_detection(Known(prior=0.1, passed=4), RATES) < base
-    assert chance_of_detection(Known(prior=0.2, passed=3), RATES) > base
-    assert chance_of_detection(Known(prior=0.0, passed=3), RATES) == 0
+    assert chance_of_detection(PassingTest(prior=0.1, passed=4), RATES) < base
+    assert chance_of_detection(PassingTest(prior=0.2, passed=3), RATES) > base
+    assert chance_of_detection(PassingTest(prior=0.0, passed=3), RATES) == 0
 
 
 def test_the_fit_finds_the_spread_that_counts_were_drawn_from():
@@ -76,7 +76,10 @@ def test_the_replay_by_index_is_what_choosing_run_by_run_gives():
 
     # The replay counts a test's runs as passes until the last one; so does this.
     def index(test):
-        return chance_of_detection(Known(prior=suite.prior[test], passed=runs[test]), RATES) / suite.cost_s[test]
+        return (
+            chance_of_detection(PassingTest(prior=suite.prior[test], passed=runs[test]), RATES)
+            / suite.cost_s[test]
+        )
 
     clock, runs, found = 0.0, [0] * 30, {}
     while len(found) < (rate > 0).sum():

@@ -11,10 +11,9 @@ from flakehound.core.plans import RunPlan
 from flakehound.hunt import limits
 from flakehound.hunt.completion import CompletionStage
 from flakehound.hunt.diagnosis.findings import Finding
-from flakehound.hunt.options import INDEX, RERUN, SearchOptions
-from flakehound.hunt.search.by_index import IndexedSweeps
-from flakehound.hunt.search.selected import SelectedSweeps
-from flakehound.hunt.search.stages import Sweeps
+from flakehound.hunt.options import INDEX, SearchOptions
+from flakehound.hunt.search.by_index import IndexSearch
+from flakehound.hunt.search.stages import StagedSearch
 from flakehound.hunt.suspects import Suspects
 
 
@@ -27,10 +26,9 @@ class Agenda:
         self._time_left_s = time_left_s
         self._time_at_start_s = time_left_s()
         self._suspects = Suspects(history, options)
-        by_policy = {INDEX: IndexedSweeps, RERUN: Sweeps}
-        sweeps = by_policy.get(options.policy, SelectedSweeps)
-        self._sweeps = sweeps(history, options, lambda: self._suspects.test_order)
-        self._search_plans: Iterator[RunPlan] = self._sweeps.plans(time_left_s)
+        search = IndexSearch if options.policy == INDEX else StagedSearch
+        self._search = search(history, options, lambda: self._suspects.test_order)
+        self._search_plans: Iterator[RunPlan] = self._search.plans(time_left_s)
         self._completion = CompletionStage(history, options, self._suspects, time_left_s)
         self._search_is_over = False
         self._nothing_is_left = False
@@ -51,17 +49,17 @@ class Agenda:
     @property
     def pairs_used(self) -> str:
         """Which form of PAIRWISE ran; empty when none did."""
-        return self._sweeps.pairs_used
+        return self._search.pairs_used
 
     @property
     def expected(self) -> float | None:
         """Detections expected in the time left; None where nobody asked, or before the first run of the search."""
-        return self._sweeps.expected
+        return self._search.expected
 
     @property
     def ended_early(self) -> bool:
         """Whether the search ended because no further detections were to be expected."""
-        return self._sweeps.ended_early
+        return self._search.ended_early
 
     @property
     def under_load(self) -> tuple[NodeId, ...]:
@@ -70,7 +68,7 @@ class Agenda:
 
     def outlook(self, seconds: float) -> float | None:
         """Detections expected from so much more time; None where the policy has no forecast."""
-        return self._sweeps.outlook(seconds)
+        return self._search.outlook(seconds)
 
     def runs_at_once(self, most: int) -> int:
         """Fewer than `most` while several tests seem to fail only because other runs go on beside them."""
@@ -96,7 +94,7 @@ class Agenda:
         costs = {plan.key: self._history.costs.plan_s(plan) for plan in plans}
         first = sorted(plans, key=lambda plan: costs[plan.key] // limits.EQUAL_COST_S)
         is_late = self._time_left_s() < limits.MIN_LEFT_SHARE_FOR_WAITING * self._time_at_start_s
-        if not self._sweeps.at_first_look or is_late:
+        if not self._search.at_first_look or is_late:
             return first
         return [plan for plan in first if costs[plan.key] <= limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s]
 

@@ -8,7 +8,7 @@ from flakehound.core.history import History
 from flakehound.core.plans import RunPlan, Setting
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.options import SearchOptions
-from flakehound.hunt.search.stages import Sweeps
+from flakehound.hunt.search.stages import StagedSearch
 
 
 class CountedAgenda(Agenda):
@@ -37,7 +37,7 @@ class CountedAgenda(Agenda):
         return next(self._missing, None)
 
     def _missing_runs(self) -> Iterator[RunPlan]:
-        sweeps = Sweeps(self._history, self._options.counted_only(), lambda: self._suspects.test_order)
-        for plan in sweeps.plans(lambda: 0.0):
+        search = StagedSearch(self._history, self._options.counted_only(), lambda: self._suspects.test_order)
+        for plan in search.plans(lambda: 0.0):
             if plan.setting in (Setting.ORIGINAL, Setting.SHUFFLED):
                 yield plan

@@ -20,8 +20,8 @@ from flakehound.core.statistics.prevalence import (
     ORDER_BY_TIME,
     ORDER_DEPENDENT,
     SEEN_FLAKY,
+    FlakyWay,
     Priors,
-    Way,
     knowing_calls,
     knowing_features,
     knowing_passes,
@@ -102,7 +102,7 @@ def _nod(test: NodeId, earlier: StoredKnowledge, scores: Scores) -> float:
         prior = knowing_features(prior, earlier.ratios.nod[test], others=others)
     elif test in earlier.time_ranks:  # time is one of the features
         prior = knowing_time(prior, earlier.time_ranks[test], NOD_BY_TIME, others=others)
-    return prior if told is None else knowing_passes(prior, _passes(told, _CLEAN), Way.ANYWHERE)
+    return prior if told is None else knowing_passes(prior, _passes(told, _CLEAN), FlakyWay.ANYWHERE)
 
 
 def _order_dependent(test: NodeId, earlier: StoredKnowledge, scores: Scores) -> float:
@@ -115,7 +115,7 @@ def _order_dependent(test: NodeId, earlier: StoredKnowledge, scores: Scores) -> 
         prior = knowing_features(prior, earlier.ratios.order_dependent[test], others=others)
     elif test in earlier.time_ranks:
         prior = knowing_time(prior, earlier.time_ranks[test], ORDER_BY_TIME, others=others)
-    return prior if told is None else knowing_passes(prior, _passes(told, ("shuffled",)), Way.ORDER)
+    return prior if told is None else knowing_passes(prior, _passes(told, ("shuffled",)), FlakyWay.ORDER)
 
 
 def time_ranks(seconds: Mapping[NodeId, float]) -> dict[NodeId, float]:

@@ -40,20 +40,20 @@ PYTHON_NOD = BetaPrior(a=0.3046, b=1.0258)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class PassingTest:
     """What is known of one test that has never failed."""
 
     prior: float  # probability of being flaky before any run
     passed: int = 0
 
 
-def chance_of_flaky(known: Known, rates: BetaPrior = PYTHON_NOD) -> float:
+def chance_of_flaky(known: PassingTest, rates: BetaPrior = PYTHON_NOD) -> float:
     """P(flaky | so many passes)."""
     seen = known.prior * rates.chance_of_passes(known.passed)
     return seen / (seen + 1 - known.prior) if seen else 0.0
 
 
-def chance_of_detection(known: Known, rates: BetaPrior = PYTHON_NOD) -> float:
+def chance_of_detection(known: PassingTest, rates: BetaPrior = PYTHON_NOD) -> float:
     """How likely the very next run fails; the index is this per second."""
     _passing, failing_next = chances_after(known.passed, rates)
     return chance_of_flaky(known, rates) * failing_next

@@ -12,7 +12,7 @@ from enum import IntEnum
 from math import exp, sinh
 
 from flakehound.core.outcomes import NodeId
-from flakehound.core.statistics.index import PYTHON_NOD, BetaPrior, Known, chance_of_flaky
+from flakehound.core.statistics.index import PYTHON_NOD, BetaPrior, PassingTest, chance_of_flaky
 
 # 0.62 % of 876,186 Python tests are NOD or order-dependent; `python_flaky` has 720 and 3,363 of them.
 NOD = 0.0011
@@ -49,7 +49,7 @@ EARLIER_RUN = 0.5
 SEEN_FLAKY = 0.5  # before this hunt: as likely fixed as not
 
 
-class Way(IntEnum):
+class FlakyWay(IntEnum):
     """One way in which a test can be flaky; numbers, as they are looked up for every test of every run."""
 
     ANYWHERE = 0  # NOD, in whatever run
@@ -62,15 +62,15 @@ class Way(IntEnum):
 
 
 _AT_ONCE = BetaPrior(a=99.0, b=1.0)
-RATES: Mapping[Way, BetaPrior] = {
-    Way.ANYWHERE: PYTHON_NOD,
-    Way.IN_ITS_ORDER: PYTHON_NOD,
+RATES: Mapping[FlakyWay, BetaPrior] = {
+    FlakyWay.ANYWHERE: PYTHON_NOD,
+    FlakyWay.IN_ITS_ORDER: PYTHON_NOD,
     # Fitted like `PYTHON_NOD`, to the 3,039 tests that failed only in other orders.
-    Way.ORDER: BetaPrior(a=0.405, b=0.9162),
-    Way.ALONE: _AT_ONCE,
-    Way.REPEATED: _AT_ONCE,
-    Way.HASH_SEED: BetaPrior(a=1.0, b=1.0),
-    Way.COLD: PYTHON_NOD,
+    FlakyWay.ORDER: BetaPrior(a=0.405, b=0.9162),
+    FlakyWay.ALONE: _AT_ONCE,
+    FlakyWay.REPEATED: _AT_ONCE,
+    FlakyWay.HASH_SEED: BetaPrior(a=1.0, b=1.0),
+    FlakyWay.COLD: PYTHON_NOD,
 }
 
 
@@ -105,9 +105,9 @@ def likelier(prior: float, ratio: float) -> float:
     return odds / (1 + odds)
 
 
-def knowing_passes(prior: float, passed: int, way: Way) -> float:
+def knowing_passes(prior: float, passed: int, way: FlakyWay) -> float:
     """The probability of being flaky in this way, after so many passes in earlier hunts."""
-    known = Known(prior=prior, passed=int(EARLIER_RUN * passed))
+    known = PassingTest(prior=prior, passed=int(EARLIER_RUN * passed))
     return chance_of_flaky(known, RATES[way])
 
 
@@ -125,16 +125,16 @@ class Priors:
         """How likely it is one or the other."""
         return 1 - (1 - self.nod.get(test, NOD)) * (1 - self.order_dependent.get(test, ORDER_DEPENDENT))
 
-    def of(self, test: NodeId) -> dict[Way, float]:
+    def of(self, test: NodeId) -> dict[FlakyWay, float]:
         """The probability of each way."""
         nod = self.nod.get(test, NOD)
         order = self.order_dependent.get(test, ORDER_DEPENDENT)
         return {
-            Way.ANYWHERE: nod * (1 - ONLY_IN_ITS_ORDER - ONLY_ALONE - BY_HASH_SEED),
-            Way.IN_ITS_ORDER: nod * ONLY_IN_ITS_ORDER,
-            Way.ORDER: order * (1 - BRITTLE),
-            Way.ALONE: order * BRITTLE,
-            Way.REPEATED: NON_IDEMPOTENT,
-            Way.HASH_SEED: self.uncalled.get(test, nod) * BY_HASH_SEED,
-            Way.COLD: nod * ONLY_ALONE,
+            FlakyWay.ANYWHERE: nod * (1 - ONLY_IN_ITS_ORDER - ONLY_ALONE - BY_HASH_SEED),
+            FlakyWay.IN_ITS_ORDER: nod * ONLY_IN_ITS_ORDER,
+            FlakyWay.ORDER: order * (1 - BRITTLE),
+            FlakyWay.ALONE: order * BRITTLE,
+            FlakyWay.REPEATED: NON_IDEMPOTENT,
+            FlakyWay.HASH_SEED: self.uncalled.get(test, nod) * BY_HASH_SEED,
+            FlakyWay.COLD: nod * ONLY_ALONE,
         }

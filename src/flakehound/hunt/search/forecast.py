@@ -1,4 +1,4 @@
-"""What the time that is left is expected to buy."""
+"""How many flaky tests an amount of time is expected to show, if it is always spent where it shows most."""
 
 from __future__ import annotations
 
@@ -7,61 +7,62 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from flakehound.core.outcomes import NodeId
-from flakehound.core.statistics.index import BetaPrior, Known, chance_of_flaky
-from flakehound.core.statistics.prevalence import RATES, Way
+from flakehound.core.statistics.index import BetaPrior, PassingTest, chance_of_flaky
+from flakehound.core.statistics.prevalence import RATES, FlakyWay
 from flakehound.hunt import limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunSort:
-    """One sort of run: each of these tests once."""
+class RepeatableRun:
+    """A run of these tests, each once, that can be made several times."""
 
     tests: Sequence[NodeId]
-    ways: tuple[Way, ...]  # that it can show
+    ways: tuple[FlakyWay, ...]  # that it can show
     cost_s: float
     most: int  # runs that may still be made
 
 
 @dataclass(slots=True)
 class Forecast:
-    """Spends time on paper, always as if every run passed."""
+    """Plans runs without making them, always as if every run passed."""
 
-    known: Callable[[NodeId, Way], Known]
-    _more: Counter[tuple[NodeId, Way]] = field(default_factory=Counter)  # runs made on paper
+    passing_test: Callable[[NodeId, FlakyWay], PassingTest]
+    _planned: Counter[tuple[NodeId, FlakyWay]] = field(default_factory=Counter)
 
-    def worth_of(self, seconds: float, sorts: Sequence[RunSort]) -> float:
+    def detections_in(self, seconds: float, runs: Sequence[RepeatableRun]) -> float:
         """Flaky tests that this time is expected to show."""
-        bought, left = 0.0, [sort.most for sort in sorts]
+        detections, left = 0.0, [run.most for run in runs]
         step_s = seconds / limits.FORECAST_STEPS
         for _step in range(limits.FORECAST_STEPS):
             best, most_per_s = None, 0.0
-            for number, sort in enumerate(sorts):
-                runs = min(left[number], max(1, int(step_s / sort.cost_s))) if sort.tests else 0
-                if runs < 1 or sort.cost_s > seconds:
+            for number, run in enumerate(runs):
+                times = min(left[number], max(1, int(step_s / run.cost_s))) if run.tests else 0
+                if times < 1 or run.cost_s > seconds:
                     continue
-                gain = self._gain(sort, runs)
-                if gain / (runs * sort.cost_s) > most_per_s:
-                    best, most_per_s = (number, runs), gain / (runs * sort.cost_s)
+                gain = self._gain(run, times)
+                if gain / (times * run.cost_s) > most_per_s:
+                    best, most_per_s = (number, times), gain / (times * run.cost_s)
             if best is None:
                 break
-            number, runs = best
-            bought += most_per_s * min(step_s, runs * sorts[number].cost_s)
-            left[number] -= runs
-            for test in sorts[number].tests:
-                self._more.update({(test, way): runs for way in sorts[number].ways})
-        return bought
+            number, times = best
+            detections += most_per_s * min(step_s, times * runs[number].cost_s)
+            left[number] -= times
+            for test in runs[number].tests:
+                self._planned.update({(test, way): times for way in runs[number].ways})
+        return detections
 
-    def _gain(self, sort: RunSort, times: int) -> float:
-        return sum(self._shown(test, way, times) for test in sort.tests for way in sort.ways)
+    def _gain(self, run: RepeatableRun, times: int) -> float:
+        return sum(self._detection(test, way, times) for test in run.tests for way in run.ways)
 
-    def _shown(self, test: NodeId, way: Way, times: int) -> float:
-        known, rates = self.known(test, way), RATES[way]
-        more = self._more[test, way]
+    def _detection(self, test: NodeId, way: FlakyWay, times: int) -> float:
+        known, rates = self.passing_test(test, way), RATES[way]
+        planned = self._planned[test, way]
         return chance_of_flaky(known, rates) * (
-            _passing(rates, known.passed, more) - _passing(rates, known.passed, more + times)
+            _chance_of_passing_again(rates, known.passed, planned)
+            - _chance_of_passing_again(rates, known.passed, planned + times)
         )
 
 
-def _passing(rates: BetaPrior, passed: int, more: int) -> float:
+def _chance_of_passing_again(rates: BetaPrior, passed: int, more: int) -> float:
     """How likely a flaky test that passed so often passes so many times more."""
     return rates.chance_of_passes(passed + more) / rates.chance_of_passes(passed)

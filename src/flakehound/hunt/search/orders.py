@@ -8,10 +8,66 @@ Latin squares (Tuscan squares): over n orders of n tests every test runs right b
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, islice
+from typing import TypeVar
 
+from flakehound.core.history import chain
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
+from flakehound.hunt import limits
+
+T = TypeVar("T")
+
+
+def orders_to_try(suite: Suite, original: Callable[[], Order], seed: int, *, unlimited: bool) -> Iterator[Order]:
+    """Reversed first, then neighbours within classes, files, and the whole suite, then plain shuffles.
+
+    `original` is asked again as it loses the tests that end their process.
+    """
+    yield reversed_order(original())
+    random_ones = shuffles(original(), seed)
+    present = frozenset(original())
+    by_class = grouped_rows(suite, "parent", seed, present)
+    by_file = grouped_rows(suite, "module", seed, present)
+    systematic = in_turn(by_class, by_file, full_rows(suite, seed, present))
+    for number in count(1):
+        order = next(systematic, None)
+        if order is None:
+            break
+        yield order
+        if number % limits.SYSTEMATIC_ORDERS_PER_SHUFFLE == 0:
+            yield next(random_ones)
+    if len(suite.tests) <= limits.MAX_TESTS_FOR_EACH_FIRST:
+        yield from each_first(original())
+    yield from random_ones if unlimited else islice(random_ones, limits.MAX_PLAIN_SHUFFLES)
+
+
+def distinct_orders(orders: Iterable[Order], original: Order) -> Iterator[Order]:
+    """Each order once, without the original; ends when only known ones come, as a tiny suite has few."""
+    known = {chain(original)}
+    repeated = 0
+    for order in orders:
+        if chain(order) in known:
+            repeated += 1
+            if repeated > limits.MAX_REPEATED_ORDERS_IN_A_ROW:
+                return
+            continue
+        known.add(chain(order))
+        repeated = 0
+        yield order
+
+
+def in_turn(*sources: Iterator[T]) -> Iterator[T]:
+    """One item of each source after another, until all of them have ended."""
+    waiting = list(sources)
+    while waiting:
+        for source in list(waiting):
+            item = next(source, None)
+            if item is None:
+                waiting.remove(source)
+            else:
+                yield item
 
 
 def reversed_order(order: Order) -> Order:

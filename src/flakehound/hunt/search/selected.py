@@ -1,35 +1,40 @@
-"""Sweeps over a part of the suite: somebody said which tests are worth rerunning and pairing."""
+"""Which tests a search reruns and pairs: all of them, or those that a policy has selected as worth their runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import CollectedTest, Order, RunPlan, Setting
+from flakehound.core.plans import Order, Suite
 from flakehound.hunt import limits
-from flakehound.hunt.search.stages import Sweeps
+from flakehound.hunt.options import SELECTING, SearchOptions
 
 
-class SelectedSweeps(Sweeps):
-    """The stages, with reruns alone of the chosen tests in place of whole runs, and pairs of the chosen."""
-
-    def _most_originals(self) -> int:
+def max_original_runs(options: SearchOptions) -> int:
+    """How many runs in the original order are made."""
+    if options.runs is not None:
+        return options.runs
+    if options.policy in SELECTING:
         # Whole runs would rerun what was left out. The first few stay: they tell kinds apart.
-        return self._options.runs if self._options.runs is not None else limits.FIRST_ORIGINAL_RUNS
+        return limits.FIRST_ORIGINAL_RUNS
+    if options.endless:
+        return limits.UNLIMITED_RUNS
+    return limits.MAX_ORIGINAL_RUNS if "rerun" in options.techniques else limits.FIRST_ORIGINAL_RUNS
 
-    def _tests_for(self, setting: Setting) -> tuple[CollectedTest, ...]:
-        chosen, tests = self._options.candidates.reruns, self._history.suite.tests
-        if chosen is None or setting is not Setting.ALONE:
-            return tests
-        return tuple(test for test in tests if test.id in chosen)
 
-    def _alone_again(self) -> Iterator[RunPlan]:
-        return super()._alone_again() if self._tests_for(Setting.ALONE) else iter(())
+def tests_to_rerun(options: SearchOptions, suite: Suite) -> Order:
+    """The tests that run alone again and again."""
+    return _selected(suite.order, options.candidates.reruns)
 
-    def _possible_polluters(self) -> Order:
-        chosen, tests = self._options.candidates.polluters, super()._possible_polluters()
-        return tests if chosen is None else tuple(test for test in tests if test in chosen)
 
-    def _can_be_victim(self, test: NodeId) -> bool:
-        chosen = self._options.candidates.victims
-        return chosen is None or test in chosen
+def possible_polluters(options: SearchOptions, tests: Order) -> Order:
+    """The tests that PAIRWISE runs before others."""
+    return _selected(tests, options.candidates.polluters)
+
+
+def can_be_victim(options: SearchOptions, test: NodeId) -> bool:
+    """Whether PAIRWISE runs the test after others."""
+    victims = options.candidates.victims
+    return victims is None or test in victims
+
+
+def _selected(tests: Order, chosen: frozenset[NodeId] | None) -> Order:
+    return tests if chosen is None else tuple(test for test in tests if test in chosen)

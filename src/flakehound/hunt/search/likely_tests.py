@@ -1,0 +1,165 @@
+"""Reruns of the tests with the largest index: each in a process of its own, or many in one process."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterator
+from math import ceil
+from typing import NamedTuple
+
+from flakehound.core.history import History
+from flakehound.core.outcomes import NodeId
+from flakehound.core.plans import Order, RunPlan, Setting, SingleRun
+from flakehound.hunt import limits
+from flakehound.hunt.options import SearchOptions
+from flakehound.hunt.search.expected_gain import ALONE, TOGETHER, ExpectedGain
+from flakehound.hunt.search.techniques import TechniqueRuns
+
+
+class _Entry(NamedTuple):
+    negative_index: float
+    place: int  # in the original order; the first of equal tests comes first
+    test: NodeId
+
+    @property
+    def largest_index(self) -> float:
+        return -self.negative_index
+
+
+class _IndexQueue:
+    """Tests by their index, the largest first.
+
+    An index only falls between two increases of the expected gain, so an entry is an upper bound: only the first
+    few are computed again.
+    """
+
+    def __init__(self, tests: Order, index: Callable[[NodeId], float]) -> None:
+        self._heap = [_Entry(-index(test), place, test) for place, test in enumerate(tests)]
+        heapq.heapify(self._heap)
+
+    def best(self, index: Callable[[NodeId], float]) -> _Entry | None:
+        """The test with the largest index, computed anew; None where no test is left."""
+        while self._heap:
+            first = self._heap[0]
+            current = index(first.test)
+            if current >= first.largest_index:
+                return first
+            heapq.heapreplace(self._heap, _Entry(-current, first.place, first.test))
+        return None
+
+    def replace_best(self, index: float) -> None:
+        """Give the best test another index."""
+        best = self._heap[0]
+        heapq.heapreplace(self._heap, _Entry(-index, best.place, best.test))
+
+    def remove_best(self) -> None:
+        """Take the best test out."""
+        heapq.heappop(self._heap)
+
+    def put_back(self, entry: _Entry, index: float) -> None:
+        """Take in a test again that was removed."""
+        heapq.heappush(self._heap, _Entry(-index, entry.place, entry.test))
+
+
+class LikelyTests:
+    """Which tests of one suite are rerun next, by expected detections per second."""
+
+    def __init__(self, history: History, options: SearchOptions, gain: ExpectedGain, runs: TechniqueRuns) -> None:
+        self._history = history
+        self._options = options
+        self._gain = gain
+        self._runs = runs
+        self._reruns_alone: Counter[NodeId] = Counter()
+        self._reruns_together: Counter[NodeId] = Counter()
+        self._max_reruns = limits.UNLIMITED_RUNS if options.endless else limits.MAX_RERUNS_ALONE
+
+    def alone(self) -> Iterator[RunPlan]:
+        """Batches of tests alone, always those with the largest index."""
+        increases, queue = self._gain.increases, self._queue(self._index_alone)
+        while batch := self._next_batch(queue):
+            yield self._runs.batch_of((test,) for test in batch)
+            self._reruns_alone.update(batch)
+            if self._gain.increases > increases:
+                increases, queue = self._gain.increases, self._queue(self._index_alone)
+
+    def together(self) -> Iterator[RunPlan]:
+        """The tests with the largest index, many in one process, as most take less time than a fork."""
+        increases, queue = self._gain.increases, self._queue(self._index_together)
+        while group := self._next_group(queue):
+            if len(group) == 1:
+                yield self._runs.batch_of([tuple(group)] * self._repetitions(group[0]))
+            else:
+                yield SingleRun(
+                    order=tuple(group),
+                    why="tests that are worth a rerun, in one process",
+                    setting=Setting.PROBE,
+                    isolation=self._options.isolation,
+                )
+            self._reruns_together.update(group)
+            if self._gain.increases > increases:
+                increases, queue = self._gain.increases, self._queue(self._index_together)
+
+    def _queue(self, index: Callable[[NodeId], float]) -> _IndexQueue:
+        return _IndexQueue(self._history.suite.order, index)
+
+    def _next_batch(self, queue: _IndexQueue) -> list[NodeId]:
+        """One batch; a test may come several times, and no test whose index is far below the first one's."""
+        batch: list[NodeId] = []
+        seconds = least = 0.0
+
+        def index(test: NodeId) -> float:
+            times = batch.count(test)
+            is_due = self._reruns_alone[test] + times < self._max_reruns
+            return self._index_alone(test, times) if is_due else 0.0
+
+        while seconds < limits.MAX_BATCH_S and len(batch) < limits.MAX_BATCH_SIZE:
+            best = queue.best(index)
+            if best is None or best.largest_index <= least:
+                break
+            batch.append(best.test)
+            seconds += self._alone_s(best.test)
+            least = least or best.largest_index * limits.MIN_INDEX_SHARE_IN_BATCH
+            queue.replace_best(self._index_alone(best.test, batch.count(best.test)))
+        return batch
+
+    def _next_group(self, queue: _IndexQueue) -> list[NodeId]:
+        """Tests of one run, each once, in the order of the suite; by the same rules as a batch of tests alone.
+
+        Never all tests of the suite: that would be one more run in the original order.
+        """
+        room = min(limits.MAX_BATCH_SIZE, max(1, len(self._history.suite.order) // 2))
+        taken: list[_Entry] = []
+        seconds = least = 0.0
+
+        def index(test: NodeId) -> float:
+            return self._index_together(test) if self._reruns_together[test] < self._max_reruns else 0.0
+
+        while seconds < limits.MAX_BATCH_S and len(taken) < room:
+            best = queue.best(index)
+            if best is None or best.largest_index <= least:
+                break
+            queue.remove_best()
+            taken.append(best)
+            seconds += self._history.costs.test_s(best.test)
+            least = least or best.largest_index * limits.MIN_INDEX_SHARE_IN_BATCH
+        for entry in taken:
+            queue.put_back(entry, self._index_together(entry.test, 1))
+        return [entry.test for entry in sorted(taken, key=lambda entry: entry.place)]
+
+    def _repetitions(self, test: NodeId) -> int:
+        """How often it may run alone before its index falls far below the first."""
+        room = limits.MAX_BATCH_SIZE if self._options.endless else 1
+        most = min(room, ceil(limits.MAX_BATCH_S / self._alone_s(test)))
+        least = self._index_alone(test) * limits.MIN_INDEX_SHARE_IN_BATCH
+        return next((later for later in range(1, most) if self._index_alone(test, later) < least), most)
+
+    def _index_alone(self, test: NodeId, later: int = 0) -> float:
+        return self._gain.of_test(test, ALONE, later) / self._alone_s(test)
+
+    def _index_together(self, test: NodeId, later: int = 0) -> float:
+        share_s = self._history.costs.start_s(self._options.isolation) / limits.MAX_BATCH_SIZE
+        return self._gain.of_test(test, TOGETHER, later) / (share_s + self._history.costs.test_s(test))
+
+    def _alone_s(self, test: NodeId) -> float:
+        return self._history.costs.run_s((test,), self._options.isolation)

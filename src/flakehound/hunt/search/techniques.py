@@ -1,0 +1,144 @@
+"""The runs that each technique offers before there is a suspect: RERUN, tests alone and repeated, IDFLAKIES.
+
+Lazy sequences. A resumed hunt walks through them again and skips what the history holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from math import inf
+
+from flakehound.core.history import History, chain
+from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
+from flakehound.hunt import limits
+from flakehound.hunt.options import SearchOptions
+from flakehound.hunt.original_order import OriginalOrder
+from flakehound.hunt.search.orders import distinct_orders, orders_to_try
+from flakehound.hunt.search.selected import max_original_runs, tests_to_rerun
+
+
+class TechniqueRuns:
+    """The runs of one suite, technique by technique."""
+
+    def __init__(self, history: History, options: SearchOptions, test_order: Callable[[], OriginalOrder]) -> None:
+        self._history = history
+        self._options = options
+        self._test_order = test_order
+
+    def first_original_order(self) -> Iterator[SingleRun]:
+        """The few runs in the original order that every search begins with."""
+        return self._original_order(min(limits.FIRST_ORIGINAL_RUNS, max_original_runs(self._options)))
+
+    def original_order(self) -> Iterator[SingleRun]:
+        """All runs in the original order."""
+        return self._original_order(max_original_runs(self._options))
+
+    def _original_order(self, most: int) -> Iterator[SingleRun]:
+        for number in range(most):
+            order = self._test_order().tests
+            if self._runs_of_original(order) <= number:
+                yield self._single_run(order, "original order", Setting.ORIGINAL)
+
+    def _runs_of_original(self, order: Order) -> int:
+        """Runs in the original order, the reference run included; those with another hash seed count apart."""
+        made = self._history.runs_of(order, self._options.isolation)
+        if self._options.isolation is Isolation.FORK:
+            made += min(1, self._history.runs_of(order, Isolation.SPAWN))
+        return made
+
+    def earlier_failures(self) -> Iterator[Batch]:
+        """Tests that failed in the user's own pytest runs, alone: most failures come from a few tests."""
+        known = {test.id for test in self._history.suite.tests}
+        for test in self._options.suspects:
+            missing = limits.RUNS_OF_EARLIER_FAILURES - self._history.tally_after((), test).n
+            if test in known and missing > 0 and "rerun" in self._options.techniques:
+                yield Batch(
+                    orders=((test,),) * missing,
+                    why=f"does {test} fail again, as in an earlier pytest run?",
+                    setting=Setting.ALONE,
+                    isolation=self._options.isolation,
+                )
+
+    def other_hash_seeds(self) -> Iterator[SingleRun]:
+        """The original order in new interpreters: only they can have another hash seed."""
+        tried = {record.hash_seed for record in self._history.records if record.isolation is Isolation.SPAWN}
+        for number in range(limits.MAX_HASH_SEEDS):
+            hash_seed = (self._options.seed * 7919 + number * 104729 + 1) % 4294967295
+            if hash_seed in tried:
+                continue
+            yield SingleRun(
+                order=self._test_order().tests,
+                why="original order, another hash seed",
+                setting=Setting.ORIGINAL,
+                isolation=Isolation.SPAWN,
+                hash_seed=hash_seed,
+            )
+
+    def each_alone(self, max_repeated_s: float = inf) -> Iterator[Batch]:
+        """Each test in a process of its own, twice in a row where it can be repeated: two facts for one fork.
+
+        A test that takes longer than `max_repeated_s` runs once here and is left to `each_repeated`.
+        """
+        return self._batches(self._orders_alone(max_repeated_s), compare_state=self._options.states)
+
+    def _orders_alone(self, max_repeated_s: float) -> Iterator[Order]:
+        for test in self._history.suite.tests:
+            is_cheap = self._history.costs.test_s(test.id) <= max_repeated_s
+            if not self._history.tally(test.id, Setting.ALONE).n:
+                yield (test.id, test.id) if test.repeatable and is_cheap else (test.id,)
+
+    def each_repeated(self) -> Iterator[Batch]:
+        """Each test twice in one process that was not repeated yet."""
+        for test in self._history.suite.tests:
+            if test.repeatable and not self._history.runs_of((test.id, test.id)):
+                yield self.batch_of([(test.id, test.id)])
+
+    def each_alone_again(self) -> Iterator[Batch]:
+        """The tests to rerun, each in a process of its own, round after round."""
+        tests = tests_to_rerun(self._options, self._history.suite)
+        rounds = limits.UNLIMITED_RUNS if self._options.endless else limits.MAX_RERUNS_ALONE
+        for _round in range(rounds if tests else 0):
+            yield from self._batches((test,) for test in tests)
+
+    def _batches(self, orders: Iterable[Order], *, compare_state: bool = False) -> Iterator[Batch]:
+        """The orders in batches of limited size and time."""
+        batch: list[Order] = []
+        seconds = 0.0
+        for order in orders:
+            batch.append(order)
+            seconds += self._history.costs.run_s(order, self._options.isolation)
+            if seconds > limits.MAX_BATCH_S or len(batch) >= limits.MAX_BATCH_SIZE:
+                yield self.batch_of(batch, compare_state=compare_state)
+                batch, seconds = [], 0.0
+        if batch:
+            yield self.batch_of(batch, compare_state=compare_state)
+
+    def batch_of(self, orders: Iterable[Order], *, compare_state: bool = False) -> Batch:
+        """Tests alone, each order in a process of its own."""
+        return Batch(
+            orders=tuple(orders),
+            why="each test alone",
+            setting=Setting.ALONE,
+            isolation=self._options.isolation,
+            compare_state=compare_state,
+        )
+
+    def other_orders(self) -> Iterator[SingleRun]:
+        """Each order other than the original once, up to the number that the user named."""
+        most = self._options.shuffles
+        named: set[int] = set()
+        for order in distinct_orders(self._orders_to_try(), self._test_order().tests):
+            if most is not None and len(named) >= most:
+                return
+            named.add(chain(order))
+            if self._history.runs_of(order) == 0:
+                yield self._single_run(order, "another order", Setting.SHUFFLED)
+
+    def _orders_to_try(self) -> Iterator[Order]:
+        unlimited = self._options.endless or self._options.shuffles is not None
+        return orders_to_try(
+            self._history.suite, lambda: self._test_order().tests, self._options.seed, unlimited=unlimited
+        )
+
+    def _single_run(self, order: Order, why: str, setting: Setting) -> SingleRun:
+        return SingleRun(order=order, why=why, setting=setting, isolation=self._options.isolation)
