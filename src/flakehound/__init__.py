@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from flakehound.core.errors import FlakehoundError
     from flakehound.core.predictions import LintFinding, LintResult, Prediction
     from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay, Verdict
-    from flakehound.report.hunt.summary import HuntResult
+    from flakehound.report.hunt.result import HuntResult
 
 __version__ = "0.1.0"
 
@@ -58,7 +58,7 @@ _MODULES = {
     "LikelyCause": "flakehound.core.verdicts",
     "Replay": "flakehound.core.verdicts",
     "Verdict": "flakehound.core.verdicts",
-    "HuntResult": "flakehound.report.hunt.summary",
+    "HuntResult": "flakehound.report.hunt.result",
 }
 
 

@@ -12,7 +12,7 @@ from flakehound.core.records import Failure
 from flakehound.core.statistics.rates import failure_rate
 from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay, Verdict
 from flakehound.report.hunt.failures import FailureExample
-from flakehound.report.hunt.summary import HuntResult, SpentFacts, SuiteFacts
+from flakehound.report.hunt.result import HuntResult, SpentFacts, SuiteFacts
 
 BAN = NodeId("tests/test_admin.py::test_ban")
 MUTE = NodeId("tests/test_admin.py::TestMute::test_mute[for an hour]")

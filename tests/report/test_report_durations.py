@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.report.durations import spoken
+from flakehound.report.durations import duration_text
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -36,12 +36,12 @@ def understood_s(words: str) -> float:
     ],
 )
 def test_a_duration_is_told_in_the_unit_people_would_use(seconds: float, words: str) -> None:
-    assert spoken(seconds) == words
+    assert duration_text(seconds) == words
 
 
 @given(st.floats(min_value=0.001, max_value=1e7))
 def test_what_is_told_is_close_to_what_was_meant(seconds: float) -> None:
-    words = spoken(seconds)
+    words = duration_text(seconds)
 
     half_of_the_last_digit_s = 30 if "h" in words else 0.5 if "." not in words else 0.05
     if "ms" in words:
@@ -53,4 +53,4 @@ def test_what_is_told_is_close_to_what_was_meant(seconds: float) -> None:
 def test_a_longer_duration_is_never_told_as_a_shorter_one(one: float, other: float) -> None:
     shorter, longer = sorted((one, other))
 
-    assert understood_s(spoken(shorter)) <= understood_s(spoken(longer)) + 1e-9
+    assert understood_s(duration_text(shorter)) <= understood_s(duration_text(longer)) + 1e-9

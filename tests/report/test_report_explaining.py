@@ -7,8 +7,8 @@ import pytest
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.verdicts import Kind, Replay, Verdict
+from flakehound.report.formatting import MEANINGS
 from flakehound.report.hunt.one_test import explain_text
-from flakehound.report.phrases import MEANINGS
 
 from . import samples
 from .golden import assert_gold

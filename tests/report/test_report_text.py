@@ -84,20 +84,6 @@ def test_prose_keeps_to_the_width_and_ids_stay_whole(width: int) -> None:
     assert all(verdict.id in told for verdict in hunted.verdicts if verdict.kind is not Kind.STEADY)
 
 
-def test_colour_touches_the_label_only() -> None:
-    plain, coloured = report_text(samples.a_hunt()), report_text(samples.a_hunt(), colour=True)
-
-    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
-    assert set(re.findall(r"\x1b\[[\d;]+m([^\x1b]*)\x1b\[0m", coloured)) == {
-        "NOD",
-        "VICTIM",
-        "BRITTLE",
-        "NON-IDEMPOTENT",
-        "UNRESOLVED",
-        "FAILING",
-    }
-
-
 def test_a_victim_whose_polluter_is_not_found_yet_shows_its_evidence() -> None:
     early = replace(samples.victim(), polluters=(), cleaners=(), evidence=("passes alone, fails elsewhere",))
 

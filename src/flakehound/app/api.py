@@ -20,7 +20,7 @@ from flakehound.core.predictions import LintResult
 from flakehound.engine.suite.budget import seconds
 from flakehound.hunt.options import POLICIES, TECHNIQUES
 from flakehound.report.hunt.from_json import result_from_json
-from flakehound.report.hunt.summary import HuntResult
+from flakehound.report.hunt.result import HuntResult
 from flakehound.store.opening import is_database
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"

@@ -18,7 +18,7 @@ class RunState:
     stage: str  # what the runs are for, such as "shuffles"
     processes: int  # ended so far
     test_runs: int  # tests executed so far, each as often as it ran
-    found: str  # the findings so far, empty while there are none
+    found: str | None  # the findings so far, empty while there are none; None where nothing is searched for
     spent_s: float
     left_s: float  # infinite where no time limit is set
 
@@ -59,7 +59,7 @@ SILENT: Progress = SilentProgress()
 
 
 def run_observer(
-    progress: Progress, budget: Budget, *, stage: Callable[[], str], found: Callable[[], str] = lambda: ""
+    progress: Progress, budget: Budget, *, stage: Callable[[], str], found: Callable[[], str | None] = lambda: ""
 ) -> Callable[[Spent], None]:
     """A function for the engine's loop to call after every run; it reports to `progress`."""
 
@@ -69,7 +69,7 @@ def run_observer(
     return report
 
 
-def _state(spent: Spent, budget: Budget, stage: str, found: str) -> RunState:
+def _state(spent: Spent, budget: Budget, stage: str, found: str | None) -> RunState:
     return RunState(
         stage=stage,
         processes=spent.processes,

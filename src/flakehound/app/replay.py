@@ -39,11 +39,11 @@ def replay_failure(store_path: Path, test: str, *, times: int | None) -> Replaye
     if verdict.replay is None:
         raise UsageError(f"{verdict.id} was never seen failing", remedy=stored.hunt_command("--budget", "10m"))
     stored.check_still_there()
-    plain = plain_pytest_command(stored.hunted, verdict)
+    plain = plain_pytest_command(stored.result, verdict)
     return ReplayedFailure(
         replay=verdict.replay,
         runs=tuple(_run(stored, verdict.replay, times)),
-        plain_pytest=None if plain is None else command_in_folder(Path(stored.hunted.cwd), plain),
+        plain_pytest=None if plain is None else command_in_folder(Path(stored.result.cwd), plain),
     )
 
 

@@ -12,6 +12,7 @@ from flakehound.app.sessions.target import isolation_from, seed_from, target_fro
 from flakehound.cli.options import store_option, suite_options
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -72,5 +73,5 @@ def command(
     causes = {test: likely_causes([trace], found.known) for test, trace in found.traces.items()}
     write_json(csv_file, calls_csv(found.traces))
     write_json(suite.json_file, calls_json(found.traces, causes))
-    click.echo(calls_text(found.traces, causes, lost=len(found.outcomes) - len(found.traces), notes=found.notes))
+    print_result(calls_text(found.traces, causes, lost=len(found.outcomes) - len(found.traces), notes=found.notes))
     return ExitCode.NOTHING_FLAKY

@@ -8,6 +8,7 @@ import click
 
 from flakehound.app.sessions.places import DEFAULT_STORE
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -62,7 +63,7 @@ def export(stores: tuple[Path, ...], feature_files: tuple[Path, ...], pairs: Pat
     """
     from flakehound.app.data.export import export_table
 
-    click.echo(export_table(stores or (DEFAULT_STORE,), feature_files, output, pairs))
+    print_result(export_table(stores or (DEFAULT_STORE,), feature_files, output, pairs))
     return ExitCode.NOTHING_FLAKY
 
 
@@ -80,7 +81,7 @@ def facts(pairs: Path | None, output: Path) -> int:
     """
     from flakehound.app.data.export import export_shipped_table
 
-    click.echo(export_shipped_table(output, pairs))
+    print_result(export_shipped_table(output, pairs))
     return ExitCode.NOTHING_FLAKY
 
 
@@ -97,5 +98,5 @@ def check(columns: str | None, table: Path) -> int:
     from flakehound.app.data.check import check_table
     from flakehound.report.study.tables import dataset_lines
 
-    click.echo("\n".join(dataset_lines(check_table(table, columns))))
+    print_result("\n".join(dataset_lines(check_table(table, columns))))
     return ExitCode.NOTHING_FLAKY

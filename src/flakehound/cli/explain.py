@@ -8,6 +8,7 @@ import click
 
 from flakehound.cli.options import store_option
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 
@@ -26,5 +27,5 @@ def command(store_path: Path, test: str) -> int:
     stored = read_last_hunt(store_path)
     verdict = stored.verdict_on(test)
     examples = failure_examples(stored.history, verdict.id)
-    click.echo(explain_text(stored.hunted, verdict, examples))
+    print_result(explain_text(stored.result, verdict, examples))
     return ExitCode.FLAKY_FOUND if verdict.kind.is_flaky else ExitCode.NOTHING_FLAKY

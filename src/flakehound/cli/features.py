@@ -12,6 +12,7 @@ from flakehound.app.sessions.target import isolation_from, seed_from, target_fro
 from flakehound.cli.options import store_option, suite_options
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 RUNS = 3
@@ -68,5 +69,5 @@ def command(suite: SuiteOptions, runs: int, csv_file: Path | None, store_path: P
         write_json(csv_file, as_csv(found), "csv_file")
         write_json(suite.json_file, as_json(found))
     finally:
-        click.echo(as_text(found, str(csv_file) if csv_file else None))
+        print_result(as_text(found, str(csv_file) if csv_file else None))
     return ExitCode.INTERRUPTED if found.interrupted else ExitCode.NOTHING_FLAKY

@@ -8,6 +8,7 @@ import click
 
 from flakehound.cli.options import store_option
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 
@@ -18,5 +19,5 @@ def command(store_path: Path) -> int:
     from flakehound.app.sessions.history import session_summaries
     from flakehound.report.hunt.sessions import history_text
 
-    click.echo(history_text(session_summaries(store_path)))
+    print_result(history_text(session_summaries(store_path)))
     return ExitCode.NOTHING_FLAKY

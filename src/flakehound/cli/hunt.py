@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,12 +15,13 @@ from flakehound.cli.options import store_option, suite_options
 from flakehound.cli.policy_options import policy_options
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode, same_command
 from flakehound.hunt.options import TECHNIQUES
 
 if TYPE_CHECKING:
     from flakehound.app.hunt.options import PolicyOptions
-    from flakehound.report.hunt.summary import HuntResult
+    from flakehound.report.hunt.result import HuntResult
 
 
 @click.command("hunt", cls=CommandWithRemedies)
@@ -76,17 +76,13 @@ if TYPE_CHECKING:
 @click.option("--quiet", "-q", is_flag=True, help="No progress, only the report.")
 def command(
     suite: SuiteOptions,
-    budget: str | None,
-    runs: int | None,
-    shuffles: int | None,
     policy: PolicyOptions,
+    budget: str | None,
     techniques: tuple[str, ...],
-    pairs: str,
-    states: bool,
-    measure: bool,
     store_path: Path,
     resume: bool,
     quiet: bool,
+    **search: Any,
 ) -> int:
     """Find the flaky tests of a suite.
 
@@ -103,34 +99,35 @@ def command(
     """
     from flakehound.app.hunt.options import options_for_suite
     from flakehound.app.hunt.run import run_hunt
-    from flakehound.engine.suite.budget import seconds
 
-    budget_s = seconds(budget, remedy=same_command(budget="10m")) if budget is not None else None
+    budget_s = _seconds(budget)
     check_writable(suite.json_file)
     shown_store = str(store_path) if store_arguments(store_path) else None
     options = replace(
         options_for_suite(suite, store_path, shown_store=shown_store, resume=resume),
         budget_s=budget_s,
-        runs=runs,
-        shuffles=shuffles,
         policy=policy,
         techniques=techniques or TECHNIQUES,
-        pairs=pairs,
-        states=states,
-        measure=measure,
+        **search,
     )
     with shown_progress(quiet=quiet) as progress:
-        hunted = run_hunt(options, lambda result: _tell(result, suite.json_file), progress=progress)
-    if hunted.interrupted:
+        result = run_hunt(options, lambda result: _report(result, suite.json_file), progress=progress)
+    if result.interrupted:
         return ExitCode.INTERRUPTED
-    return ExitCode.FLAKY_FOUND if hunted.flaky else ExitCode.NOTHING_FLAKY
+    return ExitCode.FLAKY_FOUND if result.flaky else ExitCode.NOTHING_FLAKY
 
 
-def _tell(hunted: HuntResult, json_file: Path | None) -> None:
+def _seconds(budget: str | None) -> float | None:
+    from flakehound.engine.suite.budget import seconds
+
+    return None if budget is None else seconds(budget, remedy=same_command(budget="10m"))
+
+
+def _report(result: HuntResult, json_file: Path | None) -> None:
     from flakehound.report.hunt.as_json import report_json
     from flakehound.report.hunt.text import report_text
 
     try:
-        write_json(json_file, report_json(hunted), resume=True)
+        write_json(json_file, report_json(result), resume=True)
     finally:
-        click.echo(report_text(hunted, colour=sys.stdout.isatty()))
+        print_result(report_text(result))

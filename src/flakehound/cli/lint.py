@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 _FORMATS = ("text", "json", "sarif", "github")
@@ -45,20 +48,7 @@ _SCORES = ("model", "rules")
 @click.option("--explain", metavar="RULE", help="Say what a rule means and how to fix what it finds, then end.")
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes at once. Default: all cores.")
 @click.option("--no-cache", is_flag=True, help="Read every file again.")
-def command(
-    paths: tuple[str, ...],
-    form: str,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    changed_since: str | None,
-    baseline: Path | None,
-    write_baseline: Path | None,
-    metrics: Path | None,
-    score: str,
-    explain: str | None,
-    jobs: int | None,
-    no_cache: bool,
-) -> int:
+def command(form: str, explain: str | None, jobs: int | None, no_cache: bool, **choice: Any) -> int:
     """Predict flaky tests from their source alone; nothing is imported or run.
 
     \b
@@ -74,20 +64,13 @@ def command(
     if explain is not None:
         click.echo(explain_rules(explain))
         return ExitCode.NOTHING_FLAKY
-    options = LintOptions(
-        paths=paths,
-        select=select,
-        ignore=ignore,
-        changed_since=changed_since,
-        baseline=baseline,
-        write_baseline=write_baseline,
-        processes=jobs,
-        cached=not no_cache,
-        metrics=metrics,
-        score=score,
-    )
-    found = lint_project(options)
-    click.echo(render_result(found, form))
-    if metrics is not None:
-        click.echo(metrics_line(found, metrics), err=True)
+    options = LintOptions(processes=jobs, cached=not no_cache, **choice)
+    with shown_progress(only_live=True) as progress:
+        found = lint_project(options, progress=progress)
+    if form == "text":
+        print_result(render_result(found, form))
+    else:
+        click.echo(render_result(found, form))
+    if options.metrics is not None:
+        click.echo(metrics_line(found, options.metrics), err=True)
     return ExitCode.FLAKY_FOUND if found.findings else ExitCode.NOTHING_FLAKY

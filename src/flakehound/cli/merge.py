@@ -8,6 +8,7 @@ import click
 
 from flakehound.cli.options import store_option
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 
@@ -27,5 +28,5 @@ def command(store_path: Path, other: Path) -> int:
     with Store.open(store_path) as store:
         count = store.merge(other)
     hunts = f"{count.sessions} hunt{'s' * (count.sessions != 1)}"
-    click.echo(f"{hunts} added, {count.completed} completed, {count.runs} runs copied from {other}")
+    print_result(f"{hunts} added, {count.completed} completed, {count.runs} runs copied from {other}")
     return ExitCode.NOTHING_FLAKY

@@ -16,6 +16,60 @@ from flakehound.app.sessions.suite_options import SuiteOptions
 Command = Callable[..., Any]
 
 
+_SUITE_OPTIONS = (
+    click.option(
+        "--jobs",
+        "-j",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Processes at once. Default: all cores, in a hunt more where tests mostly wait.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        metavar="S",
+        help="Seed of every random choice. Default: a fresh one.",
+    ),
+    click.option(
+        "--python",
+        metavar="PATH",
+        help="The suite's interpreter. Default: the active virtual environment's, else ours.",
+    ),
+    click.option(
+        "--isolation",
+        type=click.Choice(["fork", "spawn"]),
+        help="fork: copy a collected session (fast, the default where it is faithful). "
+        "spawn: a new interpreter for every run.",
+    ),
+    click.option(
+        "--keep-plugin",
+        "keep_plugins",
+        multiple=True,
+        metavar="NAME",
+        help="Leave a plugin on that we would switch off (randomly, rerunfailures, xdist, cov, ...); "
+        "may be repeated.",
+    ),
+    click.option(
+        "--test-timeout",
+        metavar="T",
+        help="A test that takes longer than this counts as hanging. "
+        "Default: 20 times the slowest seen, at least 10s.",
+    ),
+    click.option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="Address space of one process, such as 2G. Default: none of ours.",
+    ),
+    click.option(
+        "--json",
+        "json_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Also write the result as JSON.",
+    ),
+    click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED),
+)
+
+
 def store_option(command: Command) -> Command:
     """`--store PATH`."""
     return click.option(
@@ -37,61 +91,6 @@ def suite_options(command: Command) -> Command:
         return command(suite=suite, **given)
 
     wrapped: Command = with_suite
-    for option in reversed(_suite_table()):
+    for option in reversed(_SUITE_OPTIONS):
         wrapped = option(wrapped)
     return wrapped
-
-
-def _suite_table() -> list[Callable[[Command], Command]]:
-    return [
-        click.option(
-            "--jobs",
-            "-j",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Processes at once. Default: all cores, in a hunt more where tests mostly wait.",
-        ),
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            metavar="S",
-            help="Seed of every random choice. Default: a fresh one.",
-        ),
-        click.option(
-            "--python",
-            metavar="PATH",
-            help="The suite's interpreter. Default: the active virtual environment's, else ours.",
-        ),
-        click.option(
-            "--isolation",
-            type=click.Choice(["fork", "spawn"]),
-            help="fork: copy a collected session (fast, the default where it is faithful). "
-            "spawn: a new interpreter for every run.",
-        ),
-        click.option(
-            "--keep-plugin",
-            "keep_plugins",
-            multiple=True,
-            metavar="NAME",
-            help="Leave a plugin on that we would switch off (randomly, rerunfailures, xdist, cov, ...); "
-            "may be repeated.",
-        ),
-        click.option(
-            "--test-timeout",
-            metavar="T",
-            help="A test that takes longer than this counts as hanging. "
-            "Default: 20 times the slowest seen, at least 10s.",
-        ),
-        click.option(
-            "--memory-limit",
-            metavar="SIZE",
-            help="Address space of one process, such as 2G. Default: none of ours.",
-        ),
-        click.option(
-            "--json",
-            "json_file",
-            type=click.Path(path_type=Path, dir_okay=False),
-            help="Also write the result as JSON.",
-        ),
-        click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED),
-    ]

@@ -10,6 +10,7 @@ from flakehound.app.sessions.target import isolation_from, jobs_from, seed_from,
 from flakehound.cli.options import suite_options
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 
@@ -43,5 +44,5 @@ def command(suite: SuiteOptions, test: str) -> int:
     try:
         write_json(suite.json_file, polluter_json(found.verdict))
     finally:
-        click.echo(polluter_text(found.verdict, found.plain_pytest))
+        print_result(polluter_text(found.verdict, found.plain_pytest))
     return ExitCode.FLAKY_FOUND if found.verdict.kind.is_flaky else ExitCode.NOTHING_FLAKY

@@ -8,6 +8,7 @@ import click
 
 from flakehound.cli.options import store_option
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 
@@ -30,5 +31,5 @@ def command(store_path: Path, times: int | None, test: str) -> int:
     from flakehound.report.hunt.replay import replay_text
 
     replayed = replay_failure(store_path, test, times=times)
-    click.echo(replay_text(replayed.replay, replayed.runs, replayed.plain_pytest))
+    print_result(replay_text(replayed.replay, replayed.runs, replayed.plain_pytest))
     return ExitCode.FLAKY_FOUND if replayed.failed else ExitCode.NOTHING_FLAKY

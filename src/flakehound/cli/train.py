@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -79,5 +80,5 @@ def command(
         weight=weight,
         with_default=not without_default,
     )
-    click.echo(train_model(options))
+    print_result(train_model(options))
     return ExitCode.NOTHING_FLAKY

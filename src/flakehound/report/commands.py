@@ -8,32 +8,32 @@ from collections.abc import Sequence
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.verdicts import Kind, Replay, Verdict
-from flakehound.report.hunt.summary import HuntResult
+from flakehound.report.hunt.result import HuntResult
 from flakehound.report.pytest_arguments import options_only
 
 
-def replay_command(hunted: HuntResult, verdict: Verdict) -> str | None:
+def replay_command(result: HuntResult, verdict: Verdict) -> str | None:
     """The command that makes the test fail again; None when no failing run is known."""
-    return None if verdict.replay is None else _about(hunted, "replay", verdict.id)
+    return None if verdict.replay is None else _about(result, "replay", verdict.id)
 
 
-def explain_command(hunted: HuntResult, verdict: Verdict) -> str:
+def explain_command(result: HuntResult, verdict: Verdict) -> str:
     """The command that tells everything known about the test."""
-    return _about(hunted, "explain", verdict.id)
+    return _about(result, "explain", verdict.id)
 
 
-def resume_command(hunted: HuntResult) -> str:
+def resume_command(result: HuntResult) -> str:
     """The command that goes on with an unfinished hunt."""
-    return shlex.join(["flakehound", "hunt", "--resume", *_store(hunted)])
+    return shlex.join(["flakehound", "hunt", "--resume", *_store(result)])
 
 
-def plain_pytest_command(hunted: HuntResult, verdict: Verdict) -> str | None:
+def plain_pytest_command(result: HuntResult, verdict: Verdict) -> str | None:
     """The failing run of one test without flakehound; None where plain pytest cannot repeat it."""
     replay = verdict.replay
     if replay is None or _needs_our_seed(verdict, replay):
         return None
     return plain_pytest(
-        replay, hunted.python_path, hunted.pytest_args, cwd=hunted.cwd, rootdir=hunted.suite.rootdir
+        replay, result.python_path, result.pytest_args, cwd=result.cwd, rootdir=result.suite.rootdir
     )
 
 
@@ -72,9 +72,9 @@ def _seen_from(cwd: str, rootdir: str | None, test: NodeId) -> str:
     return os.path.relpath(os.path.join(root, path), here) + separator + name
 
 
-def _about(hunted: HuntResult, command: str, test: NodeId) -> str:
-    return shlex.join(["flakehound", command, *_store(hunted), test])
+def _about(result: HuntResult, command: str, test: NodeId) -> str:
+    return shlex.join(["flakehound", command, *_store(result), test])
 
 
-def _store(hunted: HuntResult) -> list[str]:
-    return [] if hunted.store is None else ["--store", hunted.store]
+def _store(result: HuntResult) -> list[str]:
+    return [] if result.store is None else ["--store", result.store]

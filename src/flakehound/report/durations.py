@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def spoken(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A duration in two parts at most: "40 ms", "0.8 s", "12 s", "3m12s", "1h04m"."""
     seconds = max(0.0, seconds)
     if 0 < seconds < 0.0995:

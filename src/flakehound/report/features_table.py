@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from flakehound.report.phrases import counted
+from flakehound.report.formatting import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,35 +10,35 @@ from dataclasses import dataclass
 from flakehound.core.outcomes import NodeId
 
 _COUNT = re.compile(r"(?<=\w) (?=\d)|(?<=\d) (?=[\w%])")  # "7 of 42", "17 %": read as one
-_GLUE = "\ue000"  # stands for a space that must not become a line break; no text uses this code point
+_NO_BREAK_SPACE = "\ue000"  # stands for a space that must not become a line break; no text uses this code point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
-    """How wide to write, and which node ids hold a space."""
+class LineWrapper:
+    """Breaks sentences into lines of a width, but never within a node id."""
 
     width: int
     spaced: tuple[NodeId, ...] = ()  # longest first, because one may be part of another
 
     @classmethod
-    def for_ids(cls, ids: Iterable[NodeId], width: int) -> Paper:
-        """Paper on which none of these ids breaks."""
+    def for_ids(cls, ids: Iterable[NodeId], width: int) -> LineWrapper:
+        """A wrapper that breaks none of these ids."""
         spaced = sorted((test for test in ids if " " in test), key=len, reverse=True)
         return cls(width=width, spaced=tuple(spaced))
 
-    def prose(self, sentence: str, indent: int = 0) -> list[str]:
+    def wrap(self, sentence: str, indent: int = 0) -> list[str]:
         """The sentence in lines that fit the width, except where an id alone is wider."""
         lines = textwrap.wrap(
-            self._glued(sentence),
+            self._with_unbreakable_parts(sentence),
             width=self.width,
             initial_indent=" " * indent,
             subsequent_indent=" " * (indent + 2),
             break_long_words=False,
             break_on_hyphens=False,
         )
-        return [line.replace(_GLUE, " ") for line in lines]
+        return [line.replace(_NO_BREAK_SPACE, " ") for line in lines]
 
-    def _glued(self, sentence: str) -> str:
+    def _with_unbreakable_parts(self, sentence: str) -> str:
         for test in self.spaced:
-            sentence = sentence.replace(test, test.replace(" ", _GLUE))
-        return _COUNT.sub(_GLUE, sentence)
+            sentence = sentence.replace(test, test.replace(" ", _NO_BREAK_SPACE))
+        return _COUNT.sub(_NO_BREAK_SPACE, sentence)

@@ -14,7 +14,7 @@ from flakehound.app.hunt.selectors import selector_for
 from flakehound.app.hunt.summarise import summarise
 from flakehound.app.progress import SILENT, Progress
 from flakehound.report.hunt.as_json import report_json
-from flakehound.report.hunt.summary import HuntResult
+from flakehound.report.hunt.result import HuntResult
 
 Report = Callable[[HuntResult], None]
 

@@ -18,8 +18,8 @@ from flakehound.engine.suite.loop import Loop, Spent
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.counted_agenda import CountedAgenda
 from flakehound.hunt.options import Candidates, SearchOptions
-from flakehound.report.durations import spoken
-from flakehound.report.hunt.summary import expected_flaky_tests
+from flakehound.report.durations import duration_text
+from flakehound.report.hunt.result import expected_flaky_tests
 
 MOST_SUSPECTS = 50  # tests that failed in the user's own runs and are therefore examined first
 
@@ -131,7 +131,7 @@ def _announce(hunt: PreparedHunt, agenda: Agenda) -> None:
 
 
 def _duration_text(hunt: PreparedHunt) -> str:
-    time_s = spoken(hunt.budget.limit_s or 0.0)
+    time_s = duration_text(hunt.budget.limit_s or 0.0)
     if not hunt.options.ends_by_count_only:
         return f"for at most {time_s}"
     counts = ((hunt.options.runs, "runs"), (hunt.options.shuffles, "shuffles"))

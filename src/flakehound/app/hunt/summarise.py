@@ -11,8 +11,8 @@ from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.hunt.search import SearchResult
 from flakehound.app.sessions.target import plain_arguments
 from flakehound.core.plans import Setting
-from flakehound.report.durations import spoken
-from flakehound.report.hunt.summary import HuntResult, SpentFacts, SuiteFacts, expected_flaky_tests
+from flakehound.report.durations import duration_text
+from flakehound.report.hunt.result import HuntResult, SpentFacts, SuiteFacts, expected_flaky_tests
 
 MOST_FAILURE_NOTES = 5  # tests that failed in the user's own runs and are named in the report
 
@@ -104,4 +104,4 @@ def _notes_on_more_time(hunt: PreparedHunt, found: SearchResult) -> list[str]:
     if expected is None or hunt.options.is_counted:
         return []
     early = ", so the hunt ended before its time" if found.agenda.ended_early else ""
-    return [f"{spoken(more_s)} more are expected to show {expected_flaky_tests(expected)}{early}"]
+    return [f"{duration_text(more_s)} more are expected to show {expected_flaky_tests(expected)}{early}"]

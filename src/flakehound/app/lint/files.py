@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 
 from flakehound.app.lint.cache import AnswerCache, AnswerCodec, FileAnswer, digest
 from flakehound.app.lint.layout import Layout, layout_of
+from flakehound.app.progress import SILENT, Progress
 from flakehound.lint.source.modules import Module, Unparsable
 from flakehound.lint.source.project import Project
 
@@ -44,6 +45,7 @@ def scan(
     codec: AnswerCodec[Answer] | None = None,
     cwd: Path | None = None,
     processes: int | None = None,
+    progress: Progress = SILENT,
 ) -> Scan[Answer]:
     """Analyse every test file that pytest would collect from the targets.
 
@@ -57,7 +59,8 @@ def scan(
         cached = ((path, cache.answer(path, sources.digests)) for path in layout.test_files)
         known = {path: answer for path, answer in cached if answer is not None}
     todo = [path for path in layout.test_files if path not in known]
-    answers = {**known, **_analyse_all(todo, layout, sources, analysis, processes or os.cpu_count() or 1)}
+    parts = _parts(todo, sources, processes or os.cpu_count() or 1)
+    answers = {**known, **_analyse_all(parts, layout, analysis, progress)}
     if todo and cache is not None:
         cache.write({path: answers[path] for path in layout.test_files})
     return _scan(layout, answers, reused=len(known))
@@ -116,19 +119,24 @@ class _Digests(Mapping[str, "str | None"]):
 
 
 def _analyse_all(
-    todo: Sequence[str], layout: Layout, sources: Sources, analysis: Analysis[Answer], processes: int
+    parts: Sequence[Sequence[str]], layout: Layout, analysis: Analysis[Answer], progress: Progress
 ) -> dict[str, FileAnswer[Answer]]:
-    parts = _parts(todo, sources, processes)
+    todo = [path for part in parts for path in part]
+    report = partial(progress.show_steps, "reading test files", total=len(todo))
     if len(parts) < 2:
-        return _analyse_part(layout, analysis, todo)
-    analyse = partial(_analyse_part, layout, analysis)
+        return _analyse_part(layout, analysis, todo, report)
+    answers: dict[str, FileAnswer[Answer]] = {}
     try:
         # Not forked: the caller may have threads. Spawned ones import what they need by name.
         with ProcessPoolExecutor(len(parts), mp_context=get_context("spawn")) as pool:
-            return {path: answer for found in pool.map(analyse, parts) for path, answer in found.items()}
+            report(0)
+            for found in pool.map(partial(_analyse_part, layout, analysis), parts):
+                answers |= found
+                report(len(answers))
+        return answers
     except (BrokenProcessPool, OSError):
         # Where no process can be started (a sandbox, a main module that cannot be imported) one is enough.
-        return analyse(todo)
+        return _analyse_part(layout, analysis, todo, report)
 
 
 def _parts(todo: Sequence[str], sources: Sources, processes: int) -> list[list[str]]:
@@ -145,14 +153,21 @@ def _parts(todo: Sequence[str], sources: Sources, processes: int) -> list[list[s
 
 
 def _analyse_part(
-    layout: Layout, analysis: Analysis[Answer], paths: Sequence[str]
+    layout: Layout,
+    analysis: Analysis[Answer],
+    paths: Sequence[str],
+    report: Callable[[int], None] = lambda _done: None,
 ) -> dict[str, FileAnswer[Answer]]:
     """The answers about some files; runs in a process of its own, or in ours."""
     sources = Sources(layout)
     settings = layout.settings
     project = Project(sources, patterns=settings.patterns, import_roots=settings.import_roots)
+    answers: dict[str, FileAnswer[Answer]] = {}
     with _garbage_collection_off():
-        return {path: _analyse_file(project, sources, analysis, path) for path in paths}
+        for path in paths:
+            answers[path] = _analyse_file(project, sources, analysis, path)
+            report(len(answers))
+    return answers
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from flakehound.app.lint.files import Scan, scan
 from flakehound.app.lint.scoring import MODEL, FlakinessScore, LintScorer, scorer_for
 from flakehound.app.lint.selection import cases_changed_since, cases_named, rule_selection
 from flakehound.app.output_files import write_json
+from flakehound.app.progress import SILENT, Progress
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.outcomes import NodeId
 from flakehound.core.predictions import LintFinding, LintResult, Prediction, RuleText, UnreadFile
@@ -45,9 +46,13 @@ class LintOptions:
     score: str = MODEL  # or RULES
 
 
-def lint_project(options: LintOptions, scorer: LintScorer | None = None) -> LintResult:
+def lint_project(
+    options: LintOptions, scorer: LintScorer | None = None, *, progress: Progress = SILENT
+) -> LintResult:
     """Lint the tests of a project; a given scorer replaces the one that the options name."""
-    found = analyse_project(options.paths, cwd=options.cwd, processes=options.processes, cached=options.cached)
+    found = analyse_project(
+        options.paths, cwd=options.cwd, processes=options.processes, cached=options.cached, progress=progress
+    )
     rootdir = found.layout.rootdir
     selection = rule_selection(rootdir, options.select, options.ignore)
     scorer = scorer or scorer_for(rootdir, options.score)
@@ -74,10 +79,17 @@ def lint_project(options: LintOptions, scorer: LintScorer | None = None) -> Lint
 
 
 def analyse_project(
-    paths: Sequence[str], *, cwd: Path | None = None, processes: int | None = None, cached: bool = True
+    paths: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    processes: int | None = None,
+    cached: bool = True,
+    progress: Progress = SILENT,
 ) -> Scan[tuple[CaseAnalysis, ...]]:
     """Findings, metrics and what else scores are computed from, of every test in the given files."""
-    return scan(paths, analyse_file, codec=_CODEC if cached else None, cwd=cwd, processes=processes)
+    return scan(
+        paths, analyse_file, codec=_CODEC if cached else None, cwd=cwd, processes=processes, progress=progress
+    )
 
 
 def all_cases(found: Scan[tuple[CaseAnalysis, ...]]) -> Sequence[CaseAnalysis]:

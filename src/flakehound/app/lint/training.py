@@ -25,7 +25,7 @@ from flakehound.learn.static.model import KINDS, StaticModel, as_text
 from flakehound.learn.static.table import VERSION, digest_of, shipped_bytes, shipped_samples, training_table
 from flakehound.learn.tables.dataset import UnusableData
 from flakehound.learn.tables.problems import OutcomeCounts
-from flakehound.report.phrases import counted
+from flakehound.report.formatting import counted
 
 Row = dict[str, Any]
 

@@ -24,7 +24,7 @@ from flakehound.engine.processes.launch import Target
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.options import SearchOptions
-from flakehound.report.hunt.summary import HuntResult, SpentFacts, SuiteFacts
+from flakehound.report.hunt.result import HuntResult, SpentFacts, SuiteFacts
 from flakehound.store import SessionInfo
 
 
@@ -35,7 +35,7 @@ class StoredHunt:
     store_path: Path
     session: SessionInfo
     history: History
-    hunted: HuntResult
+    result: HuntResult
 
     @property
     def target(self) -> Target:
@@ -63,14 +63,14 @@ class StoredHunt:
 
     def verdict_on(self, named: str) -> Verdict:
         """The verdict on the test the user means: its id, or a part of it that only one test has."""
-        exact = [v for v in self.hunted.verdicts if v.id == named]
-        parts = exact or [v for v in self.hunted.verdicts if named in v.id]
+        exact = [v for v in self.result.verdicts if v.id == named]
+        parts = exact or [v for v in self.result.verdicts if named in v.id]
         if len(parts) == 1:
             return parts[0]
         raise self._unclear(named, parts)
 
     def _unclear(self, named: str, parts: list[Verdict]) -> UsageError:
-        ids = [verdict.id for verdict in self.hunted.verdicts]
+        ids = [verdict.id for verdict in self.result.verdicts]
         near = [v.id for v in parts[:3]] or difflib.get_close_matches(named, ids, n=3, cutoff=0.0)
         what = f"{named!r} names {len(parts)} tests" if parts else f"the last hunt knows no test {named!r}"
         remedy = same_command(test=near[0]) if near else self.hunt_command()
@@ -86,8 +86,8 @@ def read_last_hunt(store_path: Path) -> StoredHunt:
         runs = stored_runs(store, session.id)
         history = History(store.suite(session.id), runs.evidence)
         traced = list(store.traced_records(session.id))
-    hunted = _with_causes(_result_of(session, history, runs.observations, store_path), traced)
-    return StoredHunt(store_path=store_path, session=session, history=history, hunted=hunted)
+    result = _with_causes(_result_of(session, history, runs.observations, store_path), traced)
+    return StoredHunt(store_path=store_path, session=session, history=history, result=result)
 
 
 def _with_causes(result: HuntResult, traced: Sequence[RunRecord]) -> HuntResult:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from flakehound.core.calls import CallTrace
 from flakehound.core.outcomes import NodeId
 from flakehound.core.verdicts import LikelyCause
-from flakehound.report.phrases import counted
+from flakehound.report.formatting import counted
 
 SCHEMA = "flakehound/calls/1"
 _MOST_TESTS = 25

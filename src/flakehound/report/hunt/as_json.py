@@ -12,16 +12,16 @@ from flakehound.core.plans import Setting
 from flakehound.core.statistics.rates import Rate
 from flakehound.core.verdicts import Replay, Verdict
 from flakehound.report.commands import plain_pytest_command, replay_command
-from flakehound.report.hunt.summary import HuntResult
+from flakehound.report.hunt.result import HuntResult
 
 SCHEMA = "flakehound/report/1"
 
 
-def report_json(hunted: HuntResult) -> str:
+def report_json(result: HuntResult) -> str:
     """The whole hunt, every test of the suite on a line of its own; ends with a newline."""
     # One line per test keeps 10,000 tests greppable, and json's indenting encoder is the slow one.
-    head = json.dumps(_head(hunted), indent=1, allow_nan=False).removesuffix("\n}")
-    tests = ",\n  ".join(json.dumps(_told(hunted, verdict), allow_nan=False) for verdict in hunted.verdicts)
+    head = json.dumps(_head(result), indent=1, allow_nan=False).removesuffix("\n}")
+    tests = ",\n  ".join(json.dumps(_told(result, verdict), allow_nan=False) for verdict in result.verdicts)
     return f'{head},\n "tests": [\n  {tests}\n ]\n}}\n'
 
 
@@ -32,12 +32,12 @@ def report_schema() -> dict[str, Any]:
     return schema
 
 
-def _head(hunted: HuntResult) -> dict[str, Any]:
-    suite, spent = hunted.suite, hunted.spent
+def _head(result: HuntResult) -> dict[str, Any]:
+    suite, spent = result.suite, result.spent
     return {
         "schema": SCHEMA,
-        "complete": hunted.complete,
-        "interrupted": hunted.interrupted,
+        "complete": result.complete,
+        "interrupted": result.interrupted,
         "suite": {
             "tests": suite.tests,
             "original_order_s": suite.original_order_s,
@@ -52,14 +52,14 @@ def _head(hunted: HuntResult) -> dict[str, Any]:
             "test_runs": spent.test_runs,
             "processes": spent.processes,
         },
-        "seed": hunted.seed,
-        "runs": dict(hunted.runs),
-        "pairs": hunted.pairs or None,
-        "notes": list(hunted.notes),
+        "seed": result.seed,
+        "runs": dict(result.runs),
+        "pairs": result.pairs or None,
+        "notes": list(result.notes),
     }
 
 
-def _told(hunted: HuntResult, verdict: Verdict) -> dict[str, Any]:
+def _told(result: HuntResult, verdict: Verdict) -> dict[str, Any]:
     return {
         "id": verdict.id,
         "kind": verdict.kind.value,
@@ -75,12 +75,12 @@ def _told(hunted: HuntResult, verdict: Verdict) -> dict[str, Any]:
         "pollution_rate": None if verdict.pollution_rate is None else _rate(verdict.pollution_rate),
         "under_load": verdict.under_load,
         "causes": [{"cause": likely.cause.value, "evidence": likely.evidence} for likely in verdict.causes],
-        "prior": hunted.priors.get(verdict.id),
+        "prior": result.priors.get(verdict.id),
         "minimal_order": list(verdict.minimal_order),
         "signatures": dict(verdict.signatures),
-        "replay": replay_command(hunted, verdict),
+        "replay": replay_command(result, verdict),
         "replay_run": None if verdict.replay is None else _replay_run(verdict.replay),
-        "plain_pytest": plain_pytest_command(hunted, verdict),
+        "plain_pytest": plain_pytest_command(result, verdict),
     }
 
 

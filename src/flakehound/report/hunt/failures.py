@@ -9,7 +9,7 @@ from flakehound.core.failure_signatures import signature_of
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.records import Failure
-from flakehound.report.phrases import counted
+from flakehound.report.formatting import counted
 
 _LAST_LINES = 25  # pytest puts the error at the end
 

@@ -13,7 +13,7 @@ from flakehound.core.plans import Isolation, Order, Setting
 from flakehound.core.statistics.rates import Rate
 from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay, Verdict
 from flakehound.report.hunt.as_json import SCHEMA
-from flakehound.report.hunt.summary import HuntResult, SpentFacts, SuiteFacts
+from flakehound.report.hunt.result import HuntResult, SpentFacts, SuiteFacts
 
 _NEW_REPORT = "flakehound hunt --json report.json"
 

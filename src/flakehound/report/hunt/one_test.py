@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from flakehound.core.plans import Setting
 from flakehound.core.verdicts import Kind, Verdict
 from flakehound.report.commands import plain_pytest_command, replay_command
-from flakehound.report.hunt.blocks import headline
+from flakehound.report.formatting import COUNTED, MEANINGS, counted, interval, one_failure_in, tally_of
 from flakehound.report.hunt.failures import FailureExample, failure_lines
-from flakehound.report.hunt.summary import HuntResult
-from flakehound.report.phrases import COUNTED, MEANINGS, counted, interval, one_failure_in, tally_of
+from flakehound.report.hunt.result import HuntResult
+from flakehound.report.hunt.verdict_lines import headline
 
 _LONG_ORDER = 20  # beyond it an order is shortened, and a plain pytest command is nothing to read or paste
 _SETTINGS = {
@@ -22,7 +22,7 @@ _SETTINGS = {
 }
 
 
-def explain_text(hunted: HuntResult, verdict: Verdict, examples: Sequence[FailureExample]) -> str:
+def explain_text(result: HuntResult, verdict: Verdict, examples: Sequence[FailureExample]) -> str:
     """The kind and its meaning, all evidence, an example of each failure, the commands.
 
     No newline at the end.
@@ -36,7 +36,7 @@ def explain_text(hunted: HuntResult, verdict: Verdict, examples: Sequence[Failur
         _section(_order_heading(verdict), _order(verdict)),
         _section("Likely causes", _causes(verdict)),
         _section("Failures", failure_lines(verdict.signatures, examples)),
-        _section("Make it fail again", _commands(hunted, verdict)),
+        _section("Make it fail again", _commands(result, verdict)),
     )
     return "\n\n".join("\n".join(lines) for lines in sections if lines)
 
@@ -48,8 +48,8 @@ def _meaning(verdict: Verdict) -> str:
 
 
 def _section(heading: str, lines: Sequence[str] | Iterator[str]) -> list[str]:
-    told = [f"  {line}".rstrip() for line in lines]
-    return [heading, *told] if told else []
+    indented = [f"  {line}".rstrip() for line in lines]
+    return [heading, *indented] if indented else []
 
 
 def _counts(verdict: Verdict) -> Iterator[str]:
@@ -115,18 +115,18 @@ def _order(verdict: Verdict) -> Iterator[str]:
 
 def _causes(verdict: Verdict) -> Iterator[str]:
     for likely in verdict.causes:
-        told = likely.evidence in verdict.evidence
-        yield likely.cause.value if told else f"{likely.cause.value} — {likely.evidence}"
+        is_shown_above = likely.evidence in verdict.evidence
+        yield likely.cause.value if is_shown_above else f"{likely.cause.value} — {likely.evidence}"
 
 
-def _commands(hunted: HuntResult, verdict: Verdict) -> Iterator[str]:
-    replay, command = verdict.replay, replay_command(hunted, verdict)
+def _commands(result: HuntResult, verdict: Verdict) -> Iterator[str]:
+    replay, command = verdict.replay, replay_command(result, verdict)
     if replay is None or command is None:
         yield "no failing run is known, so there is none to repeat"
         return
     yield f"(such runs failed {replay.failed} of {counted(replay.runs, 'time')})"
     yield command
-    plain = plain_pytest_command(hunted, verdict)
+    plain = plain_pytest_command(result, verdict)
     if plain is not None and len(replay.order) <= _LONG_ORDER:
         yield "or without flakehound:"
         yield plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from flakehound.core.predictions import LintResult
-from flakehound.report.phrases import counted, percent
+from flakehound.report.formatting import counted, percent
 
 _MOST_TESTS = 10
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypedDict
 
-from flakehound.report.phrases import counted
+from flakehound.report.formatting import counted
 from flakehound.report.study.tables import markdown_table
 
 

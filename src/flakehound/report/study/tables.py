@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from flakehound.report.phrases import counted
+from flakehound.report.formatting import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
-from flakehound.report.durations import spoken
-from flakehound.report.phrases import counted
+from flakehound.report.durations import duration_text
+from flakehound.report.formatting import counted
 
 _MISSING = "n/a"
 
@@ -74,7 +74,7 @@ def triage_study_lines(study: TriageStudy) -> list[str]:
 
 
 def _postponed(part: PostponedFigures) -> Iterator[str]:
-    repeats, suite_s = part["repeats"], spoken(part["suite_s"])
+    repeats, suite_s = part["repeats"], duration_text(part["suite_s"])
     yield "AT ONCE OR AT THE END  what n reruns of a test take, right after it and at the end of the suite"
     yield f"the suite takes {suite_s}; median of {repeats}; the difference in percent of the suite"
     rows = [
@@ -99,7 +99,7 @@ def _processes(part: ProcessFigures) -> Iterator[str]:
     yield "SAME PROCESS OR A NEW ONE  seconds for one test alone, and with n reruns in its process"
     yield (
         f"median of {part['repeats']}; a fork needs a session that has collected, once for all tests "
-        f"({spoken(part['collection_s'])})"
+        f"({duration_text(part['collection_s'])})"
     )
     header = ["base", "recorded", "fork", *numbers, "N_E", "N_fork", "test"]
     yield from _aligned(header, [_process_row(row, numbers) for row in part["tests"]])

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flakehound.core.outcomes import NodeId
-from flakehound.report.phrases import counted, few
-from flakehound.report.wrapping import Paper
+from flakehound.report.formatting import counted, few
+from flakehound.report.wrapping import LineWrapper
 
 _LABELS = {
     "likely-real": "LIKELY REAL",
@@ -24,28 +24,28 @@ _MAX_CHANGES = 5
 def triage_lines(triage: Mapping[str, Any], *, width: int = 100) -> list[str]:
     """The `flakehound/triage/1` object in lines; notes follow, as the plugin prints them."""
     failures = triage["failures"]
-    paper = Paper.for_ids((NodeId(failure["id"]) for failure in failures), width)
-    lines = list(_changes(triage, paper))
+    wrapper = LineWrapper.for_ids((NodeId(failure["id"]) for failure in failures), width)
+    lines = list(_changes(triage, wrapper))
     for verdict in _LABELS:
         for failure in failures:
             if failure["verdict"] == verdict:
-                lines += _block(failure, paper)
+                lines += _block(failure, wrapper)
     return [*lines, _summary(failures)]
 
 
-def _changes(triage: Mapping[str, Any], paper: Paper) -> Iterator[str]:
+def _changes(triage: Mapping[str, Any], wrapper: LineWrapper) -> Iterator[str]:
     changed = triage["changed"]
     if triage["since"] is None:
         return
     what = f"{counted(len(changed), 'change')}: {few(changed, _MAX_CHANGES)}" if changed else "nothing changed"
-    yield from paper.prose(f"{what} ({triage['since_why']})")
+    yield from wrapper.wrap(f"{what} ({triage['since_why']})")
 
 
-def _block(failure: Mapping[str, Any], paper: Paper) -> Iterator[str]:
+def _block(failure: Mapping[str, Any], wrapper: LineWrapper) -> Iterator[str]:
     label = _LABELS[failure["verdict"]]
     kind = f"  ({failure['kind'].replace('-', ' ')})" if failure["kind"] else ""
     yield f"{label:{_INDENT}}{failure['id']}{kind}"
-    yield from paper.prose(failure["evidence"], _INDENT)
+    yield from wrapper.wrap(failure["evidence"], _INDENT)
     if failure["kind"] == "state-dependent" and not failure["polluters"]:
         yield " " * _INDENT + shlex.join(["flakehound", "polluter", failure["id"]])
 

@@ -12,7 +12,7 @@ LEAST_NAMED = 0.01  # expected tests; fewer are only said to be fewer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteFacts:
-    """The suite that was hunted."""
+    """The suite that was searched."""
 
     tests: int
     original_order_s: float  # one run of all tests in the original order, without start and collection

@@ -1,4 +1,4 @@
-"""The small turns of phrase every report shares."""
+"""Counts, rates and lists of names as every report writes them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from flakehound.core.plans import Setting
 from flakehound.core.statistics.rates import Rate, highest_unseen_rate
 from flakehound.core.verdicts import Kind, Verdict
 
-FLAKY_KINDS = (Kind.NOD, Kind.VICTIM, Kind.BRITTLE, Kind.NON_IDEMPOTENT)  # in the order they are told
+FLAKY_KINDS = (Kind.NOD, Kind.VICTIM, Kind.BRITTLE, Kind.NON_IDEMPOTENT)  # in the order of a report
 COUNTED = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)  # the runs a failure rate is made from
-CLEAN = (Setting.ORIGINAL, Setting.ALONE)  # the runs in which no order of ours can be to blame
+CLEAN = (Setting.ORIGINAL, Setting.ALONE)  # runs whose order cannot be the reason for a failure
 
 MEANINGS = {
     Kind.NOD: "Passes and fails in one and the same order.",
@@ -44,7 +44,7 @@ def interval(rate: Rate) -> str:
 
 
 def one_failure_in(passes: int) -> int:
-    """So many runs that a test with these passes and no failure fails at most once in them (95 %).
+    """N of "fails at most 1 in N runs" for a test that passed so often and never failed (95 %).
 
     Rounded down: the claim must not be stronger than the proof.
     """

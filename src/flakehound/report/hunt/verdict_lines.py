@@ -1,4 +1,4 @@
-"""What is said about one test: verdict first, evidence second, the command last."""
+"""The lines of a report about one test: verdict first, evidence second, the command last."""
 
 from __future__ import annotations
 
@@ -9,50 +9,38 @@ from flakehound.core.plans import Setting
 from flakehound.core.statistics.rates import failure_rate
 from flakehound.core.verdicts import Cause, Kind, Verdict
 from flakehound.report.commands import replay_command
-from flakehound.report.hunt.summary import HuntResult
-from flakehound.report.phrases import CLEAN, counted, few, interval, tally_of
-from flakehound.report.wrapping import Paper
+from flakehound.report.formatting import CLEAN, counted, few, interval, tally_of
+from flakehound.report.hunt.result import HuntResult
+from flakehound.report.wrapping import LineWrapper
 
-LABEL_WIDTH = 8  # the longer labels push their id to the right, the lines below stay
-_COLOURS = {
-    Kind.NOD: "1;31",
-    Kind.VICTIM: "1;35",
-    Kind.BRITTLE: "1;34",
-    Kind.NON_IDEMPOTENT: "1;36",
-    Kind.UNRESOLVED: "1;33",
-    Kind.FAILING: "31",
-    Kind.STEADY: "32",
-}
+LABEL_WIDTH = 8  # longer labels move their id to the right; the lines below stay aligned
 
 
-def headline(verdict: Verdict, *, colour: bool = False) -> str:
+def headline(verdict: Verdict) -> str:
     """The kind, in capitals, and the test."""
     label = verdict.kind.value.upper()
-    gap = " " * max(1, LABEL_WIDTH - len(label))
-    if colour:
-        label = f"\x1b[{_COLOURS[verdict.kind]}m{label}\x1b[0m"
-    return f"{label}{gap}{verdict.id}"
+    return f"{label}{' ' * max(1, LABEL_WIDTH - len(label))}{verdict.id}"
 
 
-def block(hunted: HuntResult, verdict: Verdict, paper: Paper, *, colour: bool = False) -> list[str]:
+def verdict_lines(result: HuntResult, verdict: Verdict, wrapper: LineWrapper) -> list[str]:
     """All lines about one flaky or unresolved test."""
-    lines = [headline(verdict, colour=colour)]
+    lines = [headline(verdict)]
     for sentence in sentences(verdict):
-        lines += paper.prose(sentence, LABEL_WIDTH)
-    command = replay_command(hunted, verdict)
+        lines += wrapper.wrap(sentence, LABEL_WIDTH)
+    command = replay_command(result, verdict)
     return lines if command is None else [*lines, " " * LABEL_WIDTH + command]
 
 
 def sentences(verdict: Verdict) -> Iterator[str]:
-    """The evidence in short, then who else takes part, then what it comes from."""
+    """The evidence in short, then the other tests that take part, then likely causes."""
     yield from _evidence(verdict)
-    yield from _company(verdict)
+    yield from _other_tests(verdict)
     for likely in verdict.causes:
-        if not (likely.cause is Cause.TEST_ORDER and decisive(verdict)):
+        if not (likely.cause is Cause.TEST_ORDER and proven_prefix(verdict)):
             yield f"likely cause: {likely.cause.value} — {likely.evidence}"
 
 
-def decisive(verdict: Verdict) -> tuple[NodeId, ...]:
+def proven_prefix(verdict: Verdict) -> tuple[NodeId, ...]:
     """The polluters or state-setters of the minimal order; empty while none is proven."""
     proven = {*verdict.polluters, *verdict.state_setters}
     return tuple(test for test in verdict.minimal_order[:-1] if test in proven)
@@ -60,8 +48,8 @@ def decisive(verdict: Verdict) -> tuple[NodeId, ...]:
 
 def _evidence(verdict: Verdict) -> Iterator[str]:
     yield from _nod(verdict) or _victim(verdict) or _jointly_brittle(verdict) or verdict.evidence[:1]
-    if verdict.joint and decisive(verdict):
-        yield f"needs all of: {', '.join(decisive(verdict))}"
+    if verdict.joint and proven_prefix(verdict):
+        yield f"needs all of: {', '.join(proven_prefix(verdict))}"
 
 
 def _nod(verdict: Verdict) -> list[str]:
@@ -73,11 +61,11 @@ def _nod(verdict: Verdict) -> list[str]:
 
 
 def _victim(verdict: Verdict) -> list[str]:
-    blamed, replay = decisive(verdict), verdict.replay
-    if verdict.kind is not Kind.VICTIM or not blamed or replay is None or replay.order != verdict.minimal_order:
+    prefix, replay = proven_prefix(verdict), verdict.replay
+    if verdict.kind is not Kind.VICTIM or not prefix or replay is None or replay.order != verdict.minimal_order:
         return []
     counts = f"{replay.failed} of {replay.runs}"
-    who = f"{len(blamed)} tests run together" if len(blamed) > 1 else blamed[0]
+    who = f"{len(prefix)} tests run together" if len(prefix) > 1 else prefix[0]
     if verdict.pollution_rate is None:
         words = f"failed {counts} after {who}"
     else:
@@ -90,19 +78,19 @@ def _jointly_brittle(verdict: Verdict) -> list[str]:
     replay = verdict.replay
     if verdict.kind is not Kind.BRITTLE or not verdict.joint or replay is None or replay.order != (verdict.id,):
         return []
-    helpers = counted(len(decisive(verdict)), "test")
+    helpers = counted(len(proven_prefix(verdict)), "test")
     return [f"failed {replay.failed} of {replay.runs} alone, passes after {helpers} run together"]
 
 
-def _company(verdict: Verdict) -> Iterator[str]:
-    blamed = decisive(verdict)
+def _other_tests(verdict: Verdict) -> Iterator[str]:
+    prefix = proven_prefix(verdict)
     parts = (
-        ("also polluted by", [test for test in verdict.polluters if test not in blamed]),
-        ("also set up by", [test for test in verdict.state_setters if test not in blamed]),
+        ("also polluted by", [test for test in verdict.polluters if test not in prefix]),
+        ("also set up by", [test for test in verdict.state_setters if test not in prefix]),
         ("cleaned by", list(verdict.cleaners)),
     )
-    told = [f"{words}: {few(tests)}" for words, tests in parts if tests]
-    if told:
-        yield "; ".join(told)
+    parts_with_tests = [f"{words}: {few(tests)}" for words, tests in parts if tests]
+    if parts_with_tests:
+        yield "; ".join(parts_with_tests)
     if verdict.shared_state:
         yield f"shared state: {'; '.join(verdict.shared_state)}"
