@@ -166,7 +166,8 @@ def test_progress_on_a_terminal_is_a_line_that_is_drawn_again_and_removed(termin
     shown = terminal.received()
     assert "2 tests, also test_x[bold]\n" in shown
     assert "other orders" in shown
-    assert "12 runs of 340 tests, 90 s left, found: 1 NOD" in ANSI.sub("", shown)
+    assert "90 s left" in shown
+    assert "12 runs of 340 tests, found: 1 NOD" in shown
     assert "one more line\n" in shown
     assert shown.rstrip("\n").endswith("\x1b[2K")  # the bar is gone
     assert "\x1b[?25h" in shown  # and the cursor is back

@@ -16,8 +16,8 @@ from flakehound.app.output_streams import discard_output
 from flakehound.app.progress import SILENT, Progress, RunState
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichBars
-    from rich.progress import TaskID
+    from rich.console import RenderableType
+    from rich.live import Live
 
 _PLAIN_EVERY_S = 20.0
 _LIVE_EVERY_S = 0.2
@@ -81,11 +81,13 @@ class PlainProgress:
 
 
 class LiveProgress:
-    """Draws one line with a bar at the bottom of the terminal; messages scroll away above it."""
+    """Draws stage, bar and time at the bottom of the terminal; messages scroll away above them."""
 
     def __init__(self) -> None:
-        self._bars = _rich_bars()
-        self._task: TaskID | None = None
+        from rich.console import Console
+
+        self._console = Console(stderr=True, highlight=False)
+        self._live: Live | None = None
         self._last_shown = -math.inf
 
     def message(self, text: str) -> None:
@@ -93,27 +95,25 @@ class LiveProgress:
         from rich.text import Text
 
         # Text and not a string: `[...]` of a node id is no markup. A command to paste must stay on its line.
-        self._bars.console.print(Text(text), soft_wrap=True)
+        self._console.print(Text(text), soft_wrap=True)
 
     def show_runs(self, state: Callable[[], RunState]) -> None:
         """Draw the state of the runs, a few times per second at most."""
         if self._is_due():
             shown = state()
-            has_limit = math.isfinite(shown.left_s)
-            total_s = shown.spent_s + shown.left_s if has_limit else None
-            self._draw(shown.stage, shown.spent_s, total_s, _details(shown))
+            total_s = shown.spent_s + shown.left_s if math.isfinite(shown.left_s) else None
+            self._draw(_bar(shown.stage, shown.spent_s, total_s, _time(shown), _found(shown)))
 
     def show_steps(self, stage: str, done: int, total: int) -> None:
         """Draw how many steps are done, a few times per second at most, and always the last one."""
         if self._is_due() or done == total:
-            self._draw(stage, done, total, f"{done} of {total}")
+            self._draw(_bar(stage, done, total, f"{done} of {total}"))
 
     def clear(self) -> None:
         """Remove the bar from the terminal; a later state draws it again."""
-        if self._task is not None:
-            self._bars.stop()
-            self._bars.remove_task(self._task)
-            self._task = None
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
     def _is_due(self) -> bool:
         now = time.monotonic()
@@ -122,35 +122,40 @@ class LiveProgress:
         self._last_shown = now
         return True
 
-    def _draw(self, stage: str, completed: float, total: float | None, details: str) -> None:
-        if self._task is None:
-            self._task = self._bars.add_task(stage, total=total, details=details)
-            self._bars.start()
-        self._bars.update(self._task, description=stage, completed=completed, total=total, details=details)
-        self._bars.refresh()
+    def _draw(self, bar: RenderableType) -> None:
+        from rich.live import Live
+
+        if self._live is None:
+            # Drawn only when told to: a thread that draws it could hold a lock while the process forks.
+            self._live = Live(
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+        self._live.update(bar, refresh=True)
 
 
-def _rich_bars() -> RichBars:
-    """One line of stage, bar and details, cut where the terminal ends.
+def _bar(stage: str, done: float, total: float | None, amount: str, details: str = "") -> RenderableType:
+    """One line of stage, bar and amount, and one of details, each cut where the terminal ends."""
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
 
-    It is drawn only when told to: a thread of rich's that draws it could hold a lock while the process forks.
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as RichBars
-    from rich.table import Column
+    line = Table.grid(padding=(0, 1))
+    line.add_column(no_wrap=True, overflow="ellipsis")
+    line.add_column(width=_BAR_WIDTH)
+    line.add_column(no_wrap=True)
+    bar = ProgressBar(total=total, completed=done, width=_BAR_WIDTH, pulse=total is None)
+    line.add_row(Text(stage, style="bold cyan"), bar, Text(amount))
+    return Group(line, Text(f"  {details}", style="dim", no_wrap=True, overflow="ellipsis")) if details else line
 
-    cut = Column(no_wrap=True, overflow="ellipsis")
-    return RichBars(
-        TextColumn("{task.description}", style="bold cyan", markup=False, table_column=cut),
-        BarColumn(bar_width=_BAR_WIDTH),
-        TextColumn("{task.fields[details]}", markup=False, table_column=cut.copy()),
-        console=Console(stderr=True, highlight=False),
-        auto_refresh=False,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
+
+def _found(state: RunState) -> str:
+    return f"{state.processes} runs of {state.test_runs} tests, found: {state.found or 'nothing yet'}"
 
 
 def _details(state: RunState) -> str:
