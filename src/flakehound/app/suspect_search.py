@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from flakehound.app.progress import SILENT, Progress, run_observer
@@ -47,7 +48,7 @@ def search_polluter(
         keep=_discard,
         seed=seed,
         test_limit_s=test_limit_s,
-        tell=run_observer(progress, budget, stage=lambda: "searching"),
+        tell=run_observer(progress, Budget(limit_s=math.inf), stage=lambda: "searching", found=lambda: None),
     )
     loop.run(case)
     findings = [case.finding()] if history.failures_of(case.test) else []

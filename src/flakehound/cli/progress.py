@@ -102,7 +102,7 @@ class LiveProgress:
         if self._is_due():
             shown = state()
             total_s = shown.spent_s + shown.left_s if math.isfinite(shown.left_s) else None
-            self._draw(_bar(shown.stage, shown.spent_s, total_s, _time(shown), _found(shown)))
+            self._draw(_bar(shown.stage, shown.spent_s, total_s, _time(shown), _runs(shown) + _found(shown)))
 
     def show_steps(self, stage: str, done: int, total: int) -> None:
         """Draw how many steps are done, a few times per second at most, and always the last one."""
@@ -154,15 +154,18 @@ def _bar(stage: str, done: float, total: float | None, amount: str, details: str
     return Group(line, Text(f"  {details}", style="dim", no_wrap=True, overflow="ellipsis")) if details else line
 
 
-def _found(state: RunState) -> str:
-    return f"{state.processes} runs of {state.test_runs} tests, found: {state.found or 'nothing yet'}"
-
-
 def _details(state: RunState) -> str:
-    runs = f"{state.processes} runs of {state.test_runs} tests"
-    return f"{runs}, {_time(state)}, found: {state.found or 'nothing yet'}"
+    return f"{_runs(state)}, {_time(state)}{_found(state)}"
+
+
+def _runs(state: RunState) -> str:
+    return f"{state.processes} runs of {state.test_runs} tests"
 
 
 def _time(state: RunState) -> str:
     is_limited = math.isfinite(state.left_s)
     return f"{state.left_s:.0f} s left" if is_limited else f"{state.spent_s:.0f} s spent"
+
+
+def _found(state: RunState) -> str:
+    return "" if state.found is None else f", found: {state.found or 'nothing yet'}"
