@@ -32,7 +32,7 @@ class HuntedProject:
 def _fitted() -> None:
     """Lint's model is in the cache, by a process in which coverage does not watch every sum."""
     fit = "from flakehound.app.lint.model_file import default_model; default_model()"
-    subprocess.run([sys.executable, "-c", fit], env=environment(), check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", fit], env=environment(), check=True, timeout=600)
 
 
 @pytest.fixture(scope="session")
