@@ -16,6 +16,7 @@ import flakehound
 
 SOURCES = Path(flakehound.__file__).parents[1]
 STAND_IN = Path(__file__).with_name("stand_in.py")
+SERVER = Path(__file__).with_name("session_server.py")
 # Another interpreter with another pytest, for a look at more versions than the one that runs this suite.
 PYTHON = os.environ.get("FLAKEHOUND_PLUGIN_PYTHON", sys.executable)
 # The pytest that runs this test has set some of these; the rest would change what is tested.
@@ -83,17 +84,12 @@ class Suite:
         """Run it with no option of ours."""
         place = self.folder / "facts.json"
         place.unlink(missing_ok=True)
-        ran = subprocess.run(
-            command(*arguments),
-            cwd=self.folder,
-            env=environment(self.folder, **variables),
-            capture_output=True,
-            text=True,
-            timeout=_LIMIT_S,
-            check=False,
+        out, err = self.folder.parent / "out.txt", self.folder.parent / "err.txt"
+        code = session_server().run(
+            pytest_arguments(*arguments), self.folder, environment(self.folder, **variables), out, err
         )
         facts = json.loads(place.read_text()) if place.exists() else None
-        return Ran(code=ran.returncode, out=ran.stdout, err=ran.stderr, facts=facts)
+        return Ran(code=code, out=_text_of(out), err=_text_of(err), facts=facts)
 
     def lines(self, name: str = "calls.txt") -> list[str]:
         """What the suite has written to a file of its own; the file is gone afterwards."""
@@ -103,11 +99,55 @@ class Suite:
         return text.splitlines()
 
 
+def _text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+class SessionServer:
+    """A process that has imported pytest and runs each session in a fork of itself."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [PYTHON, str(SERVER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment(Path()),
+            text=True,
+        )
+
+    def run(self, arguments: list[str], folder: Path, variables: dict[str, str], out: Path, err: Path) -> int:
+        """The exit code of one session."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        request = {
+            "arguments": arguments,
+            "folder": str(folder),
+            "environment": variables,
+            "out": str(out),
+            "err": str(err),
+            "limit_s": _LIMIT_S,
+        }
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+
+@functools.lru_cache
+def session_server() -> SessionServer:
+    """The server of this process; it ends when this process closes its pipe."""
+    return SessionServer()
+
+
 def command(*arguments: str) -> list[str]:
-    """How to start pytest with our plugin and no other than the arguments ask for."""
+    """How to start pytest in an interpreter of its own, with our plugin and those that the arguments need."""
+    return [PYTHON, "-m", "pytest", *pytest_arguments(*arguments)]
+
+
+def pytest_arguments(*arguments: str) -> list[str]:
+    """The arguments, with our plugin and those that they need."""
     wanted = {plugin for option, plugin in _PLUGINS.items() for word in arguments if word.startswith(option)}
     plugins = ["flakehound_inside.plugin", *sorted(wanted)]
-    return [PYTHON, "-m", "pytest", *(word for plugin in plugins for word in ("-p", plugin)), *arguments]
+    return [*(word for plugin in plugins for word in ("-p", plugin)), *arguments]
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
@@ -117,7 +157,7 @@ def environment(folder: Path, **variables: str) -> dict[str, str]:
         **clean,
         "PYTHONPATH": str(SOURCES),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "FLAKEHOUND_TRIAGE_COMMAND": json.dumps([sys.executable, str(STAND_IN)]),
+        "FLAKEHOUND_TRIAGE_COMMAND": json.dumps([sys.executable, "-S", "-E", str(STAND_IN)]),
         "STAND_IN_FACTS": str(folder / "facts.json"),
         **variables,
     }

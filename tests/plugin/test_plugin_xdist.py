@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from plugin_projects import BROKEN, FLAKY, STEADY, has
+from plugin_projects import BROKEN, FLAKY, STEADY, Ran, Suite, has
 
 pytestmark = pytest.mark.skipif(not has("xdist"), reason="needs pytest-xdist")
 
 FILES = {"test_a.py": FLAKY, "test_b.py": BROKEN, "test_c.py": STEADY, "test_d.py": STEADY}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("-n2",),
-        ("-n2", "--dist=loadscope"),
-        ("-n2", "--dist=worksteal"),
-        ("-n3", "--maxprocesses=1"),
-        ("-n1", "--dist=loadgroup"),
-    ],
-)
-def test_workers_rerun_and_send_their_facts_home(suite, arguments):
-    ran = suite.write(FILES).run(*arguments)
+@pytest.fixture(scope="module")
+def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("temp")
 
+
+@pytest.fixture(scope="module")
+def red_run(shared_suite: Suite, temporary_folder: Path) -> Ran:
+    """One run with two workers that several tests look at."""
+    return shared_suite.write(FILES).run("-n2", "--flakehound-seed=70", TMPDIR=str(temporary_folder))
+
+
+def assert_facts_of_all_workers(ran: Ran) -> None:
+    assert ran.facts is not None
     assert ran.reruns("test_flaky") == ["immediate P", "immediate P same state"]
     assert ran.reruns("test_broken") == ["immediate F", "postponed F"]
     assert sorted("".join(session["outcomes"] for session in ran.facts["sessions"])) == ["F", "F", "P", "P"]
@@ -30,12 +32,27 @@ def test_workers_rerun_and_send_their_facts_home(suite, arguments):
     assert ran.outcomes == "2 failed, 2 passed"
 
 
-def test_a_failure_is_at_its_place_in_the_order_of_its_worker(suite):
-    ran = suite.write(FILES).run("-n2")
+def test_workers_rerun_and_send_their_facts_home(red_run):
+    assert_facts_of_all_workers(red_run)
 
-    orders = {session["worker"]: session["order"] for session in ran.facts["sessions"]}
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-n1", "--dist=loadscope"),
+        ("-n2", "--dist=worksteal"),
+        ("-n3", "--maxprocesses=1"),
+        ("-n1", "--dist=loadgroup"),
+    ],
+)
+def test_they_do_so_under_every_scheduler(suite, arguments):
+    assert_facts_of_all_workers(suite.write(FILES).run(*arguments))
+
+
+def test_a_failure_is_at_its_place_in_the_order_of_its_worker(red_run):
+    orders = {session["worker"]: session["order"] for session in red_run.facts["sessions"]}
     assert all(worker.startswith("gw") for worker in orders)
-    for failure in ran.facts["failures"]:
+    for failure in red_run.facts["failures"]:
         assert orders[failure["worker"]][failure["place"]] == failure["id"]
 
 
@@ -46,11 +63,9 @@ def test_no_workers_means_the_ordinary_way(suite):
     assert [session["worker"] for session in ran.facts["sessions"]] == [""]
 
 
-def test_all_workers_count_their_seeds_from_the_same(suite):
-    ran = suite.write(FILES).run("-n2", "--flakehound-seed=70")
-
-    assert {failure["reruns"][0]["seed"] for failure in ran.facts["failures"]} == {71}
-    assert ran.facts["options"]["seed"] == 70
+def test_all_workers_count_their_seeds_from_the_same(red_run):
+    assert {failure["reruns"][0]["seed"] for failure in red_run.facts["failures"]} == {71}
+    assert red_run.facts["options"]["seed"] == 70
 
 
 def test_a_test_that_kills_its_worker_has_no_reruns(suite):
@@ -77,7 +92,7 @@ def test_failures_of_all_workers_are_counted_together(suite):
     """
     suite.write({f"test_{letter}.py": body for letter in "abc"})
 
-    ran = suite.run("-n3", "--dist=loadfile")
+    ran = suite.run("-n2", "--dist=loadfile")
 
     assert ran.facts["not_rerun"].startswith("more than 10 of 24 tests failed")
     assert ran.facts["not_rerun"] in ran.out
@@ -92,14 +107,14 @@ def test_failures_are_judged_after_the_first_ended_the_run(suite):
 
 
 def test_a_tolerant_run_counts_what_the_workers_report(suite):
-    ran = suite.write({"test_a.py": FLAKY, "test_b.py": STEADY}).run("-n2", "--flakehound-tolerate")
+    ran = suite.write({"test_a.py": FLAKY, "test_b.py": STEADY}).run("-n1", "--flakehound-tolerate")
 
     assert (ran.code, ran.outcomes) == (0, "1 failed, 1 passed")
     assert "tolerated: every failure is proven flaky" in ran.out
 
 
 def test_a_green_run_asks_nobody(suite):
-    ran = suite.write({"test_a.py": STEADY}).run("-n2")
+    ran = suite.write({"test_a.py": STEADY}).run("-n1")
 
     assert (ran.code, ran.facts) == (0, None)
 
@@ -122,9 +137,5 @@ def test_words_that_execnet_cannot_send_arrive(suite):
     assert "\udc80" in ran.failure("test_it")["reruns"][0]["message"]
 
 
-def test_nothing_is_left_in_the_temporary_folder(suite, tmp_path):
-    (tmp_path / "temp").mkdir()
-
-    suite.write(FILES).run("-n2", TMPDIR=str(tmp_path / "temp"))
-
-    assert [path.name for path in (tmp_path / "temp").iterdir() if path.name.startswith("fh-")] == []
+def test_nothing_is_left_in_the_temporary_folder(red_run, temporary_folder):
+    assert [path.name for path in temporary_folder.iterdir() if path.name.startswith("fh-")] == []

@@ -48,7 +48,7 @@ def _outermost(hook: _Hook) -> _Hook:
 
 
 class SideBySide(Exception):
-    """Tests run concurrently in one process, so that their reports cannot be told apart."""
+    """Tests run concurrently in one process, so that their reports cannot be separated."""
 
 
 class FailureListener:

@@ -62,7 +62,7 @@ def judge_run(run: FailingRun, show_progress: Callable[[str], None]) -> TriageAn
     with NewProcesses(run) as processes, _open_store(run, notes) as store:
         if _needs_forks(run):
             # Git is asked while pytest collects.
-            problem = processes.open(meanwhile=lambda: changes.append(change_of(run)))
+            problem = processes.open(during_collection=lambda: changes.append(change_of(run)))
             if problem:
                 notes.append(f"no reruns in forked processes: {problem}")
         change = changes[0] if changes else change_of(run)

@@ -49,7 +49,7 @@ class NewProcesses:
             self._opened.close()
         self._folder.cleanup()
 
-    def open(self, meanwhile: Callable[[], None]) -> str:
+    def open(self, during_collection: Callable[[], None]) -> str:
         """Let pytest collect the suite as the red run did; the problem, or an empty string."""
         opened = attempted(
             lambda: open_suite(
@@ -59,7 +59,7 @@ class NewProcesses:
                 hash_seed=self._fresh_seed(),
                 limits=self._limits,
                 with_reference=False,
-                during_collection=meanwhile,
+                during_collection=during_collection,
             )
         )
         if isinstance(opened, FailedStep):

@@ -1,7 +1,7 @@
 """Carry what a test depends on over a change that it is disjoint from.
 
 Whatever the test executes is the same in both versions, so it executes the same functions again. Their lines
-may stand elsewhere. Which lines of a function ran is not kept: `intersect` asks for the function alone.
+may stand elsewhere. Which lines of a function ran is not preserved: `intersect` asks for the function alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flakehound.triage.python_source import parse_source
 def carried_back(
     dependencies: RecordedDependencies, change: Iterable[FileChange], *, root: str
 ) -> RecordedDependencies | None:
-    """What the test depends on before a change; None where that cannot be told without recording it again.
+    """What the test depends on before a change; None where that is not known without recording it again.
 
     `dependencies` were recorded after the change, which must be disjoint from them.
     """

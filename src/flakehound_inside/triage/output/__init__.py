@@ -1,1 +1,1 @@
-"""Where a triage is told: terminal, JUnit file, GitHub."""
+"""The output of a triage: terminal, JUnit file, GitHub."""
