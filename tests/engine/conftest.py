@@ -4,13 +4,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from engine_samples import OUTER_PYTEST, Sample, sample_at
+from engine_samples import BARE, OUTER_PYTEST, Sample, sample_at
 
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in OUTER_PYTEST:
         monkeypatch.delenv(name, raising=False)
+    for name, value in BARE.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ def sample_at(
 
     In our own environment without the plugins there: importing them takes most of a small session's time.
     """
-    env = {**BARE, **env} if python == sys.executable else env
+    env = {**(BARE if python == sys.executable else WITH_PLUGINS), **env}
     project = root / "project"
     project.mkdir(parents=True)
     write_files(project, {"pytest.ini": "[pytest]\n", **files})

@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from engine_samples import HANGING_S, HASH_SEED
+from engine_samples import BARE, HANGING_S, HASH_SEED
 from environments import python_with
 
 from flakehound.core.outcomes import NodeId, Outcome
@@ -601,6 +601,7 @@ def test_a_suite_that_was_moved_with_what_pytest_compiled_counts_as_executed_alt
     assert {1, 2, 4, 5} <= set(run.dependencies["lines"][str(moved / "test_it.py")])
 
 
+@pytest.mark.slow
 def test_more_files_than_anybody_can_compare_are_a_doubt(recorded):
     told, _outcome = recorded(
         """
@@ -652,7 +653,7 @@ def test_the_last_test_of_an_order_starts_from_a_given_random_state(open_sample,
             )
         }
     )
-    target = Target(python=sys.executable, cwd=sample.root, random_state=state)
+    target = Target(python=sys.executable, cwd=sample.root, random_state=state, env=BARE)
 
     records, _suite = Spawner(target, tmp_path / "more" / "n").run_single(plan_for(), Limits(), ())
 
@@ -684,10 +685,17 @@ def test_a_test_that_pytest_randomly_seeds_draws_the_same_numbers_again(open_sam
         }
     )
     env = {"DRAWN": str(tmp_path / "again")}
-    target = Target(python=sys.executable, cwd=sample.root, random_state=state, env=env)
+    target = Target(
+        python=sys.executable,
+        cwd=sample.root,
+        random_state=state,
+        pytest_args=("-p", "randomly"),
+        env={**BARE, **env},
+    )
 
     Spawner(target, tmp_path / "more" / "n").run_single(plan_for(), Limits(), ())
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--randomly-seed=7"]
-    subprocess.run(command, cwd=sample.root, env={**os.environ, "DRAWN": str(tmp_path / "first")}, check=True)
+    command = [sys.executable, "-m", "pytest", "-p", "randomly", "-p", "no:cacheprovider", "--randomly-seed=7"]
+    first = {**os.environ, **BARE, "DRAWN": str(tmp_path / "first")}
+    subprocess.run(command, cwd=sample.root, env=first, check=True)
 
     assert (tmp_path / "again").read_text() == (tmp_path / "first").read_text()

@@ -194,7 +194,7 @@ def test_a_flood_of_output_costs_no_outcome(open_sample, arguments):
 
 
 def test_memory_has_an_end_and_the_next_run_starts_afresh(open_sample):
-    sample = open_sample(GREEDY, memory_bytes=400_000_000)
+    sample = open_sample(GREEDY, memory_bytes=250_000_000)
     before, takes_all, in_pieces, gives_back, after = sample.ids
 
     given_back = sample.fork(before, gives_back, after)

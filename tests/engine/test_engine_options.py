@@ -30,13 +30,19 @@ def ini(*options: str, **settings: str) -> str:
     ("options", "named"),
     [
         (["-x", "--ff", "--nf", "-n", "2"], ["--maxfail", "--failedfirst", "--newfirst", "--numprocesses"]),
-        (["-n", "2", "--dist", "loadscope", "-p", "randomly", "-p", "xdist"], ["pytest-randomly", "pytest-xdist"]),
+        pytest.param(
+            ["-n", "2", "--dist", "loadscope", "-p", "randomly", "-p", "xdist"],
+            ["pytest-randomly", "pytest-xdist"],
+            marks=pytest.mark.slow,
+        ),
         (["--maxfail=1", "--lf", "--sw"], ["--maxfail", "--lf", "--stepwise"]),
-        (["--sw-skip", "--pdb", "--capture=tee-sys"], ["--stepwise-skip", "--usepdb"]),
+        pytest.param(
+            ["--sw-skip", "--pdb", "--capture=tee-sys"], ["--stepwise-skip", "--usepdb"], marks=pytest.mark.slow
+        ),
         (["-p", "no:asyncio", "-W", "error", "--capture=sys", "--basetemp=own"], []),
-        (["-p", "no:terminal"], []),
+        pytest.param(["-p", "no:terminal"], [], marks=pytest.mark.slow),
         (["-p", "no:cacheprovider", "-p", "no:legacypath", "-p", "no:doctest", "-p", "no:unittest"], []),
-        (["--setup-show", "-vv", "--durations=3", "--tb=line", "-rA"], []),
+        pytest.param(["--setup-show", "-vv", "--durations=3", "--tb=line", "-rA"], [], marks=pytest.mark.slow),
     ],
     ids=" ".join,
 )

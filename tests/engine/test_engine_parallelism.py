@@ -123,7 +123,7 @@ WAITS = "import time\ndef test_waits(): time.sleep(4)\n"
 WORKS = """
     import time
     def test_works():
-        until = time.process_time() + 2
+        until = time.process_time() + 0.7
         while time.process_time() < until: pass
     """
 
@@ -153,6 +153,6 @@ def test_a_suite_that_works_does_not(open_sample, monkeypatch):
 
 
 def test_a_suite_that_waits_keeps_the_number_that_the_user_named(open_sample):
-    suite = opened(open_sample({"test_it.py": "import time\ndef test_waits(): time.sleep(2)\n"}), 1)
+    suite = opened(open_sample({"test_it.py": "import time\ndef test_waits(): time.sleep(1)\n"}), 1)
 
     assert suite.pool.jobs == 1

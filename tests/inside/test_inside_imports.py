@@ -19,6 +19,7 @@ from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import Spawner
 
 SOURCES = Path(flakehound.__file__).parents[1]
+WITHOUT_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # importing them takes most of a small session's time
 HEAVY = {"numpy", "sklearn", "rich", "click", "sqlite3", "coverage", "psutil", "jinja2", "radon", "flakehound"}
 RECORDER = """
 import json, sys
@@ -43,7 +44,9 @@ def modules_seen(project: Path) -> set[str]:
 
 def plain_modules(project: Path, *arguments: str, **env: str) -> set[str]:
     command = [sys.executable, "-m", "pytest", "-q", *arguments]
-    subprocess.run(command, cwd=project, env={**os.environ, **env}, check=True, capture_output=True)
+    subprocess.run(
+        command, cwd=project, env={**os.environ, **WITHOUT_PLUGINS, **env}, check=True, capture_output=True
+    )
     return modules_seen(project)
 
 
@@ -52,7 +55,9 @@ def plan(isolation: Isolation) -> SingleRun:
 
 
 def forked_modules(project: Path, folder: Path) -> set[str]:
-    server = ForkServer(Target(python=sys.executable, cwd=project), folder, slots=1, hash_seed=0)
+    server = ForkServer(
+        Target(python=sys.executable, cwd=project, env=WITHOUT_PLUGINS), folder, slots=1, hash_seed=0
+    )
     server.wait_until_collected()
     server.slots[0].run(plan(Isolation.FORK), Limits(), ())
     server.close()
@@ -60,7 +65,9 @@ def forked_modules(project: Path, folder: Path) -> set[str]:
 
 
 def spawned_modules(project: Path, folder: Path) -> set[str]:
-    Spawner(Target(python=sys.executable, cwd=project), folder).run(plan(Isolation.SPAWN), Limits(), ())
+    Spawner(Target(python=sys.executable, cwd=project, env=WITHOUT_PLUGINS), folder).run(
+        plan(Isolation.SPAWN), Limits(), ()
+    )
     return modules_seen(project)
 
 
