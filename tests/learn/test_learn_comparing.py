@@ -78,7 +78,7 @@ def test_pipelines_that_are_alike_have_no_p_value(pipelines):
 
 
 def test_ranks_further_apart_than_the_distance_are_those_a_library_calls_significant():
-    posthocs = pytest.importorskip("scikit_posthocs", reason="needs flakehound[study]")
+    posthocs = pytest.importorskip("scikit_posthocs", reason="needs flakehound[dev]")
     table = np.random.default_rng(3).normal(size=(12, 5)) + np.linspace(0, 2, 5)
     names = [str(number) for number in range(5)]
 

@@ -112,15 +112,19 @@ def command(
     )
     with shown_progress(quiet=quiet) as progress:
         result = run_hunt(options, lambda result: _report(result, suite.json_file), progress=progress)
-    if result.interrupted:
-        return ExitCode.INTERRUPTED
-    return ExitCode.FLAKY_FOUND if result.flaky else ExitCode.NOTHING_FLAKY
+    return _exit_code(result)
 
 
 def _seconds(budget: str | None) -> float | None:
     from flakehound.engine.suite.budget import seconds
 
     return None if budget is None else seconds(budget, remedy=same_command(budget="10m"))
+
+
+def _exit_code(result: HuntResult) -> ExitCode:
+    if result.interrupted:
+        return ExitCode.INTERRUPTED
+    return ExitCode.FLAKY_FOUND if result.flaky else ExitCode.NOTHING_FLAKY
 
 
 def _report(result: HuntResult, json_file: Path | None) -> None:

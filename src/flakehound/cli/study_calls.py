@@ -11,6 +11,7 @@ from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.options import store_option
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -75,5 +76,5 @@ def command(
     try:
         write_json(json_file, json.dumps(study, indent=1) + "\n")
     finally:
-        click.echo(calls_study_text(study))
+        print_result(calls_study_text(study))
     return ExitCode.NOTHING_FLAKY

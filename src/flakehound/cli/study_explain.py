@@ -10,6 +10,7 @@ import click
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option, problem_option
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -54,7 +55,7 @@ def command(
         table=table, columns=columns, problem=problem, tests=tests, retrain=retrain, seed=seed
     )
     study = run_explain_study(options)
-    click.echo("\n".join(explained_lines(study)))
+    print_result("\n".join(explained_lines(study)))
     write_json(json_file, json.dumps(study, indent=1) + "\n")
     if plot_file is not None:
         plot_swarm(study, plot_file)

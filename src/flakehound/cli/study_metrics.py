@@ -10,6 +10,7 @@ import click
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option, problem_option
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -36,6 +37,6 @@ def command(columns: str | None, problem: str | None, json_file: Path | None, ta
 
     check_writable(json_file)
     study = run_metrics_study(MetricsStudyOptions(table=table, columns=columns, problem=problem))
-    click.echo("\n".join(metric_lines(study)))
+    print_result("\n".join(metric_lines(study)))
     write_json(json_file, json.dumps(study, indent=1) + "\n")
     return ExitCode.NOTHING_FLAKY

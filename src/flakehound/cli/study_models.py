@@ -12,6 +12,7 @@ from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import PROBLEMS, columns_option
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -92,6 +93,6 @@ def command(json_file: Path | None, **given: Any) -> int:
     check_writable(json_file)
     with shown_progress() as progress:
         study = run_model_study(options, progress)
-    click.echo("\n".join(model_lines(study)))
+    print_result("\n".join(model_lines(study)))
     write_json(json_file, json.dumps(study, indent=1) + "\n")
     return ExitCode.NOTHING_FLAKY

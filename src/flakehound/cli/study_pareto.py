@@ -12,6 +12,7 @@ from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -65,7 +66,7 @@ def command(json_file: Path | None, plot_file: Path | None, **given: Any) -> int
     options = ParetoStudyOptions(**given)
     with shown_progress() as progress:
         study = run_pareto_study(options, progress)
-    click.echo("\n".join(front_lines(study)))
+    print_result("\n".join(front_lines(study)))
     write_json(json_file, json.dumps(study, indent=1) + "\n")
     if plot_file is not None:
         plot_front(study, plot_file)

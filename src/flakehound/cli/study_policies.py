@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode, UsageError, same_command
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def command(json_file: Path | None, plot_file: Path | None, **given: Any) -> int
     _check_one_score(options)
     with shown_progress() as progress:
         study = run_policy_study(options, progress)
-    click.echo("\n".join(policy_lines(study)))
+    print_result("\n".join(policy_lines(study)))
     write_json(json_file, json.dumps(study, indent=1) + "\n")
     if plot_file is not None:
         plot_detections(study, plot_file)

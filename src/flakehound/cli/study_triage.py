@@ -12,6 +12,7 @@ from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.options import suite_options
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
+from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode, UsageError, same_command
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _show(study: TriageStudy, json_file: Path | None, csv_file: Path | None, plo
     from flakehound.report.study.triage import triage_study_csv, triage_study_lines
     from flakehound.report.study.triage_plot import plot_shares
 
-    click.echo("\n".join(triage_study_lines(study)))
+    print_result("\n".join(triage_study_lines(study)))
     write_json(json_file, json.dumps(study, indent=2) + "\n")
     write_json(csv_file, triage_study_csv(study), "csv_file")
     revisions = study.get("revisions")

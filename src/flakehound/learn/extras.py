@@ -30,7 +30,6 @@ _EXTRA_OF = {
     "matplotlib": STUDY,
     "shap": STUDY,
     "statsmodels": STUDY,
-    "scikit_posthocs": STUDY,
 }
 
 
