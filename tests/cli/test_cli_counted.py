@@ -96,7 +96,7 @@ def agenda_of(time_left_s, *, busy=False, **options):
 def settings_made(agenda, history):
     """Let every test pass in every run it wants, until it wants nothing more."""
     settings = []
-    for plan in iter(agenda.next_sweep, None):
+    for plan in iter(agenda.next_search_run, None):
         settings.append(plan.setting)
         for order in plan.orders:
             history.add(passed(plan, order))
@@ -132,7 +132,7 @@ def test_while_the_time_lasts_a_counted_hunt_is_like_any_other():
 def test_runs_under_way_are_waited_for_before_the_missing_ones_are_counted():
     agenda, _history = agenda_of(0.0, runs=5, busy=True)
 
-    assert agenda.next_sweep() is None
+    assert agenda.next_search_run() is None
 
 
 def test_other_orders_that_no_chosen_technique_makes_are_not_made_up_for():

@@ -276,9 +276,9 @@ class _Driver:
         if len(self._history.records) != self._known_records:
             self._known_records = len(self._history.records)
             busy = Counter(plan.key for plan in running)
-            wanted = sorted(self._agenda.urgent(), key=lambda plan: plan.undisturbed)
+            wanted = sorted(self._agenda.follow_ups(), key=lambda plan: plan.undisturbed)
             self._waiting = deque(plan for plan in wanted if not _taken(busy, plan))
-        return self._waiting.popleft() if self._waiting else self._agenda.next_sweep()
+        return self._waiting.popleft() if self._waiting else self._agenda.next_search_run()
 
     def _seeded(self, plan: RunPlan) -> RunPlan:
         hash_seed = plan.hash_seed

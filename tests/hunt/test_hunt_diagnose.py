@@ -179,7 +179,7 @@ def test_a_proven_case_wants_nothing_more():
     history = history_of(*[an_original("PPPP")] * 3, *in_turns(a_run([C, B], "PF"), a_run([B], "P"), 5))
     agenda = Agenda(history, SearchOptions(seed=1), lambda: 10.0)
 
-    assert agenda.urgent() == []
+    assert agenda.follow_ups() == []
 
 
 def test_two_failures_in_the_original_order_and_one_alone_suffice_to_call_a_test_failing():
@@ -195,7 +195,7 @@ def test_the_same_plan_wanted_by_two_suspects_is_made_once():
     history = history_of(a_run([D, C, B, A], "PPFF", setting=Setting.SHUFFLED))
     agenda = Agenda(history, SearchOptions(seed=1), lambda: 10.0)
 
-    originals = [plan for plan in agenda.urgent() if plan.setting is Setting.ORIGINAL]
+    originals = [plan for plan in agenda.follow_ups() if plan.setting is Setting.ORIGINAL]
 
     assert len(originals) == 3
 

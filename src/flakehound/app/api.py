@@ -17,7 +17,7 @@ from flakehound.app.sessions.store_file import existing_store
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.core.errors import UsageError
 from flakehound.core.predictions import LintResult
-from flakehound.engine.suite.budget import seconds
+from flakehound.engine.suite.budget import seconds_in
 from flakehound.hunt.options import POLICIES, TECHNIQUES
 from flakehound.report.hunt.from_json import result_from_json
 from flakehound.report.hunt.result import HuntResult
@@ -57,7 +57,7 @@ def hunt(
     )
     options = replace(
         _options_in(_folder(path), replace(suite, pytest_args=tuple(pytest_args)), own_store, resume=resume),
-        budget_s=None if budget is None else seconds(str(budget)),
+        budget_s=None if budget is None else seconds_in(str(budget)),
         runs=runs,
         shuffles=shuffles,
         policy=PolicyOptions(policy=_known(policy, POLICIES, "policy")),

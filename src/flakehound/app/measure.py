@@ -25,7 +25,7 @@ from flakehound.engine.git.churn import COMMITS, Churn, churn_of
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
 from flakehound.engine.suite.budget import Budget
-from flakehound.engine.suite.loop import Loop
+from flakehound.engine.suite.loop import RunLoop
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.features.table import FEATURES, NAMES, STATIC
 from flakehound.features.vectors import FeatureVector, mean_vectors
@@ -72,11 +72,11 @@ class Rounds:
         self._covered_every = covered_every
         self._given = 0
 
-    def urgent(self) -> list[RunPlan]:
+    def follow_ups(self) -> list[RunPlan]:
         """Nothing is suspected here."""
         return []
 
-    def next_sweep(self) -> RunPlan | None:
+    def next_search_run(self) -> RunPlan | None:
         """The whole order until it was given often enough, then what did not get its turn."""
         if self._given < self._runs:
             self._given += 1
@@ -182,14 +182,14 @@ def _runs(
     planner = rounds_of(opened, wishes.runs, history)
     found = lambda: f"{sum(bool(record.measures) for record in kept)} measured runs"  # noqa: E731
     progress.message(f"{len(opened.suite.tests)} tests, {wishes.runs} measured runs (seed {wishes.seed}) ...")
-    loop = Loop(
+    loop = RunLoop(
         opened,
         history,
         budget,
-        keep=keep,
+        save=keep,
         seed=wishes.seed,
         test_limit_s=wishes.test_limit_s,
-        tell=run_observer(progress, budget, stage=lambda: STAGE, found=found),
+        report=run_observer(progress, budget, stage=lambda: STAGE, found=found),
     )
     try:
         loop.run(planner)
@@ -209,14 +209,14 @@ def measured_at(hunt: PreparedHunt, runs: int) -> list[FeatureVector]:
         kept.extend(records)
         hunt.save_runs(records)
 
-    loop = Loop(
+    loop = RunLoop(
         hunt.opened,
         history,
         hunt.budget,
-        keep=keep,
+        save=keep,
         seed=hunt.seed,
         test_limit_s=hunt.options.test_limit_s,
-        tell=run_observer(hunt.progress, hunt.budget, stage=lambda: STAGE),
+        report=run_observer(hunt.progress, hunt.budget, stage=lambda: STAGE),
     )
     loop.run(rounds_of(hunt.opened, runs, history))
     return mean_vectors(hunt.opened.suite.order, kept, static)

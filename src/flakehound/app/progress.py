@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from flakehound.engine.suite.budget import Budget
-    from flakehound.engine.suite.loop import Spent
+    from flakehound.engine.suite.loop import WorkDone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +60,16 @@ SILENT: Progress = SilentProgress()
 
 def run_observer(
     progress: Progress, budget: Budget, *, stage: Callable[[], str], found: Callable[[], str | None] = lambda: ""
-) -> Callable[[Spent], None]:
+) -> Callable[[WorkDone], None]:
     """A function for the engine's loop to call after every run; it reports to `progress`."""
 
-    def report(spent: Spent) -> None:
+    def report(spent: WorkDone) -> None:
         progress.show_runs(lambda: _state(spent, budget, stage(), found()))
 
     return report
 
 
-def _state(spent: Spent, budget: Budget, stage: str, found: str | None) -> RunState:
+def _state(spent: WorkDone, budget: Budget, stage: str, found: str | None) -> RunState:
     return RunState(
         stage=stage,
         processes=spent.processes,

@@ -12,7 +12,7 @@ from flakehound.core.plans import Batch, Isolation, Order, RunPlan, Setting, Sin
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.suite.budget import Budget
-from flakehound.engine.suite.loop import Loop
+from flakehound.engine.suite.loop import RunLoop
 from flakehound.engine.suite.open_suite import OpenSuite
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.diagnose import diagnose
@@ -41,14 +41,14 @@ def search_polluter(
     history = History(opened.suite)
     case = _Case(NodeId(test), history, opened.isolation, jobs, among)
     budget = Budget(limit_s=limit_s)
-    loop = Loop(
+    loop = RunLoop(
         opened,
         history,
         budget,
-        keep=_discard,
+        save=_discard,
         seed=seed,
         test_limit_s=test_limit_s,
-        tell=run_observer(progress, Budget(limit_s=math.inf), stage=lambda: "searching", found=lambda: None),
+        report=run_observer(progress, Budget(limit_s=math.inf), stage=lambda: "searching", found=lambda: None),
     )
     loop.run(case)
     findings = [case.finding()] if history.failures_of(case.test) else []
@@ -83,7 +83,7 @@ class _Case:
             )
         )
 
-    def urgent(self) -> list[RunPlan]:
+    def follow_ups(self) -> list[RunPlan]:
         """Alone and after walks through the others; if all pass, in more orders; then what the diagnosis needs."""
         original = self._test_order.tests
         others = tuple(t for t in self._among or original if t != self.test)
@@ -132,6 +132,6 @@ class _Case:
     def _why(self, order: Order) -> str:
         return f"does {self.test} fail among {len(order)} tests?"
 
-    def next_sweep(self) -> RunPlan | None:
+    def next_search_run(self) -> RunPlan | None:
         """Nothing is searched beyond the one test."""
         return None

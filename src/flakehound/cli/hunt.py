@@ -116,9 +116,9 @@ def command(
 
 
 def _seconds(budget: str | None) -> float | None:
-    from flakehound.engine.suite.budget import seconds
+    from flakehound.engine.suite.budget import seconds_in
 
-    return None if budget is None else seconds(budget, remedy=same_command(budget="10m"))
+    return None if budget is None else seconds_in(budget, remedy=same_command(budget="10m"))
 
 
 def _exit_code(result: HuntResult) -> ExitCode:

@@ -74,7 +74,7 @@ class Agenda:
         """Fewer than `most` while several tests seem to fail only because other runs go on beside them."""
         return max(1, most >> len(self.under_load) // limits.MAX_LOAD_CASES)
 
-    def urgent(self) -> list[RunPlan]:
+    def follow_ups(self) -> list[RunPlan]:
         """The runs that the suspects need, each plan as often as it is needed in all."""
         self._suspects.update()
         merged: Counter[object] = Counter()
@@ -98,7 +98,7 @@ class Agenda:
             return first
         return [plan for plan in first if costs[plan.key] <= limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s]
 
-    def next_sweep(self) -> RunPlan | None:
+    def next_search_run(self) -> RunPlan | None:
         """The next run that looks for flaky tests; None when everything worth doing is done."""
         is_late = self._time_left_s() < limits.COMPLETION_SHARE * self._time_at_start_s
         plan = self._completion.next_plan() if is_late else None

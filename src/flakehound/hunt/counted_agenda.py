@@ -26,10 +26,10 @@ class CountedAgenda(Agenda):
         self._is_busy = is_busy
         self._missing: Iterator[RunPlan] | None = None
 
-    def next_sweep(self) -> RunPlan | None:
+    def next_search_run(self) -> RunPlan | None:
         """The next run that looks for trouble; None when the counted ones are made and the time is up."""
         if self._missing is None and self._time_left_s() > 0:
-            return super().next_sweep()
+            return super().next_search_run()
         if self._missing is None:
             if self._is_busy():
                 return None  # runs under way would be missed in the count

@@ -56,8 +56,8 @@ def _prepared(
         during_collection=while_collecting,
     )
     try:
-        budget.settle(opened.suite_s)
-        budget.reserved_s = reserve_s(budget.limit_s)
+        budget.set_default(opened.suite_s)
+        budget.reserve(reserve_s(budget.limit_s))
         # Not before the suite is open: a folder without tests should not be left with a store.
         with Store.open(options.store_path) as store:
             import_pending_runs(store)

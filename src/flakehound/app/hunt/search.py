@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from flakehound.app.progress import run_observer
 from flakehound.core.plans import Isolation, RunPlan, Setting
 from flakehound.core.records import RunRecord
 from flakehound.engine.suite.budget import Budget
-from flakehound.engine.suite.loop import Loop, Spent
+from flakehound.engine.suite.loop import RunLoop, WorkDone
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.counted_agenda import CountedAgenda
 from flakehound.hunt.options import Candidates, SearchOptions
@@ -29,7 +28,7 @@ class SearchResult:
     """The state of the agenda after the search, and what the runs cost."""
 
     agenda: Agenda
-    spent: Spent
+    spent: WorkDone
     interrupted: bool  # by the user, here or before
 
 
@@ -39,27 +38,29 @@ def search(hunt: PreparedHunt, estimate: Estimate) -> SearchResult:
     loop_budget = _loop_budget(hunt)
     interrupted = estimate.interrupted
     _announce(hunt, agenda)
-    loop = Loop(
+    loop = RunLoop(
         hunt.opened,
         hunt.history,
         loop_budget,
-        keep=lambda records: _save(hunt, records),
+        save=lambda records: _save(hunt, records),
         seed=hunt.seed,
         test_limit_s=hunt.options.test_limit_s,
-        tell=run_observer(hunt.progress, loop_budget, stage=lambda: _stage(agenda), found=lambda: _found(agenda)),
-        at_once=agenda.runs_at_once,
+        report=run_observer(
+            hunt.progress, loop_budget, stage=lambda: _stage(agenda), found=lambda: _found(agenda)
+        ),
+        runs_at_once=agenda.runs_at_once,
     )
     if not interrupted:
         interrupted = _run(hunt, loop, agenda)
-    return SearchResult(agenda=agenda, spent=loop.spent, interrupted=interrupted)
+    return SearchResult(agenda=agenda, spent=loop.work_done, interrupted=interrupted)
 
 
-def _run(hunt: PreparedHunt, loop: Loop, agenda: Agenda) -> bool:
+def _run(hunt: PreparedHunt, loop: RunLoop, agenda: Agenda) -> bool:
     """Run the loop; whether the user interrupted it."""
     try:
         loop.run(agenda)
         # Proof comes before causes: open cases may use the time that was reserved for these.
-        hunt.budget.reserved_s = 0.0
+        hunt.budget.release_reserve()
         loop.run(_FollowUpsOnly(agenda))
     except KeyboardInterrupt:
         return True
@@ -70,9 +71,9 @@ class _FollowUpsOnly:
     """A planner that follows up failures already seen and looks for no new ones."""
 
     def __init__(self, agenda: Agenda) -> None:
-        self.urgent = agenda.urgent
+        self.follow_ups = agenda.follow_ups
 
-    def next_sweep(self) -> RunPlan | None:
+    def next_search_run(self) -> RunPlan | None:
         """None: no new search."""
         return None
 
@@ -109,7 +110,7 @@ def _loop_budget(hunt: PreparedHunt) -> Budget:
     """The loop's limit; none for counted runs, where the agenda itself observes the hunt's budget."""
     if not hunt.options.ends_by_count_only:
         return hunt.budget
-    return Budget(limit_s=math.inf, started=hunt.budget.started)
+    return hunt.budget.without_limit()
 
 
 def _save(hunt: PreparedHunt, records: Sequence[RunRecord]) -> None:
@@ -118,7 +119,7 @@ def _save(hunt: PreparedHunt, records: Sequence[RunRecord]) -> None:
     for record in records:
         is_whole = len(record.order) == len(hunt.opened.suite.tests) and not record.ended
         if is_whole and record.setting is Setting.ORIGINAL and record.isolation is Isolation.FORK:
-            hunt.budget.shorten(hunt.opened.start_s + record.usage.wall_s)
+            hunt.budget.lower_default(hunt.opened.start_s + record.usage.wall_s)
 
 
 def _announce(hunt: PreparedHunt, agenda: Agenda) -> None:

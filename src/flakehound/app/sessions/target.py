@@ -108,9 +108,9 @@ def test_limit_from(suite: SuiteOptions) -> float | None:
     """The user's limit for one test, None when none is named."""
     if suite.test_timeout is None:
         return None
-    from flakehound.engine.suite.budget import seconds
+    from flakehound.engine.suite.budget import seconds_in
 
-    return seconds(suite.test_timeout, remedy=same_command(test_timeout="30s"))
+    return seconds_in(suite.test_timeout, remedy=same_command(test_timeout="30s"))
 
 
 def size_in_bytes(text: str) -> int:

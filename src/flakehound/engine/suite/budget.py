@@ -4,56 +4,82 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, field
 
 from flakehound.core.errors import Remedy, UsageError
 
+# A hunt without `--budget` takes so many times as long as one run of the suite, but no longer than this.
 DEFAULT_LIMIT_S = 600.0
 DEFAULT_SUITE_TIMES = 30.0
-_HEADROOM = 0.06  # the suite may be quicker than it was when we measured
-_MOST_HEADROOM_S = 5.0  # a long run is not measured so badly
-_OWN_S = 2.2  # our own start and end, which a quick suite would feel
+# Share of that which is not used, and at most so many seconds: the suite may take less time than when it was
+# measured, and a hunt must not take more than its 30 suite times. A long run is measured more exactly, relative to
+# its length.
+_UNUSED_SHARE = 0.06
+_MAX_UNUSED_S = 5.0
+# Our own start and end outside the measured time, in seconds, and the largest share they may take of a small
+# budget.
+_OVERHEAD_S = 2.2
+_MAX_OVERHEAD_SHARE = 0.2
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-@dataclass(slots=True)
 class Budget:
     """Wall-clock time, counted from the start of the hunt."""
 
-    limit_s: float | None = None  # None: not decided before the suite's own time is known
-    started: float = field(default_factory=time.monotonic)
-    by_default: bool = False  # the user named no time
-    reserved_s: float = 0.0  # kept for what comes after the loop
+    def __init__(self, limit_s: float | None = None) -> None:
+        self._started_s = time.monotonic()
+        self._limit_s = limit_s
+        self._is_default = False
+        self._reserved_s = 0.0
 
-    def settle(self, suite_s: float) -> None:
-        """Without a wish of the user: 10 minutes or 30 suite times, whichever is shorter."""
-        if self.limit_s is None:
-            self.by_default = True
-            self.limit_s = _default_for(suite_s)
+    @property
+    def limit_s(self) -> float | None:
+        """All of the time; None: not decided before the suite's own time is known."""
+        return self._limit_s
 
-    def shorten(self, suite_s: float) -> None:
-        """A plain run proved quicker than the watched one that the default was taken from."""
-        if self.by_default and self.limit_s is not None:
-            self.limit_s = min(self.limit_s, _default_for(suite_s))
+    def set_default(self, suite_s: float) -> None:
+        """Where the user named no time: 10 minutes or 30 suite times, whichever is shorter."""
+        if self._limit_s is None:
+            self._is_default = True
+            self._limit_s = _default_for(suite_s)
+
+    def lower_default(self, suite_s: float) -> None:
+        """Take back a part of the default: a plain run took less time than the watched one it was taken from."""
+        if self._is_default and self._limit_s is not None:
+            self._limit_s = min(self._limit_s, _default_for(suite_s))
+
+    def reserve(self, seconds: float) -> None:
+        """Keep a part of the time for what comes after the loop."""
+        self._reserved_s = seconds
+
+    def release_reserve(self) -> None:
+        """Let the time that was reserved be used from now on."""
+        self._reserved_s = 0.0
+
+    def without_limit(self) -> Budget:
+        """An endless budget that began at the same time."""
+        endless = Budget(limit_s=float("inf"))
+        endless._started_s = self._started_s
+        return endless
 
     @property
     def spent_s(self) -> float:
         """Time since the start."""
-        return time.monotonic() - self.started
+        return time.monotonic() - self._started_s
 
     @property
     def left_s(self) -> float:
-        """Time that remains; never negative."""
-        limit = DEFAULT_LIMIT_S if self.limit_s is None else self.limit_s
-        return max(0.0, limit - self.reserved_s - self.spent_s)
+        """Time that remains without what is reserved; never negative."""
+        limit = DEFAULT_LIMIT_S if self._limit_s is None else self._limit_s
+        return max(0.0, limit - self._reserved_s - self.spent_s)
 
 
 def _default_for(suite_s: float) -> float:
     allowed = min(DEFAULT_LIMIT_S, DEFAULT_SUITE_TIMES * suite_s)
-    return allowed - min(_MOST_HEADROOM_S, _HEADROOM * allowed) - min(_OWN_S, 0.2 * allowed)
+    unused_s = min(_MAX_UNUSED_S, _UNUSED_SHARE * allowed)
+    return allowed - unused_s - min(_OVERHEAD_S, _MAX_OVERHEAD_SHARE * allowed)
 
 
-def seconds(text: str, remedy: Remedy = "flakehound hunt --budget 10m") -> float:
+def seconds_in(text: str, remedy: Remedy = "flakehound hunt --budget 10m") -> float:
     """`90`, `90s`, `10m`, `1h30m` as seconds; `remedy` is what the error suggests."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():

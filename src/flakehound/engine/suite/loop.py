@@ -1,4 +1,4 @@
-"""Plan, execute, keep, plan again, until the time is up or nothing is left to do."""
+"""Plan, run, save, plan again, until the time is up or nothing is left to do."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ from flakehound.engine.processes.pool import Job
 from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.open_suite import OpenSuite
 
-_TICK_S = 0.2
-_ATTEMPTS = 20  # sweeps that no longer fit into the time left before we stop asking for one that does
+_POLL_S = 0.2  # how often progress is reported and the time is checked while runs go on
+_MAX_WAIT_FOR_CANCELLED_S = 10.0
+_MAX_UNAFFORDABLE_PLANS = 20  # of the search, that do not fit into the time left, before no more are asked for
 
 
 class Planner(Protocol):
     """Decides what runs next; see `hunt.agenda`."""
 
-    def urgent(self) -> list[RunPlan]:
-        """What suspects need, in all."""
+    def follow_ups(self) -> list[RunPlan]:
+        """All runs that suspects need now, each as often as it is needed."""
 
-    def next_sweep(self) -> RunPlan | None:
-        """The next run that looks for trouble."""
+    def next_search_run(self) -> RunPlan | None:
+        """The next run of the search for further flaky tests; None when there is none."""
 
 
 @dataclass(slots=True)
-class Spent:
-    """What the hunt has cost so far."""
+class WorkDone:
+    """What the loop has run so far."""
 
     test_runs: int = 0
     processes: int = 0
     cpu_s: float = 0.0
 
 
-class Loop:
-    """One hunt's engine room."""
+class RunLoop:
+    """Runs what a planner plans, several plans at a time, and adds the records to the history."""
 
     def __init__(
         self,
@@ -49,26 +50,26 @@ class Loop:
         history: History,
         budget: Budget,
         *,
-        keep: Callable[[Sequence[RunRecord]], None],
+        save: Callable[[Sequence[RunRecord]], None],
         seed: int,
         test_limit_s: float | None = None,
-        tell: Callable[[Spent], None] = lambda _spent: None,
-        at_once: Callable[[int], int] = lambda most: most,
+        report: Callable[[WorkDone], None] = lambda _done: None,
+        runs_at_once: Callable[[int], int] = lambda most: most,
     ) -> None:
         self._opened = opened
         self._pool = opened.pool
         self._history = history
         self._budget = budget
-        self._keep = keep
+        self._save = save
         self._rng = random.Random(seed)
         self._test_limit_s = test_limit_s
-        self._tell = tell
-        self._at_once = at_once  # how many of so many runs may go on beside each other now
+        self._report = report
+        self._runs_at_once = runs_at_once  # how many of so many runs may go on beside each other now
         self._retried: set[object] = set()
         self._waiting: deque[RunPlan] = deque()
-        self._parts: deque[RunPlan] = deque()  # of a plan that had to be taken apart
+        self._parts: deque[RunPlan] = deque()  # of a plan whose process cannot be copied
         self._known_records = -1
-        self.spent = Spent()
+        self.work_done = WorkDone()
 
     def run(self, planner: Planner) -> None:
         """Work until the budget is spent or the planner has nothing more."""
@@ -77,14 +78,14 @@ class Loop:
                 self._fill(planner)
                 if not self._pool.running:
                     return
-                self._take(self._pool.next_finished(min(_TICK_S, self._budget.left_s)))
-                self._tell(self.spent)
+                self._take(self._pool.next_finished(min(_POLL_S, self._budget.left_s)))
+                self._report(self.work_done)
         finally:
-            self._wind_up()
+            self._cancel_rest()
 
     def _fill(self, planner: Planner) -> None:
         guard = self._opened.guard
-        most = 1 if guard is not None and guard.active else self._at_once(self._pool.jobs)
+        most = 1 if guard is not None and guard.active else self._runs_at_once(self._pool.jobs)
         while len(self._pool.running) < most and not any(job.plan.undisturbed for job in self._pool.running):
             plan = self._next(planner)
             if plan is None:
@@ -97,37 +98,38 @@ class Loop:
     def _next(self, planner: Planner) -> RunPlan | None:
         if len(self._history.records) != self._known_records:
             self._known_records = len(self._history.records)
-            self._waiting = deque(self._without_running(planner.urgent()))
-        plan = self._due()
-        for _attempt in range(_ATTEMPTS if plan is None else 0):
-            sweep = planner.next_sweep()
-            if sweep is not None and self._fits(sweep):
-                return sweep
-            if sweep is None:
-                break
+            self._waiting = deque(self._without_running(planner.follow_ups()))
+        plan = self._next_waiting() or self._next_of_search(planner)
         if plan is None:
-            # What had to wait for the sweeps need not wait any longer.
-            self._waiting = deque(self._without_running(planner.urgent()))
-            plan = self._due()
+            # What had to wait for the search need not wait any longer.
+            self._waiting = deque(self._without_running(planner.follow_ups()))
+            plan = self._next_waiting()
         return plan
 
-    def _due(self) -> RunPlan | None:
-        for due in (self._waiting, self._parts):
-            while due:
-                plan = due.popleft()
+    def _next_waiting(self) -> RunPlan | None:
+        for waiting in (self._waiting, self._parts):
+            while waiting:
+                plan = waiting.popleft()
                 if self._fits(plan):
                     return plan
         return None
 
+    def _next_of_search(self, planner: Planner) -> RunPlan | None:
+        for _attempt in range(_MAX_UNAFFORDABLE_PLANS):
+            plan = planner.next_search_run()
+            if plan is None or self._fits(plan):
+                return plan
+        return None
+
     def _without_running(self, plans: list[RunPlan]) -> list[RunPlan]:
         running = Counter(job.plan.key for job in self._pool.running)
-        fresh = []
+        missing = []
         for plan in sorted(plans, key=lambda plan: plan.undisturbed):
             if running[plan.key]:
                 running[plan.key] -= 1
             else:
-                fresh.append(plan)
-        return fresh
+                missing.append(plan)
+        return missing
 
     def _fits(self, plan: RunPlan) -> bool:
         """Whether it can be expected to end within the budget."""
@@ -161,37 +163,37 @@ class Loop:
             raise job.error
         records = [record for record in job.records if record.executed]
         self._count(records)
-        self._keep(records)
+        self._save(records)
         for record in records:
             self._history.add(record)
 
     def _count(self, records: Sequence[RunRecord]) -> None:
-        self.spent.processes += len(records)
-        self.spent.test_runs += sum(record.executed for record in records)
-        self.spent.cpu_s += sum(record.usage.cpu_s for record in records)
+        self.work_done.processes += len(records)
+        self.work_done.test_runs += sum(record.executed for record in records)
+        self.work_done.cpu_s += sum(record.usage.cpu_s for record in records)
 
     def _recover(self, job: Job) -> None:
-        """A test took the collected session down: start another, and try the plan once more, then give it up."""
+        """Start another session where a test ended the collected one; its plan is tried once more at most."""
         while self._pool.running:
-            self._take_quietly(self._pool.next_finished(_TICK_S))
+            self._take_unless_failed(self._pool.next_finished(_POLL_S))
         self._opened.replace_server()
         if job.plan.key not in self._retried:
             self._retried.add(job.plan.key)
             self._pool.submit(replace(job.plan, isolation=Isolation.SPAWN), job.limits)
 
-    def _take_quietly(self, job: Job | None) -> None:
+    def _take_unless_failed(self, job: Job | None) -> None:
         if job is not None and job.error is None:
             self._take(job)
 
-    def _wind_up(self) -> None:
-        """End what still runs and keep what it finished."""
+    def _cancel_rest(self) -> None:
+        """End what still runs and save what it finished."""
         if not self._pool.running:
             return
         self._pool.cancel()
-        waited = 0
-        while self._pool.running and waited < 50:
-            self._take_quietly(self._pool.next_finished(_TICK_S))
-            waited += 1
+        for _wait in range(round(_MAX_WAIT_FOR_CANCELLED_S / _POLL_S)):
+            if not self._pool.running:
+                return
+            self._take_unless_failed(self._pool.next_finished(_POLL_S))
 
 
 def _without_copies(plan: RunPlan) -> list[RunPlan]:
