@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
-import subprocess
-import sys
+import tempfile
 from pathlib import Path
 from textwrap import dedent
+
+from pytest_sessions import SessionServer
 
 from flakehound.core.collection_patterns import Patterns
 from flakehound.lint.collect.cases import cases_of
@@ -61,15 +63,26 @@ def written(folder, files):
 
 def collected(folder, *arguments, cwd=None):
     """What `pytest --collect-only` prints, brackets taken off, each test once."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:randomly", *arguments]
-    env = os.environ | {
+    with tempfile.TemporaryDirectory() as outside:
+        out = Path(outside, "out.txt")
+        command = ["--collect-only", "-q", "-p", "no:cacheprovider", *arguments]
+        _sessions().run(command, cwd or folder, _environment(), out, Path(outside, "err.txt"))
+        printed = out.read_text(encoding="utf-8")
+    lines = [line for line in printed.splitlines() if "::" in line and not line.startswith("ERROR")]
+    return list(dict.fromkeys(line.partition("[")[0] for line in lines))
+
+
+@functools.cache
+def _sessions():
+    return SessionServer(_environment())
+
+
+def _environment():
+    return os.environ | {
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTEST_ADDOPTS": "",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    done = subprocess.run(command, cwd=cwd or folder, env=env, capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if "::" in line and not line.startswith("ERROR")]
-    return list(dict.fromkeys(line.partition("[")[0] for line in lines))
 
 
 # Each file is one way of writing tests; pytest itself is asked what it collects from it.

@@ -12,16 +12,16 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+from pytest_sessions import SessionServer
+
 import flakehound
 
 SOURCES = Path(flakehound.__file__).parents[1]
 STAND_IN = Path(__file__).with_name("stand_in.py")
-SERVER = Path(__file__).with_name("session_server.py")
 # Another interpreter with another pytest, for a look at more versions than the one that runs this suite.
 PYTHON = os.environ.get("FLAKEHOUND_PLUGIN_PYTHON", sys.executable)
 # The pytest that runs this test has set some of these; the rest would change what is tested.
 _OURS = ("PYTEST_", "COV_CORE_", "FLAKEHOUND", "STAND_IN")
-_LIMIT_S = 300
 # Beginning of an option -> the plugin that knows it. No other is loaded: they take time, and come and go.
 _PLUGINS = {
     "-n": "xdist",
@@ -103,39 +103,10 @@ def _text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
-class SessionServer:
-    """A process that has imported pytest and runs each session in a fork of itself."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [PYTHON, str(SERVER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment(Path()),
-            text=True,
-        )
-
-    def run(self, arguments: list[str], folder: Path, variables: dict[str, str], out: Path, err: Path) -> int:
-        """The exit code of one session."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        request = {
-            "arguments": arguments,
-            "folder": str(folder),
-            "environment": variables,
-            "out": str(out),
-            "err": str(err),
-            "limit_s": _LIMIT_S,
-        }
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
-
-
 @functools.lru_cache
 def session_server() -> SessionServer:
     """The server of this process; it ends when this process closes its pipe."""
-    return SessionServer()
+    return SessionServer(environment(Path()), PYTHON)
 
 
 def command(*arguments: str) -> list[str]:

@@ -22,6 +22,8 @@ from flakehound.lint.metrics.maintainability import maintainability
 from flakehound.lint.source.scopes import FunctionNode
 
 PACKAGES = ("click", "jinja2", "pluggy")
+# radon takes seconds to count the lines of the larger ones.
+MOSTLY_SLOW = ("pluggy", *(pytest.param(one, marks=pytest.mark.slow) for one in ("click", "jinja2")))
 
 
 def files_of(package: str) -> list[Path]:
@@ -115,7 +117,7 @@ def test_complexity_of_every_function_is_radons_where_radon_looks_everywhere(pac
     assert differing == []
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", MOSTLY_SLOW)
 def test_lines_of_every_file_are_radons(package):
     differing = []
     for text, tree in parsed(package):
@@ -150,7 +152,7 @@ def as_tally(raw) -> LineCounts:
     )
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", MOSTLY_SLOW)
 def test_maintainability_of_every_function_is_radons_where_complexity_is(package):
     differing = []
     for text, tree in parsed(package):
