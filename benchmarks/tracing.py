@@ -20,7 +20,7 @@ from side_by_side import Row, Series, arguments, in_turns, ratio, told
 from suites import call_heavy_suite
 
 from flakehound.calls.characteristic_functions import default_functions
-from flakehound.core.calls import TraceMode, TraceWish
+from flakehound.core.calls import TraceMode, TraceOptions
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Setting, SingleRun
 from flakehound.engine.processes.forkserver import ForkServer
@@ -29,11 +29,11 @@ from flakehound.engine.processes.limits import Limits
 
 KNOWN = default_functions()
 PATTERNS = {"wanted": KNOWN.patterns, "neutral": KNOWN.neutral}
-WISHES = {
+TRACE_OPTIONS = {
     "plain": None,
-    "characteristic": TraceWish(mode=TraceMode.CHARACTERISTIC, **PATTERNS),
-    "all": TraceWish(mode=TraceMode.ALL, **PATTERNS),
-    "all, counted": TraceWish(mode=TraceMode.ALL, counts=True, **PATTERNS),
+    "characteristic": TraceOptions(mode=TraceMode.CHARACTERISTIC, **PATTERNS),
+    "all": TraceOptions(mode=TraceMode.ALL, **PATTERNS),
+    "all, counted": TraceOptions(mode=TraceMode.ALL, counts=True, **PATTERNS),
 }
 SUITES = {"tests of 10 ms": {"tests": 6, "rounds": 200}, "tests of 0.3 ms": {"tests": 20, "rounds": 1}}
 
@@ -50,11 +50,11 @@ def session(folder: Path, python: str, **env: str) -> Iterator[ForkServer]:
             server.close()
 
 
-def cpu_s(server: ForkServer, wish: TraceWish | None) -> float:
-    plan = SingleRun(order=tuple(server.numbers), why="cost", setting=Setting.ORIGINAL, seed=1, trace=wish)
+def cpu_s(server: ForkServer, options: TraceOptions | None) -> float:
+    plan = SingleRun(order=tuple(server.numbers), why="cost", setting=Setting.ORIGINAL, seed=1, trace=options)
     (record,) = server.slots[0].run(plan, Limits(), ())
     assert set(record.outcomes) == {Outcome.PASSED}, record.ended
-    assert bool(record.calls) == (wish is not None)
+    assert bool(record.calls) == (options is not None)
     return record.usage.cpu_s
 
 
@@ -67,8 +67,8 @@ def measured(python: str, name: str, repeats: int) -> list[Row]:
         peer = stack.enter_context(session(folder, python, EMPTY_PROFILER="1"))
         # Before, a profiler takes minutes for millions of calls, and always counts.
         fewer = ("plain", "characteristic") if name == next(iter(SUITES)) else ("plain", "characteristic", "all")
-        wishes = WISHES if is_new else {side: WISHES[side] for side in fewer}
-        sides = {side: partial(cpu_s, server, wish) for side, wish in wishes.items()}
+        chosen = TRACE_OPTIONS if is_new else {side: TRACE_OPTIONS[side] for side in fewer}
+        sides = {side: partial(cpu_s, server, options) for side, options in chosen.items()}
         sides["empty profiler"] = partial(cpu_s, peer, None)
         for side in sides.values():
             side()
@@ -77,7 +77,7 @@ def measured(python: str, name: str, repeats: int) -> list[Row]:
     goals = limits if name == next(iter(SUITES)) else {}
     empty = ratio(took["empty profiler"], took["plain"])
     rows = []
-    for side in list(wishes)[1:]:
+    for side in list(chosen)[1:]:
         dearer = Series(values=tuple(value - 1.0 for value in ratio(took[side], took["plain"]).values))
         limit = goals.get(side)
         rows.append(

@@ -1,4 +1,4 @@
-"""Read what Linux tells about processes under /proc, by functions that no test can mock.
+"""Read what Linux reports about processes under /proc, by functions that no test can mock.
 
 On systems without /proc every function returns an empty result.
 """

@@ -13,7 +13,7 @@ import pytest
 from tracer_probes import HELPERS, PROBES
 
 from flakehound.calls.characteristic_functions import default_functions
-from flakehound.core.calls import CallTrace, TraceMode, TraceWish
+from flakehound.core.calls import CallTrace, TraceMode, TraceOptions
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.core.records import RunRecord
@@ -24,10 +24,10 @@ from flakehound.engine.processes.spawn import Spawner
 
 PYTHONS = [sys.executable, *filter(None, os.environ.get("FLAKEHOUND_OTHER_PYTHONS", "").split(":"))]
 KNOWN = default_functions()
-WISHES = {
-    "counted": TraceWish(mode=TraceMode.ALL, counts=True, wanted=KNOWN.patterns, neutral=KNOWN.neutral),
-    "once": TraceWish(mode=TraceMode.ALL, wanted=KNOWN.patterns, neutral=KNOWN.neutral),
-    "characteristic": TraceWish(mode=TraceMode.CHARACTERISTIC, wanted=KNOWN.patterns, neutral=KNOWN.neutral),
+TRACE_OPTIONS = {
+    "counted": TraceOptions(mode=TraceMode.ALL, counts=True, wanted=KNOWN.patterns, neutral=KNOWN.neutral),
+    "once": TraceOptions(mode=TraceMode.ALL, wanted=KNOWN.patterns, neutral=KNOWN.neutral),
+    "characteristic": TraceOptions(mode=TraceMode.CHARACTERISTIC, wanted=KNOWN.patterns, neutral=KNOWN.neutral),
 }
 Runs = dict[str, RunRecord]
 
@@ -48,13 +48,13 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     server = ForkServer(target, folder / "s", slots=1, hash_seed=0)
     order = server.wait_until_collected().suite.order
 
-    def plan(wish: TraceWish | None, isolation: Isolation = Isolation.FORK) -> SingleRun:
-        return SingleRun(order=order, why="", setting=Setting.PROBE, seed=3, isolation=isolation, trace=wish)
+    def plan(options: TraceOptions | None, isolation: Isolation = Isolation.FORK) -> SingleRun:
+        return SingleRun(order=order, why="", setting=Setting.PROBE, seed=3, isolation=isolation, trace=options)
 
-    found = {name: server.slots[0].run(plan(wish), Limits(), ())[0] for name, wish in WISHES.items()}
+    found = {name: server.slots[0].run(plan(options), Limits(), ())[0] for name, options in TRACE_OPTIONS.items()}
     found["plain"] = server.slots[0].run(plan(None), Limits(), ())[0]
     server.close()
-    spawned = plan(WISHES["counted"], Isolation.SPAWN)
+    spawned = plan(TRACE_OPTIONS["counted"], Isolation.SPAWN)
     found["spawned"] = Spawner(target, folder / "n").run(spawned, Limits(), ())[0]
     return found
 
@@ -72,7 +72,7 @@ def reached(record: RunRecord, test: str) -> set[tuple[str, str, str]]:
     return {(one.phase, one.function.text, f"{Path(one.path).name}") for one in trace_of(record, test).reached}
 
 
-@pytest.mark.parametrize("name", [*WISHES, "spawned"])
+@pytest.mark.parametrize("name", [*TRACE_OPTIONS, "spawned"])
 def test_tracing_changes_no_outcome(runs, name):
     assert outcomes(runs[name]) == outcomes(runs["plain"])
     assert outcomes(runs["plain"])["test_probes.py::test_fails"] is Outcome.FAILED
@@ -158,7 +158,7 @@ def test_characteristic_mode_tells_only_what_is_asked_for_and_where_it_is_reache
     assert called(run, "test_classes") == {}
 
 
-@pytest.mark.parametrize("name", [*WISHES, "spawned"])
+@pytest.mark.parametrize("name", [*TRACE_OPTIONS, "spawned"])
 def test_what_logging_does_for_itself_is_no_hit(runs, name):
     functions = {function for _phase, function, _file in reached(runs[name], "test_neutral")}
 

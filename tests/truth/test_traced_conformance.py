@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from flakehound.calls.characteristic_functions import default_functions
-from flakehound.core.calls import TraceMode, TraceWish
+from flakehound.core.calls import TraceMode, TraceOptions
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Setting, SingleRun
 from flakehound.engine.processes.forkserver import ForkServer
@@ -17,8 +17,8 @@ from flakehound.engine.processes.limits import Limits
 from .subjects import chosen_keys, prepared
 
 KNOWN = default_functions()
-WISHES = [
-    TraceWish(mode=mode, counts=counts, wanted=KNOWN.patterns, neutral=KNOWN.neutral)
+TRACE_OPTIONS = [
+    TraceOptions(mode=mode, counts=counts, wanted=KNOWN.patterns, neutral=KNOWN.neutral)
     for mode, counts in ((TraceMode.ALL, False), (TraceMode.CHARACTERISTIC, False), (TraceMode.ALL, True))
 ]
 
@@ -35,14 +35,14 @@ def test_every_outcome_is_the_same_when_traced(key, tmp_path):
     try:
         order = server.wait_until_collected().suite.order
 
-        def run(wish: TraceWish | None) -> list[Outcome]:
-            plan = SingleRun(order=order, why="conformance", setting=Setting.ORIGINAL, seed=5, trace=wish)
+        def run(options: TraceOptions | None) -> list[Outcome]:
+            plan = SingleRun(order=order, why="conformance", setting=Setting.ORIGINAL, seed=5, trace=options)
             (record,) = server.slots[0].run(plan, Limits(), ())
-            assert wish is None or len(record.calls) == len(order)
+            assert options is None or len(record.calls) == len(order)
             return list(record.outcomes)
 
         plain = [run(None), run(None)]
-        traced = [run(wish) for wish in WISHES]
+        traced = [run(options) for options in TRACE_OPTIONS]
     finally:
         server.close()
 

@@ -27,8 +27,8 @@ class FunctionPattern:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TraceWish:
-    """What to trace in a run."""
+class TraceOptions:
+    """Which calls of a run are traced, and how exactly."""
 
     mode: TraceMode
     counts: bool = False  # exact, and slow; else that a function was called is all that is known

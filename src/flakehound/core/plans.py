@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Literal
 
-from flakehound.core.calls import TraceWish
+from flakehound.core.calls import TraceOptions
 from flakehound.core.outcomes import NodeId
 
 Order = tuple[NodeId, ...]
@@ -41,7 +41,7 @@ class RunSettings:
     hash_seed: int | None = None  # for a new interpreter only; None: as the environment says
     undisturbed: bool = False  # nothing else of ours may run at the same time
     timeout_s: float | None = None  # the whole process, not one test
-    trace: TraceWish | None = None  # what to write down of the functions called; None: nothing
+    trace: TraceOptions | None = None  # what to write down of the functions called; None: nothing
     measure_features: bool = False  # of each test, see core/measurements.py
     measure_lines: bool = True  # of a run that measures features: covered lines too, which cost most
     compare_state: bool = False  # record what each test leaves changed in its process, see core/state_changes.py

@@ -14,7 +14,7 @@ from flakehound_inside.observe.writes import append_note
 if TYPE_CHECKING:
     from typing import Any
 
-_FIRST_EPHEMERAL_PORT = 32768  # the lowest that Linux gives to whoever asks for any free port
+_FIRST_EPHEMERAL_PORT = 32768  # the lowest that Linux assigns when any free port is requested
 
 
 class AddressObserver:

@@ -1,4 +1,4 @@
-"""Tell files of the project from those of libraries, of the system and of flakehound, by their paths."""
+"""Distinguish files of the project, of libraries, of the system and of flakehound by their paths."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ProjectPaths:
 def coverage_pattern(path: str) -> str:
     """A pattern that matches a path in coverage.py, which has no way to quote special characters.
 
-    Each special character is replaced by one that matches any; whoever needs exact paths compares the results.
+    Each special character is replaced by one that matches any; callers that need exact paths compare the results.
     """
     return "".join("?" if letter in "*?[]" else letter for letter in path)
 

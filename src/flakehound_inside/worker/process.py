@@ -76,7 +76,7 @@ _crash_files: list[io.FileIO] = []
 
 def enable_stack_dumps(path: str) -> None:
     """Let Python print its stacks into a file when it crashes, or on SIGUSR2."""
-    # Kept open for good: faulthandler needs the descriptor when the process is already dying.
+    # Never closed: faulthandler needs the descriptor when the process is already dying.
     file = open(path, "ab", buffering=0)  # noqa: SIM115
     _crash_files[:] = [file]
     faulthandler.enable(file)

@@ -1,4 +1,4 @@
-"""Relations between processes that hold whatever a test does; without effect on systems other than Linux."""
+"""Adopt orphaned processes, and end with the parent process; without effect on systems other than Linux."""
 
 from __future__ import annotations
 

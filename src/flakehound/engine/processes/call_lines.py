@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from flakehound.core.calls import PHASES, CallTrace, Function, Reached, TraceWish
+from flakehound.core.calls import PHASES, CallTrace, Function, Reached, TraceOptions
 
 
-def trace_request(wish: TraceWish | None) -> dict[str, Any] | None:
+def trace_request(options: TraceOptions | None) -> dict[str, Any] | None:
     """The request as the process that runs the tests reads it; None: nothing is traced."""
-    if wish is None:
+    if options is None:
         return None
     return {
-        "mode": wish.mode.value,
-        "counts": wish.counts,
-        "wanted": [[pattern.module, pattern.owner, pattern.name] for pattern in wish.wanted],
-        "neutral": list(wish.neutral),
+        "mode": options.mode.value,
+        "counts": options.counts,
+        "wanted": [[pattern.module, pattern.owner, pattern.name] for pattern in options.wanted],
+        "neutral": list(options.neutral),
     }
 
 

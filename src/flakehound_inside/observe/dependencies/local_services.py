@@ -1,4 +1,4 @@
-"""Services on this machine that a process connects to, told apart from those that it runs itself."""
+"""Services on this machine that a process connects to, and those among them that it runs itself."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The features of a test that only a run can tell."""
+"""Measure the features of a test that only a run can show."""
