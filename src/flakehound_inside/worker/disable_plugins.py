@@ -119,7 +119,7 @@ _TERMINAL_HOOKS = ("pytest_runtest_logstart", "pytest_runtest_logreport", "pytes
 
 
 def silence_terminal(config: pytest.Config) -> None:
-    """Keep the terminal reporter from reporting tests: it is not read, and would cost time in every forked process.
+    """Keep the terminal reporter from reporting tests: it is not read, and costs time in every forked process.
 
     It stays registered because conftest files look it up by name.
     """
