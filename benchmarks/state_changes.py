@@ -28,7 +28,7 @@ from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.hunt.limits import MAX_SHARED_CHANGES_SHOWN
-from flakehound.hunt.shared_state import may_share, shared_state, traces_in
+from flakehound.hunt.shared_state import changes_that_matter, may_share, traces_of_runs
 
 LEAST_NAMED, LEAST_CUT = 0.8, 5.0
 # Subject -> the state that its victims share with their polluters, as its source has it.
@@ -93,7 +93,7 @@ def _once(opened: OpenSuite, *, states: bool) -> tuple[dict[NodeId, Traces], flo
         if guard is not None:
             guard.before_fork()
         plan = Batch(orders=batch, why="alone", setting=Setting.ALONE, compare_state=states, seed=1)
-        found |= traces_in(opened.pool.run_now(plan, Limits()))
+        found |= traces_of_runs(opened.pool.run_now(plan, Limits()))
     return found, time.perf_counter() - began
 
 
@@ -106,7 +106,7 @@ def _compare(seen: Seen, subject: Subject, order: Order, traces: Mapping[NodeId,
         test = NodeId(label["test"])
         for culprit in _culprits(label, subject):
             seen.known += 1
-            shared = shared_state(test, [culprit], [], traces)[:MAX_SHARED_CHANGES_SHOWN]
+            shared = changes_that_matter(test, [culprit], [], traces)[:MAX_SHARED_CHANGES_SHOWN]
             if any(re.search(TRUTH[subject.key], str(change)) for change in shared):
                 seen.named += 1
             else:

@@ -49,7 +49,7 @@ class Moment:
     disturbed: bool
     age_s: float  # of the session it was forked from; 0.0 in a new interpreter
     now_s: float  # of the simulator's clock
-    luck: float  # drawn anew for every execution, from 0 to 1
+    draw: float  # drawn anew for every execution, from 0 to 1
 
 
 Behaviour = Callable[[Moment], Outcome]
@@ -143,7 +143,7 @@ class Simulator:
                 disturbed=disturbed,
                 age_s=self.clock_s - self._began_s if forked else 0.0,
                 now_s=self.clock_s,
-                luck=self._rng.random(),
+                draw=self._rng.random(),
             )
             outcomes.append(self.behaviours.get(test, passes)(moment))
             if _ends_process(outcomes):
@@ -152,13 +152,14 @@ class Simulator:
 
     def _record(self, plan: RunPlan, order: Order, outcomes: list[Outcome], disturbed: bool) -> RunRecord:
         missing = [Outcome.NOT_RUN] * (len(order) - len(outcomes))
-        told = (*outcomes, *missing)
+        all_outcomes = (*outcomes, *missing)
         spent = [
-            0.0 if o is Outcome.NOT_RUN else self.test_s.get(t, TEST_S) for t, o in zip(order, told, strict=True)
+            0.0 if o is Outcome.NOT_RUN else self.test_s.get(t, TEST_S)
+            for t, o in zip(order, all_outcomes, strict=True)
         ]
         return RunRecord(
             order=order,
-            outcomes=told,
+            outcomes=all_outcomes,
             durations_s=spent,
             setting=plan.setting,
             isolation=plan.isolation,
@@ -209,14 +210,14 @@ def hunt(
     **options: object,
 ) -> SimulatedHunt:
     """Drive an agenda as the engine's loop does, until nothing is left or the time is up."""
-    wishes = SearchOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
+    search_options = SearchOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
     history = History(simulator.suite) if history is None else history
     if with_reference:
         for record in simulator.run(reference_plan(simulator.suite)):
             history.add(record)
     deadline_s = simulator.clock_s + time_left_s
-    agenda = Agenda(history, wishes, lambda: max(0.0, deadline_s - simulator.clock_s))
-    settled = _Driver(simulator, history, agenda, wishes.jobs, hunt_seed).drive(most_plans, deadline_s)
+    agenda = Agenda(history, search_options, lambda: max(0.0, deadline_s - simulator.clock_s))
+    settled = _Driver(simulator, history, agenda, search_options.jobs, hunt_seed).drive(most_plans, deadline_s)
     verdicts = {verdict.id: verdict for verdict in judge(history, agenda.conclude())}
     return SimulatedHunt(simulator=simulator, history=history, agenda=agenda, verdicts=verdicts, settled=settled)
 
@@ -314,9 +315,9 @@ def fails_if(condition: Callable[[Moment], bool], how: Outcome = Outcome.FAILED)
     return lambda moment: how if condition(moment) else Outcome.PASSED
 
 
-def fails_by_luck(rate: float) -> Behaviour:
+def fails_by_chance(rate: float) -> Behaviour:
     """Timing, network, the moon."""
-    return fails_if(lambda moment: moment.luck < rate)
+    return fails_if(lambda moment: moment.draw < rate)
 
 
 def fails_by_seed(rate: float) -> Behaviour:
@@ -331,7 +332,7 @@ def fails_by_hash_seed(*, passing: int = SESSION_HASH_SEED) -> Behaviour:
 
 def fails_after(*polluters: NodeId, cleaners: Sequence[NodeId] = (), rate: float = 1.0) -> Behaviour:
     """A victim: any one of the polluters suffices, a cleaner after it undoes it."""
-    return fails_if(lambda m: moment_polluted(m, [[p] for p in polluters], cleaners) and m.luck < rate)
+    return fails_if(lambda m: moment_polluted(m, [[p] for p in polluters], cleaners) and m.draw < rate)
 
 
 def fails_after_all(*polluters: NodeId, cleaners: Sequence[NodeId] = ()) -> Behaviour:
@@ -361,8 +362,8 @@ def fails_when_repeated(moment: Moment) -> Outcome:
     return Outcome.FAILED if moment.test in moment.earlier else Outcome.PASSED
 
 
-def fails_in_spells(seed: int, mean_s: float) -> Behaviour:
-    """Slow spells of the machine: for a while it fails whatever ran before it, for a while it passes."""
+def fails_in_slow_periods(seed: int, mean_s: float) -> Behaviour:
+    """Slow periods of the machine: for a while it fails whatever ran before it, for a while it passes."""
     rng = random.Random(seed)
     ends, slow = [1000.0], [False]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from simulator import always, fails_after, fails_by_luck, fails_if, id_of
+from simulator import always, fails_after, fails_by_chance, fails_if, id_of
 from ten_tests import NAMES, C, G, H, K, hunted
 
 from flakehound.core.outcomes import Outcome
@@ -53,7 +53,7 @@ def test_other_tests_of_a_class_whose_teardown_fails_are_still_judged():
 
 @pytest.mark.parametrize("rate", [0.2, 0.5, 0.9])
 def test_a_test_that_fails_only_beside_others_fails_under_load_and_is_not_flaky(rate):
-    found = hunted(c=fails_if(lambda m: m.disturbed and m.luck < rate), options={"jobs": 2})
+    found = hunted(c=fails_if(lambda m: m.disturbed and m.draw < rate), options={"jobs": 2})
 
     verdict = found.verdict("c")
     assert verdict.kind is Kind.UNRESOLVED
@@ -63,7 +63,7 @@ def test_a_test_that_fails_only_beside_others_fails_under_load_and_is_not_flaky(
 
 
 def test_a_failure_seen_beside_others_is_tried_again_with_nothing_beside_it():
-    found = hunted(c=fails_if(lambda m: m.disturbed and m.luck < 0.5), options={"jobs": 2})
+    found = hunted(c=fails_if(lambda m: m.disturbed and m.draw < 0.5), options={"jobs": 2})
 
     alone = [disturbed for plan, disturbed in found.simulator.started if plan.undisturbed]
     assert len(alone) >= 5
@@ -72,7 +72,7 @@ def test_a_failure_seen_beside_others_is_tried_again_with_nothing_beside_it():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_test_that_fails_with_and_without_load_is_nod(seed):
-    found = hunted(seed=seed, c=fails_by_luck(0.3), options={"jobs": 2})
+    found = hunted(seed=seed, c=fails_by_chance(0.3), options={"jobs": 2})
 
     assert found.verdict("c").kind is Kind.NOD
     assert not found.verdict("c").under_load
@@ -89,7 +89,7 @@ ALL = "abcdefghijkl"
 
 def test_where_many_tests_fail_beside_others_runs_go_one_at_a_time_and_the_rest_is_found():
     beside = dict.fromkeys("bcdefhij", fails_if(lambda m: m.disturbed))
-    found = hunted(ALL, g=fails_after(K), l=fails_by_luck(0.2), **beside, options={"jobs": 2})
+    found = hunted(ALL, g=fails_after(K), l=fails_by_chance(0.2), **beside, options={"jobs": 2})
 
     started = [disturbed for _plan, disturbed in found.simulator.started]
     assert any(started[: len(started) // 4])
@@ -153,7 +153,7 @@ def test_a_test_on_which_forks_and_new_interpreters_disagree_is_not_flaky(fork, 
 
 @pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.TIMED_OUT])
 def test_a_test_that_always_ends_its_process_is_failing_and_the_rest_is_judged(outcome):
-    found = hunted(d=always(outcome), g=fails_after(K), h=fails_by_luck(0.3))
+    found = hunted(d=always(outcome), g=fails_after(K), h=fails_by_chance(0.3))
 
     assert found.verdict("d").kind is Kind.FAILING
     assert found.verdict("g").polluters == (K,)
@@ -162,7 +162,7 @@ def test_a_test_that_always_ends_its_process_is_failing_and_the_rest_is_judged(o
 
 
 def test_a_test_that_crashes_now_and_then_is_nod_and_the_rest_is_judged():
-    found = hunted(d=fails_if(lambda m: m.luck < 0.3, Outcome.CRASHED), g=fails_after(K))
+    found = hunted(d=fails_if(lambda m: m.draw < 0.3, Outcome.CRASHED), g=fails_after(K))
 
     assert found.verdict("d").kind is Kind.NOD
     assert found.verdict("g").polluters == (K,)
@@ -188,7 +188,7 @@ def test_a_suite_in_which_every_test_crashes_comes_to_an_end():
     assert {verdict.kind for verdict in found.verdicts.values()} == {Kind.FAILING}
 
 
-# Skips tell nothing and must not keep a hunt waiting
+# Skips are no outcomes and must not keep a hunt waiting
 
 
 def skips_after_c_else(outcome_of):
@@ -199,14 +199,14 @@ def skips_after_c_else(outcome_of):
     "behaviour",
     [
         skips_after_c_else(always(Outcome.FAILED)),
-        skips_after_c_else(fails_by_luck(0.5)),
+        skips_after_c_else(fails_by_chance(0.5)),
         skips_after_c_else(fails_after(H)),
-        lambda m: Outcome.SKIPPED if m.luck < 0.5 else (Outcome.FAILED if m.luck < 0.75 else Outcome.PASSED),
+        lambda m: Outcome.SKIPPED if m.draw < 0.5 else (Outcome.FAILED if m.draw < 0.75 else Outcome.PASSED),
         lambda m: Outcome.SKIPPED if m.isolation is Isolation.SPAWN else Outcome.FAILED,
         lambda m: Outcome.SKIPPED if m.isolation is Isolation.SPAWN or m.age_s < 0.3 else Outcome.FAILED,
         lambda m: Outcome.SKIPPED if not m.earlier else Outcome.FAILED,
         lambda m: Outcome.SKIPPED if G in m.earlier else Outcome.FAILED,
-        lambda m: Outcome.SKIPPED if not m.disturbed else (Outcome.FAILED if m.luck < 0.5 else Outcome.PASSED),
+        lambda m: Outcome.SKIPPED if not m.disturbed else (Outcome.FAILED if m.draw < 0.5 else Outcome.PASSED),
     ],
 )
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -238,4 +238,4 @@ def test_a_suite_that_skips_everything_comes_to_an_end_with_nothing_to_tell():
 def test_a_suite_of_one_test_comes_to_an_end():
     assert hunted(["a"]).settled
     assert hunted(["a"], a=always(Outcome.FAILED)).verdict("a").kind is Kind.FAILING
-    assert hunted(["a"], a=fails_by_luck(0.4)).verdict("a").kind is Kind.NOD
+    assert hunted(["a"], a=fails_by_chance(0.4)).verdict("a").kind is Kind.NOD

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 
-from simulator import Simulator, fails_after, fails_by_luck, fails_by_seed, hunt, id_of, suite_of
+from simulator import Simulator, fails_after, fails_by_chance, fails_by_seed, hunt, id_of, suite_of
 
 from flakehound.core.verdicts import Cause, Kind, Verdict
 
@@ -18,9 +18,9 @@ SEEDS = range(20)
 
 
 @cache
-def lucky(rate: float, seed: int) -> Verdict:
-    """The verdict on a test that fails by luck alone."""
-    return _hunted(seed, fails_by_luck(rate))
+def fails_by_chance_at(rate: float, seed: int) -> Verdict:
+    """The verdict on a test that fails by chance alone."""
+    return _hunted(seed, fails_by_chance(rate))
 
 
 @cache
@@ -35,24 +35,26 @@ def _hunted(seed, behaviour):
 
 
 def test_a_test_that_fails_once_in_thirty_runs_is_mostly_found_and_then_nod():
-    told = Counter(lucky(0.03, seed).kind for seed in SEEDS)
+    kinds = Counter(fails_by_chance_at(0.03, seed).kind for seed in SEEDS)
 
-    assert set(told) <= {Kind.NOD, Kind.STEADY}
-    assert told[Kind.NOD] >= 15
+    assert set(kinds) <= {Kind.NOD, Kind.STEADY}
+    assert kinds[Kind.NOD] >= 15
 
 
 def test_no_rarely_failing_test_is_blamed_on_another_test():
-    blamed = [(rate, seed) for rate in (0.02, 0.03, 0.05) for seed in SEEDS if lucky(rate, seed).polluters]
+    blamed = [
+        (rate, seed) for rate in (0.02, 0.03, 0.05) for seed in SEEDS if fails_by_chance_at(rate, seed).polluters
+    ]
 
     assert blamed == []
 
 
-def test_a_test_that_fails_by_luck_is_rarely_blamed_on_its_random_seed():
+def test_a_test_that_fails_by_chance_is_rarely_blamed_on_its_random_seed():
     blamed = [
         (rate, seed)
         for rate in (0.5, 0.7)
         for seed in SEEDS
-        if any(likely.cause is Cause.RANDOMNESS for likely in lucky(rate, seed).causes)
+        if any(likely.cause is Cause.RANDOMNESS for likely in fails_by_chance_at(rate, seed).causes)
     ]
 
     assert len(blamed) <= 1
@@ -65,9 +67,9 @@ def test_replaying_a_seed_that_fails_does_not_inflate_the_failure_rate():
 
 
 def test_most_victims_that_fail_two_times_in_five_are_blamed_on_the_right_test():
-    told = Counter(polluted(0.4, seed).polluters for seed in SEEDS)
+    polluters = Counter(polluted(0.4, seed).polluters for seed in SEEDS)
 
-    assert told[(POLLUTER,)] >= 15
+    assert polluters[(POLLUTER,)] >= 15
 
 
 def test_no_innocent_test_is_blamed_for_a_victim_that_fails_sometimes():

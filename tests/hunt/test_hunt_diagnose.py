@@ -256,7 +256,7 @@ def test_joint_polluters_among_256_tests_are_found_in_few_runs():
     assert len(started) <= 150
 
 
-def test_an_eager_search_proves_the_polluter_of_dear_tests_too():
+def test_an_eager_search_proves_the_polluter_of_slow_tests_too():
     finding, guilty, _started = searched(16, test_s=0.4)
 
     assert finding.kind is Kind.VICTIM

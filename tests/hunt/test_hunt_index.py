@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import islice
 
 import pytest
-from simulator import Simulator, fails_after, fails_by_luck, hunt, id_of, reference_plan, suite_of
+from simulator import Simulator, fails_after, fails_by_chance, hunt, id_of, reference_plan, suite_of
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
@@ -79,7 +79,7 @@ def test_each_planned_run_lowers_the_gain_of_the_next_one():
 
 
 def test_the_running_sums_equal_the_sum_over_the_tests():
-    _simulator, history = seen_once(c=fails_by_luck(1.0))
+    _simulator, history = seen_once(c=fails_by_chance(1.0))
     gain = ExpectedGain(history, Priors(nod={id_of("a"): 0.3}))
     gain.update()
     gain.count_planned(order_plan())
@@ -91,7 +91,7 @@ def test_the_running_sums_equal_the_sum_over_the_tests():
 
 
 def test_a_test_that_failed_has_no_gain_as_it_is_followed_up_anyway():
-    _simulator, history = seen_once(c=fails_by_luck(1.0))
+    _simulator, history = seen_once(c=fails_by_chance(1.0))
     gain = ExpectedGain(history, Priors())
 
     gain.update()
@@ -114,7 +114,7 @@ def increased(**behaviours):
 
 
 def test_where_one_test_is_flaky_the_others_of_its_file_are_likelier():
-    times, gain = increased(c=fails_by_luck(0.5))
+    times, gain = increased(c=fails_by_chance(0.5))
 
     assert times[id_of("a")] > 10
     assert times[id_of("other.py::far")] == 1
@@ -122,7 +122,7 @@ def test_where_one_test_is_flaky_the_others_of_its_file_are_likelier():
 
 
 def test_a_test_that_always_fails_says_nothing_about_its_file():
-    times, gain = increased(c=fails_by_luck(1.0))
+    times, gain = increased(c=fails_by_chance(1.0))
 
     assert times[id_of("a")] == 1
     assert gain.increases == 0
@@ -163,7 +163,7 @@ def test_a_gain_is_the_formula_of_the_index():
 
 def test_after_a_failure_its_file_comes_first():
     suite = suite_of(*"abc", *(f"other.py::{name}" for name in "klm"))
-    simulator = Simulator(suite, {id_of("c"): fails_by_luck(0.5)}, test_s=dict.fromkeys(suite.order, 0.5))
+    simulator = Simulator(suite, {id_of("c"): fails_by_chance(0.5)}, test_s=dict.fromkeys(suite.order, 0.5))
     history = History(suite, simulator.run(reference_plan(suite)))
     for record in (one for _ in range(9) for one in simulator.run(order_plan(suite.order))):
         history.add(record)
@@ -303,7 +303,7 @@ def test_no_hunt_ends_early_before_it_could_have_seen_one_failure_in_a_hundred_r
 
 
 def test_a_rare_failure_in_a_tiny_suite_is_found_though_other_suites_call_it_unlikely():
-    found = hunted_though_unlikely(x=fails_by_luck(0.02))
+    found = hunted_though_unlikely(x=fails_by_chance(0.02))
 
     assert found.verdict("x").kind is Kind.NOD
 
@@ -354,7 +354,7 @@ def test_a_forecast_equals_the_gain_of_the_same_runs_one_by_one():
 
 @pytest.mark.parametrize("policy", ["index", "rerun"])
 def test_both_policies_find_a_nod_test_and_a_victim(policy):
-    planted = {id_of("c"): fails_by_luck(0.1), id_of("g"): fails_after(id_of("i"))}
+    planted = {id_of("c"): fails_by_chance(0.1), id_of("g"): fails_after(id_of("i"))}
 
     found = hunt(Simulator(SUITE, planted, seed=3), time_left_s=30.0, policy=policy)
 
@@ -370,7 +370,7 @@ def test_the_index_finds_a_likely_test_in_less_time_than_the_stages():
     for policy in ("index", "rerun"):
         seconds = []
         for seed in range(2):
-            simulator = Simulator(suite, {id_of("t7"): fails_by_luck(0.02)}, seed=seed)
+            simulator = Simulator(suite, {id_of("t7"): fails_by_chance(0.02)}, seed=seed)
             began_s = simulator.clock_s
             found = hunt(
                 simulator,

@@ -8,8 +8,8 @@ from simulator import (
     always,
     fails_after,
     fails_after_all,
+    fails_by_chance,
     fails_by_hash_seed,
-    fails_by_luck,
     fails_by_seed,
     fails_if,
     fails_when_repeated,
@@ -28,8 +28,8 @@ from flakehound.core.verdicts import Cause, Kind
 
 def kinds(found):
     """The tests that are not steady, by name."""
-    told = {test.rpartition("::")[2]: verdict.kind for test, verdict in found.verdicts.items()}
-    return {name: kind for name, kind in told.items() if kind is not Kind.STEADY}
+    kinds = {test.rpartition("::")[2]: verdict.kind for test, verdict in found.verdicts.items()}
+    return {name: kind for name, kind in kinds.items() if kind is not Kind.STEADY}
 
 
 # Nothing wrong
@@ -65,8 +65,8 @@ def test_a_test_that_is_always_skipped_or_expected_to_fail_is_steady(outcome):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.8])
-def test_a_test_that_fails_by_luck_is_nod(rate, seed):
-    found = hunted(seed=seed, c=fails_by_luck(rate))
+def test_a_test_that_fails_by_chance_is_nod(rate, seed):
+    found = hunted(seed=seed, c=fails_by_chance(rate))
 
     assert kinds(found) == {"c": Kind.NOD}
     assert found.verdict("c").polluters == ()
@@ -95,7 +95,7 @@ def test_a_test_that_hangs_on_the_hash_seed_is_nod_with_a_hash_seed_that_fails()
 
 
 def test_two_nod_tests_do_not_blame_each_other():
-    found = hunted(c=fails_by_luck(0.3), g=fails_by_luck(0.3))
+    found = hunted(c=fails_by_chance(0.3), g=fails_by_chance(0.3))
 
     assert kinds(found) == {"c": Kind.NOD, "g": Kind.NOD}
     assert found.verdict("c").polluters == found.verdict("g").polluters == ()
@@ -265,7 +265,7 @@ def test_a_victim_that_crashes_already_in_the_original_order_is_a_victim():
 
 
 def test_a_polluter_that_crashes_now_and_then_is_still_named_by_its_victim():
-    found = hunted(c=fails_if(lambda moment: moment.luck < 0.1, Outcome.CRASHED), g=fails_after(C))
+    found = hunted(c=fails_if(lambda moment: moment.draw < 0.1, Outcome.CRASHED), g=fails_after(C))
 
     assert kinds(found) == {"c": Kind.NOD, "g": Kind.VICTIM}
     assert found.verdict("g").polluters == (C,)
@@ -278,7 +278,7 @@ def test_a_victim_in_new_interpreters_only_is_found_too():
     assert found.verdict("c").polluters == (G,)
 
 
-def test_a_victim_of_dear_tests_is_proven_although_each_is_run_less_often():
+def test_a_victim_of_slow_tests_is_proven_although_each_is_run_less_often():
     simulator = Simulator(suite_of(*NAMES), {C: fails_after(G)}, test_s=dict.fromkeys(map(id_of, NAMES), 0.4))
 
     found = hunt(simulator, runs=3, shuffles=3, pairs="none", hash_seeds=False, techniques=("idflakies",))
@@ -362,7 +362,7 @@ def test_every_test_may_be_non_idempotent_without_any_being_a_victim():
 
 
 def test_a_test_that_fails_sometimes_when_repeated_is_not_blamed_on_other_tests():
-    found = hunted(c=fails_if(lambda m: C in m.earlier and m.luck < 0.6))
+    found = hunted(c=fails_if(lambda m: C in m.earlier and m.draw < 0.6))
 
     assert found.verdict("c").kind in (Kind.NON_IDEMPOTENT, Kind.STEADY)
     assert found.verdict("c").polluters == ()
@@ -376,7 +376,7 @@ def test_all_kinds_in_one_suite_are_told_apart():
         a=always(Outcome.FAILED),
         b=passes_only_after(K),
         c=fails_after(G),
-        d=fails_by_luck(0.3),
+        d=fails_by_chance(0.3),
         e=fails_when_repeated,
         h=passes_only_after(F),
         j=fails_by_hash_seed(),
@@ -396,7 +396,7 @@ def test_all_kinds_in_one_suite_are_told_apart():
 
 
 def test_a_hunt_with_two_processes_at_once_finds_the_same():
-    planted = {"c": fails_after(G), "d": fails_by_luck(0.3), "e": fails_when_repeated, "h": passes_only_after(F)}
+    planted = {"c": fails_after(G), "d": fails_by_chance(0.3), "e": fails_when_repeated, "h": passes_only_after(F)}
 
     found = hunted(options={"jobs": 2}, **planted)
 

@@ -10,7 +10,7 @@ from simulator import (
     Simulator,
     always,
     fails_after,
-    fails_by_luck,
+    fails_by_chance,
     fails_if,
     fails_when_repeated,
     hunt,
@@ -112,7 +112,7 @@ def test_two_jobs_confirm_each_order_dependent_test_with_at_most_one_undisturbed
 
 
 def test_one_job_asks_for_no_undisturbed_run():
-    found = hunted(c=fails_after(G), b=passes_only_after(K), e=fails_when_repeated, d=fails_by_luck(0.3))
+    found = hunted(c=fails_after(G), b=passes_only_after(K), e=fails_when_repeated, d=fails_by_chance(0.3))
 
     assert undisturbed_orders(found) == []
 
@@ -165,7 +165,7 @@ def test_a_failure_after_other_tests_is_repeated_undisturbed_after_the_same_test
     assert all(plan.undisturbed for plan in finding.wanted)
 
 
-def test_load_is_told_with_the_counts_of_the_runs_after_the_same_tests():
+def test_load_is_reported_with_the_counts_of_the_runs_after_the_same_tests():
     seen = [
         *originals("PPFP", 6, disturbed=True),
         *originals("PPPP", 6, disturbed=True),
@@ -209,7 +209,7 @@ def test_a_test_that_failed_undisturbed_elsewhere_did_not_fail_only_under_load()
     assert "it also failed undisturbed, after other tests" in finding.evidence
 
 
-def test_a_dear_order_is_not_repeated_before_the_test_was_tried_alone():
+def test_a_slow_order_is_not_repeated_before_the_test_was_tried_alone():
     seen = [
         *originals("PPFP", 2, disturbed=True, durations_s=(1.0,) * 4),
         *originals("PPPP", 2, disturbed=True, durations_s=(1.0,) * 4),
@@ -223,12 +223,12 @@ def test_a_dear_order_is_not_repeated_before_the_test_was_tried_alone():
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3])
-def test_a_test_that_fails_by_luck_is_no_matter_of_load(rate):
-    told = Counter(
-        hunted(seed=seed, options=BESIDE_OTHERS, g=fails_by_luck(rate)).verdict("g").kind for seed in range(6)
+def test_a_test_that_fails_by_chance_is_no_matter_of_load(rate):
+    kinds = Counter(
+        hunted(seed=seed, options=BESIDE_OTHERS, g=fails_by_chance(rate)).verdict("g").kind for seed in range(6)
     )
 
-    assert told == {Kind.NOD: 6}
+    assert kinds == {Kind.NOD: 6}
 
 
 # Brittle, and hidden by load
@@ -237,7 +237,7 @@ def test_a_test_that_fails_by_luck_is_no_matter_of_load(rate):
 @pytest.mark.parametrize("rate", [0.05, 0.2, 0.5])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_brittle_test_that_load_makes_fail_in_the_original_order_is_still_brittle(rate, seed):
-    beside_many = fails_if(lambda m: A not in m.earlier or (m.disturbed and len(m.earlier) > 4 and m.luck < rate))
+    beside_many = fails_if(lambda m: A not in m.earlier or (m.disturbed and len(m.earlier) > 4 and m.draw < rate))
 
     verdict = hunted(seed=seed, options=BESIDE_OTHERS, g=beside_many).verdict("g")
 
@@ -253,9 +253,9 @@ def test_a_test_that_also_failed_undisturbed_in_the_original_order_is_not_asked_
 
 
 def test_where_no_other_test_makes_it_pass_it_is_load_again():
-    helpless = fails_if(lambda m: len(m.earlier) != 6 or (m.disturbed and m.luck < 0.5))
+    no_test_helps = fails_if(lambda m: len(m.earlier) != 6 or (m.disturbed and m.draw < 0.5))
 
-    verdict = hunted(options=BESIDE_OTHERS, g=helpless).verdict("g")
+    verdict = hunted(options=BESIDE_OTHERS, g=no_test_helps).verdict("g")
 
     assert (verdict.kind, verdict.state_setters) == (Kind.UNRESOLVED, ())
     assert verdict.evidence[0].startswith("fails under load: ")
@@ -263,22 +263,22 @@ def test_where_no_other_test_makes_it_pass_it_is_load_again():
 
 @pytest.mark.parametrize("rate", [0.8, 0.95])
 def test_a_test_that_nearly_always_fails_is_not_called_brittle(rate):
-    told = Counter(
-        hunted(seed=seed, options={**BESIDE_OTHERS, "most_plans": 15 + 7 * seed}, g=fails_by_luck(rate))
+    kinds = Counter(
+        hunted(seed=seed, options={**BESIDE_OTHERS, "most_plans": 15 + 7 * seed}, g=fails_by_chance(rate))
         .verdict("g")
         .kind
         for seed in range(12)
     )
 
-    assert Kind.BRITTLE not in told
-    assert told[Kind.NOD] >= 6
+    assert Kind.BRITTLE not in kinds
+    assert kinds[Kind.NOD] >= 6
 
 
 # How many runs are enough
 
 
 @pytest.mark.parametrize(("failed", "runs"), [(1, 1), (3, 3), (5, 5), (4, 10), (10, 30)])
-def test_so_many_passes_rule_out_luck_and_one_less_does_not(failed, runs):
+def test_so_many_passes_rule_out_chance_and_one_less_does_not(failed, runs):
     seen = Tally(n=runs, failed=failed)
 
     enough = passes_that_rule_out_chance(seen, 200)

@@ -12,9 +12,9 @@ from simulator import (
     always,
     fails_after,
     fails_after_all,
-    fails_by_luck,
+    fails_by_chance,
     fails_if,
-    fails_in_spells,
+    fails_in_slow_periods,
     fails_when_repeated,
     hunt,
     id_of,
@@ -67,7 +67,7 @@ PLANTED = {
     "c": (fails_after(G), Kind.VICTIM),
     "e": (fails_when_repeated, Kind.NON_IDEMPOTENT),
     "h": (fails_after(F), Kind.VICTIM),
-    "j": (fails_by_luck(0.4), Kind.NOD),
+    "j": (fails_by_chance(0.4), Kind.NOD),
 }
 
 
@@ -102,8 +102,8 @@ def test_the_counts_of_a_cut_off_hunt_are_those_of_its_runs(most_plans):
             assert int(runs) <= seen.n
         if verdict.replay is not None and verdict.replay.seed is None:
             prefix = verdict.replay.order[:-1]
-            told = Tally(n=verdict.replay.runs, failed=verdict.replay.failed)
-            assert told == found.history.tally_after(prefix, test)
+            replayed = Tally(n=verdict.replay.runs, failed=verdict.replay.failed)
+            assert replayed == found.history.tally_after(prefix, test)
 
 
 def test_a_failure_seen_once_in_another_order_is_no_victim_yet():
@@ -159,7 +159,7 @@ def test_a_test_that_passes_again_and_again_after_the_same_tests_is_brittle_befo
     )
 
 
-# Something changed meanwhile
+# The machine changed during the hunt
 
 
 def test_a_test_that_passed_alone_only_before_its_first_failure_is_no_victim():
@@ -181,7 +181,7 @@ def test_a_test_that_failed_alone_only_before_its_first_pass_is_not_brittle():
 
 
 @pytest.mark.parametrize(("test_s", "kind"), [(0.01, Kind.UNRESOLVED), (2.0, Kind.VICTIM)])
-def test_a_dear_test_need_not_take_so_many_turns(test_s, kind):
+def test_a_slow_test_need_not_take_so_many_turns(test_s, kind):
     alone, after = a_run([B], "P", durations_s=(test_s,)), a_run([A, D, C, B], "PPPF", durations_s=(test_s,) * 4)
     history = history_of(*originals("PPPP", 3), alone, alone, alone, after, after, alone, alone, after)
 
@@ -241,12 +241,12 @@ def test_a_test_whose_failures_name_other_times_each_time_must_fail_alone_more_o
 @pytest.mark.parametrize(
     ("seed", "mean_s"), [(51, 0.2), (42, 0.5), (160, 0.5), (167, 1.0), (147, 4.0), (204, 4.0)]
 )
-def test_slow_spells_of_the_machine_are_no_reason_to_blame_an_order(seed, mean_s):
-    """Each of these hunts once called the test a victim or brittle: the spells fell on one of two orders."""
+def test_slow_periods_of_the_machine_are_no_reason_to_blame_an_order(seed, mean_s):
+    """Each of these hunts once called the test a victim or brittle: the slow periods fell on one of two orders."""
     rng = random.Random(seed)
     simulator = Simulator(
         suite_of(*"abcdefghij"),
-        {D: fails_in_spells(seed, mean_s)},
+        {D: fails_in_slow_periods(seed, mean_s)},
         seed=seed,
         test_s={D: rng.choice([0.001, 0.03, 0.1])},
     )
@@ -315,7 +315,7 @@ def test_a_test_that_never_passed_is_failing_even_if_the_original_order_was_neve
     assert verdict.evidence == ("failed all of 8 runs",)
 
 
-# Forks that do not tell the truth
+# Forks that behave otherwise than new interpreters
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -342,13 +342,13 @@ def test_a_victim_that_fails_often_is_not_blamed_on_its_random_seed():
     assert set(causes) == {Cause.TEST_ORDER}
 
 
-def test_a_random_seed_is_told_beside_the_other_seeds():
+def test_a_random_seed_is_reported_beside_the_other_seeds():
     verdict = hunted(c=fails_if(lambda m: m.seed % 3 == 0)).verdict("c")
 
     (likely,) = verdict.causes
-    told = re.fullmatch(r"failed (\d+) of \1 with random seed \d+, (\d+) of (\d+) with others", likely.evidence)
-    assert told is not None
-    assert int(told[2]) < int(told[3])
+    counts = re.fullmatch(r"failed (\d+) of \1 with random seed \d+, (\d+) of (\d+) with others", likely.evidence)
+    assert counts is not None
+    assert int(counts[2]) < int(counts[3])
 
 
 # One polluter instead of several

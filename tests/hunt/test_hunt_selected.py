@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator import Simulator, fails_after, fails_by_luck, hunt, id_of, suite_of
+from simulator import Simulator, fails_after, fails_by_chance, hunt, id_of, suite_of
 
 from flakehound.core.plans import Setting, SharedPrefix
 from flakehound.core.verdicts import Kind
@@ -42,7 +42,7 @@ def test_only_pairs_of_possible_polluters_and_possible_victims_are_run():
 
 
 def test_no_choice_leaves_everything_in():
-    found = hunted(Candidates(), c=fails_by_luck(0.2), g=fails_after(id_of("i")))
+    found = hunted(Candidates(), c=fails_by_chance(0.2), g=fails_after(id_of("i")))
 
     assert found.verdict("c").kind is Kind.NOD
     assert found.verdict("g").kind is Kind.VICTIM
@@ -50,7 +50,7 @@ def test_no_choice_leaves_everything_in():
 
 def test_a_kind_that_the_model_is_sure_of_saves_the_runs_that_would_prove_it():
     left_to_runs = hunted(Candidates(), g=fails_after(id_of("i")))
-    left_to_model = hunted(Candidates(taken_for={id_of("g"): "victim"}), g=fails_after(id_of("i")))
+    left_to_model = hunted(Candidates(assumed_kinds={id_of("g"): "victim"}), g=fails_after(id_of("i")))
 
     verdict = left_to_model.verdict("g")
     assert verdict.kind is Kind.UNRESOLVED

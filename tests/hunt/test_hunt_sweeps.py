@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import factorial
 
 import pytest
-from simulator import SESSION_HASH_SEED, Simulator, always, fails_by_luck, hunt, id_of, reference_plan, suite_of
+from simulator import SESSION_HASH_SEED, Simulator, always, fails_by_chance, hunt, id_of, reference_plan, suite_of
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import Outcome
@@ -174,7 +174,7 @@ def test_grouped_pairs_run_every_test_after_each_group():
     assert all(found.history.tally_after(group, test).n for test in simulator.suite.order[12:])
 
 
-def test_pairs_are_exact_where_the_time_allows_it_grouped_where_not_and_left_out_where_even_that_is_too_dear():
+def test_pairs_are_exact_where_the_time_allows_it_grouped_where_not_and_none_where_that_is_too_expensive():
     names = [f"n{number}" for number in range(60)]
 
     used = [hunt(a_simulator(names), time_left_s=left, shuffles=5).agenda.pairs_used for left in (1e4, 20.0, 0.1)]
@@ -192,7 +192,7 @@ def test_no_pairs_are_run_when_none_are_wanted():
 
 
 def test_a_test_known_to_be_nod_is_no_candidate_for_pairs():
-    history_of_nod = hunt(a_simulator(c=fails_by_luck(0.5)), pairs="none").history
+    history_of_nod = hunt(a_simulator(c=fails_by_chance(0.5)), pairs="none").history
 
     plans = [p for p in search_of(history_of_nod, pairs="exact")._pair_plans(1e6) if p.prefix != (id_of("c"),)]
 
@@ -233,7 +233,7 @@ def test_a_pinned_hash_seed_is_left_alone():
 
 
 def test_the_same_seed_makes_the_same_hunt():
-    first, second = a_simulator(c=fails_by_luck(0.2)), a_simulator(c=fails_by_luck(0.2))
+    first, second = a_simulator(c=fails_by_chance(0.2)), a_simulator(c=fails_by_chance(0.2))
     for simulator in (first, second):
         hunt(simulator)
 

@@ -99,7 +99,7 @@ class Agenda:
         return [plan for plan in first if costs[plan.key] <= limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s]
 
     def next_search_run(self) -> RunPlan | None:
-        """The next run that looks for flaky tests; None when everything worth doing is done."""
+        """The next run that looks for flaky tests; None when nothing is left to do."""
         is_late = self._time_left_s() < limits.COMPLETION_SHARE * self._time_at_start_s
         plan = self._completion.next_plan() if is_late else None
         plan = plan or (None if self._search_is_over else next(self._search_plans, None))

@@ -1,4 +1,4 @@
-"""A hunt whose number of runs the user named: the default time does not cut them."""
+"""A hunt whose number of runs the user named: they are made even if the default time is over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flakehound.hunt.search.stages import StagedSearch
 
 
 class CountedAgenda(Agenda):
-    """All of a usual hunt while the time lasts; then the counted runs that are missing, and what they bring up."""
+    """A usual hunt while there is time, then the counted runs that are missing and follow-ups of their failures."""
 
     def __init__(
         self,
@@ -27,12 +27,12 @@ class CountedAgenda(Agenda):
         self._missing: Iterator[RunPlan] | None = None
 
     def next_search_run(self) -> RunPlan | None:
-        """The next run that looks for trouble; None when the counted ones are made and the time is up."""
+        """The next run that looks for flaky tests; None when the counted ones are made and the time is up."""
         if self._missing is None and self._time_left_s() > 0:
             return super().next_search_run()
         if self._missing is None:
             if self._is_busy():
-                return None  # runs under way would be missed in the count
+                return None  # the count does not include runs that are still going on
             self._missing = self._missing_runs()
         return next(self._missing, None)
 

@@ -165,7 +165,7 @@ MAX_SUITE_FACTOR = 20.0
 # --- Agenda: what waits for what ---------------------------------------------------------------------------------
 
 # With less than this share of the budget left, proven cases are completed (all polluters, state-setters,
-# cleaners) before the search goes on. A judgement: what is already found is worth more to a reader than a little
+# cleaners) before the search goes on. A judgement: what is already found helps a reader more than a little
 # more search; larger shares find fewer flaky tests in short hunts.
 COMPLETION_SHARE = 0.3
 
@@ -260,7 +260,7 @@ MAX_RUNS_WITHOUT_OUTCOME = 2
 # --- Diagnosis: load or chance -----------------------------------------------------------------------------------
 
 # Undisturbed runs of one order whose failures all had other runs beside them, in runs and in seconds, because
-# nothing else runs meanwhile (decision 0031). 60 passes rule out a failure rate of 7.4 % (0.926**60 is 1 %).
+# nothing else runs beside them (decision 0031). 60 passes rule out a failure rate of 7.4 % (0.926**60 is 1 %).
 MAX_UNDISTURBED_RUNS = 60
 MAX_UNDISTURBED_S = 5.0
 
@@ -277,7 +277,7 @@ UNDISTURBED_RUNS_ALONE = 10
 DISTURBED_RUNS = 10
 
 # Undisturbed repetitions with the failing seed before other seeds are tried: if the seed decides, the first one
-# fails; the second is for a test that also needs luck. No measurement.
+# fails; the second is for a test that chance decides as well. No measurement.
 EXACT_REPLAYS = 2
 
 # --- Diagnosis: seeds and forks ----------------------------------------------------------------------------------

@@ -11,17 +11,16 @@ from flakehound.core.statistics.prevalence import Priors
 
 TECHNIQUES = ("rerun", "idflakies", "pairwise")
 POLICIES = INDEX, RERUN, CANNIER, CALLS = "index", "rerun", "cannier", "calls"
-SELECTING = (CANNIER, CALLS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """The tests that are worth their runs; None: all."""
+    """The tests that a policy selects for each technique; None: all tests."""
 
     reruns: frozenset[NodeId] | None = None
     victims: frozenset[NodeId] | None = None  # of pairs
-    polluters: frozenset[NodeId] | None = None
-    taken_for: Mapping[NodeId, str] = field(default_factory=dict)  # the kind, where no run is to prove it
+    polluters: frozenset[NodeId] | None = None  # of pairs
+    assumed_kinds: Mapping[NodeId, str] = field(default_factory=dict)  # by a model; no runs are made to prove them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +37,16 @@ class SearchOptions:
     hash_seeds: bool = True  # False where the user pins PYTHONHASHSEED
     endless: bool = False  # go on rerunning until the budget is spent
     pairs: str = "auto"  # auto, exact, grouped, none
-    states: bool = False  # look at what each test leaves in its process
-    suspects: tuple[NodeId, ...] = ()  # failed in runs of the user's own: looked at first
-    policy: str = RERUN  # fixed stages, all tests alike; INDEX: by worth; else the stages for the candidates
+    states: bool = False  # record what each test leaves changed in its process
+    suspects: tuple[NodeId, ...] = ()  # failed in the user's own pytest runs: run first
+    policy: str = (
+        RERUN  # RERUN: fixed stages, all tests alike; INDEX: by expected gain; else stages for the candidates
+    )
     candidates: Candidates = field(default_factory=Candidates)
     priors: Priors = field(default_factory=Priors)
 
     def counted_only(self) -> SearchOptions:
-        """The same hunt with nothing in it but the runs whose number the user named."""
+        """The same options with only the runs whose number the user named."""
         orders = tuple(technique for technique in self.techniques if technique == "idflakies")
         return replace(
             self,

@@ -1,7 +1,7 @@
-"""Which tests can pollute which, by what one leaves and the other's code mentions.
+"""Which tests can pollute which, by what one leaves changed and what the other's code mentions.
 
-Pure. What a test leaves is seen by comparing its process before and after it; what a test looks at is not seen, so
-a name that occurs in the code it runs stands for that. In doubt a change may be shared.
+Pure. What a test leaves is known from comparing its process before and after it. What a test reads is not known,
+so the names that occur in its code stand for it. In doubt, a change may be shared.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from flakehound.core.records import RunRecord
 from flakehound.core.state_changes import StateChange, Traces
 from flakehound.hunt import limits
 
-_HELD = ("module global", "attribute", "class attribute", "patched class attribute")
-# Libraries look at these without the project's code naming them.
+_CHANGES_OF_NAMES = ("module global", "attribute", "class attribute", "patched class attribute")
+# Libraries read these without the project's code naming them.
 _WIDELY_READ = (
     "PATH",
     "HOME",
@@ -32,16 +32,16 @@ _WIDELY_READ = (
 )
 
 
-def traces_in(records: Iterable[RunRecord]) -> dict[NodeId, Traces]:
-    """Test -> its traces, of the last run in which they were looked for and it ran first in its process."""
+def traces_of_runs(records: Iterable[RunRecord]) -> dict[NodeId, Traces]:
+    """Test -> its traces, of the last run that recorded them and had it first in its process."""
     return {record.order[0]: record.traces[0] for record in records if 0 in record.traces}
 
 
 def may_share(change: StateChange, victim: Traces | None) -> bool:
-    """Whether the code of a test can have looked at what another one changed."""
+    """Whether the code of a test may read what another one changed."""
     if victim is None or victim.mentions is None:
         return True
-    if change.kind in _HELD:
+    if change.kind in _CHANGES_OF_NAMES:
         return change.name.rpartition(".")[2] in victim.mentions
     if change.kind == "imported module":
         return change.name in victim.mentions
@@ -52,46 +52,46 @@ def may_share(change: StateChange, victim: Traces | None) -> bool:
     return True
 
 
-class Sharing:
-    """What the tests of a history leave and mention; grows with it."""
+class SharedState:
+    """What the tests of a history leave changed and mention; grows with the history."""
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._read = 0  # records of the history that are in the next
+        self._records_read = 0  # records of the history whose traces are taken in
         self._traces: dict[NodeId, Traces] = {}
 
     @property
     def traces(self) -> Mapping[NodeId, Traces]:
-        """Test -> what it left, as seen where it ran first in its process."""
-        new = self._history.records[self._read :]
-        self._read += len(new)
-        self._traces |= traces_in(new)
+        """Test -> what it left changed where it ran first in its process."""
+        new = self._history.records[self._records_read :]
+        self._records_read += len(new)
+        self._traces |= traces_of_runs(new)
         return self._traces
 
-    def learn(self, traces: Mapping[NodeId, Traces]) -> None:
-        """Take in what was seen in runs that are no part of the history."""
+    def add_traces(self, traces: Mapping[NodeId, Traces]) -> None:
+        """Take in traces of runs that are no part of the history."""
         self._traces |= traces
 
-    def can(self, other: NodeId, test: NodeId) -> bool:
-        """Whether a test can have looked at something that another one left; yes, where that is not known."""
+    def can_affect(self, other: NodeId, test: NodeId) -> bool:
+        """Whether a test may read something that another one left changed; True where that is not known."""
         known = self.traces
         return other not in known or any(may_share(change, known.get(test)) for change in known[other].left)
 
-    def few_candidates(self, test: NodeId) -> list[NodeId]:
-        """The tests that can have polluted this one, where they are so few that each is worth a guess."""
-        found = [other for other in self.traces if other != test and self.can(other, test)]
+    def few_possible_polluters(self, test: NodeId) -> list[NodeId]:
+        """The tests that can have polluted this one if they are few enough to try each; else nothing."""
+        found = [other for other in self.traces if other != test and self.can_affect(other, test)]
         return found if len(found) <= limits.MAX_SHARING_CANDIDATES else []
 
-    def between(self, test: NodeId, culprits: Sequence[NodeId], *, fails: bool) -> list[StateChange]:
+    def changes_that_matter(self, test: NodeId, culprits: Sequence[NodeId], *, fails: bool) -> list[StateChange]:
         """What the polluters or state-setters of a test leave that can matter to it, the likeliest first."""
         known = self.traces
         harmless = [
             other for other in known if other not in culprits and self.had_no_effect(other, test, fails=fails)
         ]
-        return shared_state(test, culprits, harmless, known)
+        return changes_that_matter(test, culprits, harmless, known)
 
     def had_no_effect(self, other: NodeId, test: NodeId, *, fails: bool) -> bool:
-        """Whether a test was seen directly behind another one, and was as ever."""
+        """Whether a test ran directly after another one and had its usual outcome."""
         seen = self._history.tally_after((other,), test)
         return bool(seen.n) and seen.failed == (0 if fails else seen.n)
 
@@ -100,12 +100,12 @@ class Sharing:
         return self.traces[test].left if test in self.traces else ()
 
 
-def shared_state(
+def changes_that_matter(
     victim: NodeId, polluters: Iterable[NodeId], innocents: Iterable[NodeId], traces: Mapping[NodeId, Traces]
 ) -> list[StateChange]:
     """What the polluters leave that can matter to the victim, the likeliest first.
 
-    Likeliest is what all of them leave and no test does after which the victim was as ever.
+    Likeliest is what all of them leave, and what no test leaves after which the victim had its usual outcome.
     """
     seen = traces.get(victim)
     left = [set(_shareable(traces[test], seen)) for test in polluters if test in traces]

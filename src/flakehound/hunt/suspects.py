@@ -15,7 +15,7 @@ from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.diagnosis.suspect import Suspect
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
-from flakehound.hunt.shared_state import Sharing
+from flakehound.hunt.shared_state import SharedState
 
 PROCESS_ENDING = (Outcome.CRASHED, Outcome.TIMED_OUT)
 
@@ -36,7 +36,7 @@ class Suspects:
         self._options = options
         self._process_enders: frozenset[NodeId] = frozenset()
         self._cache: dict[NodeId, _CachedFinding] = {}
-        self._sharing = Sharing(history)
+        self._shared_state = SharedState(history)
         self.test_order = OriginalOrder(history)
         self.under_load: tuple[NodeId, ...] = ()  # tests that seem to fail only beside other runs, as of now
 
@@ -75,8 +75,8 @@ class Suspects:
         return finding
 
     def _left_to_model(self, finding: Finding) -> Finding:
-        """CANNIER's classification: a kind that a model is sure of is not worth the runs that would prove it."""
-        test, kind = finding.test, self._options.candidates.taken_for.get(finding.test)
+        """CANNIER's classification: no runs are made to prove a kind that a model is sure of."""
+        test, kind = finding.test, self._options.candidates.assumed_kinds.get(finding.test)
         original = self._history.tally(test, Setting.ORIGINAL)
         in_its_domain = original.passed and self._history.tally(test, Setting.SHUFFLED).failed
         if kind is None or not in_its_domain or not finding.wanted:
@@ -93,7 +93,7 @@ class Suspects:
             for culprit in cached.finding.culprits
         )
         frequent = [culprit for culprit, _times in found.most_common(limits.MAX_KNOWN_POLLUTERS)]
-        return list(dict.fromkeys([*self._sharing.few_candidates(test), *frequent]))
+        return list(dict.fromkeys([*self._shared_state.few_possible_polluters(test), *frequent]))
 
     def _update_under_load(self) -> None:
         """Tests that share a port, or measure times, fail beside others."""

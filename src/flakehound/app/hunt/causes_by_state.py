@@ -12,8 +12,8 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Batch, Isolation, Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Kind, Verdict
-from flakehound.hunt.diagnosis.verdicts import culprits_of, with_state
-from flakehound.hunt.shared_state import Sharing, traces_in
+from flakehound.hunt.diagnosis.verdicts import culprits_of, with_shared_state
+from flakehound.hunt.shared_state import SharedState, traces_of_runs
 
 MOST_CULPRITS = 3  # polluters or state-setters of one test that are looked at
 MOST_HARMLESS = 2  # tests after which it was as ever: what these leave too is not it
@@ -31,17 +31,17 @@ class StateFinder:
             self.extra_runs.opened.isolation is not Isolation.FORK
         ):  # what a new interpreter holds cannot be compared
             return list(verdicts)
-        sharing = Sharing(self.extra_runs.history)
+        shared_state = SharedState(self.extra_runs.history)
         cases = [verdict for verdict in verdicts if culprits_of(verdict)]
         told = {}
         for verdict in sorted(cases, key=self._cost_s):
-            unknown = [test for test in self._tests(verdict, sharing) if test not in sharing.traces]
+            unknown = [test for test in self._tests(verdict, shared_state) if test not in shared_state.traces]
             if unknown and self._cost_s(verdict) <= self.extra_runs.left_s():
-                sharing.learn(traces_in(self._looked_at(unknown)))
-            told[verdict.id] = with_state(verdict, sharing)
+                shared_state.add_traces(traces_of_runs(self._looked_at(unknown)))
+            told[verdict.id] = with_shared_state(verdict, shared_state)
         return [told.get(verdict.id, verdict) for verdict in verdicts]
 
-    def _tests(self, verdict: Verdict, sharing: Sharing) -> Iterator[NodeId]:
+    def _tests(self, verdict: Verdict, shared_state: SharedState) -> Iterator[NodeId]:
         """Whose traces tell what a test shares with its polluters."""
         culprits = culprits_of(verdict)
         yield from dict.fromkeys((verdict.id, *culprits[:MOST_CULPRITS]))
@@ -49,7 +49,7 @@ class StateFinder:
         harmless = (
             test
             for test in self.extra_runs.history.suite.order
-            if test not in culprits and sharing.had_no_effect(test, verdict.id, fails=fails)
+            if test not in culprits and shared_state.had_no_effect(test, verdict.id, fails=fails)
         )
         yield from islice(harmless, MOST_HARMLESS)
 

@@ -115,7 +115,7 @@ class _Choice:
         nod, used = self._nod_probabilities(), self._models.reruns.thresholds
         reruns = frozenset(test for test in self._tests if used.lower <= nod[test] < used.upper) | self._unknown
         victims, polluters = map(self._pair_candidates, PAIR_PROBLEMS)
-        return Candidates(reruns=reruns, victims=victims, polluters=polluters, taken_for=dict(self._kinds()))
+        return Candidates(reruns=reruns, victims=victims, polluters=polluters, assumed_kinds=dict(self._kinds()))
 
     def _nod_probabilities(self) -> dict[NodeId, float]:
         return self._probabilities(self._models.reruns.model)
@@ -160,7 +160,7 @@ class _Choice:
             pairs, every = len(victims) * len(polluters) - len(victims & polluters), all_tests * (all_tests - 1)
             yield f"model: {pairs} of {every} pairs can be run"
         if not isinstance(self._models.kinds, FailedStep):
-            kinds, sure = self._models.kinds.thresholds, len(candidates.taken_for)
+            kinds, sure = self._models.kinds.thresholds, len(candidates.assumed_kinds)
             yield (
                 f"model: it tells victim from NOD by itself in {sure} tests, should they fail in another order "
                 f"(thresholds {kinds.lower:.2f} and {kinds.upper:.2f}; MCC {kinds.detection:.2f} in training)"

@@ -143,7 +143,7 @@ def _shortest_failure(suspect: Suspect) -> Sighting | None:
     candidates = [s for s in failures if suspect.test not in s.record.order[: s.place]]
     shortest = min(candidates, key=lambda s: s.place, default=None)
     if shortest is None or not _is_mixed_after_the_same(suspect, shortest):
-        return shortest  # mostly so; otherwise there may be hundreds of failures to look at
+        return shortest  # mostly so, and there may be hundreds of failures to compare
     by_chance = {_signature(s) for s in candidates if _is_mixed_after_the_same(suspect, s)}
     others = [s for s in candidates if _signature(s) not in by_chance]
     return min(others, key=lambda s: s.place, default=shortest)

@@ -15,21 +15,21 @@ from flakehound.core.statistics.rates import failure_rate
 from flakehound.core.verdicts import Kind, Verdict
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.findings import Finding
-from flakehound.hunt.shared_state import Sharing, traces_in
+from flakehound.hunt.shared_state import SharedState, traces_of_runs
 
 COUNTED = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
 
 
-def judge(history: History, findings: Sequence[Finding], looked_at: Iterable[RunRecord] = ()) -> list[Verdict]:
+def judge(history: History, findings: Sequence[Finding], traced: Iterable[RunRecord] = ()) -> list[Verdict]:
     """One verdict per test of the suite, in the original order.
 
-    Runs that only looked at what a test leaves are no part of the history.
+    `traced` are runs that only recorded what tests leave changed; they are no part of the history.
     """
     by_test = {finding.test: finding for finding in findings}
-    sharing = Sharing(history)
-    sharing.learn(traces_in(looked_at))
+    shared_state = SharedState(history)
+    shared_state.add_traces(traces_of_runs(traced))
     verdicts = [_verdict(history, test.id, by_test.get(test.id)) for test in history.suite.tests]
-    return [with_state(verdict, sharing) for verdict in verdicts] if sharing.traces else verdicts
+    return [with_shared_state(verdict, shared_state) for verdict in verdicts] if shared_state.traces else verdicts
 
 
 def culprits_of(verdict: Verdict) -> tuple[NodeId, ...]:
@@ -39,14 +39,15 @@ def culprits_of(verdict: Verdict) -> tuple[NodeId, ...]:
     return (*verdict.polluters, *verdict.state_setters)
 
 
-def with_state(verdict: Verdict, sharing: Sharing) -> Verdict:
+def with_shared_state(verdict: Verdict, shared_state: SharedState) -> Verdict:
     """The verdict with what its test leaves, and what it shares with its polluters or state-setters."""
     culprits = culprits_of(verdict)
-    shared = sharing.between(verdict.id, culprits, fails=verdict.kind is not Kind.BRITTLE) if culprits else []
+    fails = verdict.kind is not Kind.BRITTLE
+    shared = shared_state.changes_that_matter(verdict.id, culprits, fails=fails) if culprits else []
     return replace(
         verdict,
         shared_state=tuple(map(str, shared[: limits.MAX_SHARED_CHANGES_SHOWN])),
-        leaves=tuple(map(str, sharing.left_by(verdict.id)[: limits.MAX_LEFT_CHANGES_SHOWN])),
+        leaves=tuple(map(str, shared_state.left_by(verdict.id)[: limits.MAX_LEFT_CHANGES_SHOWN])),
     )
 
 

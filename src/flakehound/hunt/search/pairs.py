@@ -20,7 +20,7 @@ from flakehound.core.plans import Batch, Isolation, Order, RunPlan, Setting, Sha
 from flakehound.core.records import RunRecord
 from flakehound.hunt import limits
 from flakehound.hunt.search.orders import row
-from flakehound.hunt.shared_state import Sharing
+from flakehound.hunt.shared_state import SharedState
 
 WHY = "which other tests have the same effect?"
 
@@ -45,7 +45,7 @@ class Pairs:
         self._cases = {case.test: case for case in cases}
         self._others = others
         self._isolation = isolation
-        self._sharing = Sharing(history)
+        self._shared_state = SharedState(history)
         self._read = 0  # records of the history that are in the two below
         self._chained_behind: dict[NodeId, set[NodeId]] = defaultdict(set)
         self._guilty: set[NodeId] = set()  # tests with an effect in some chain
@@ -122,7 +122,7 @@ class Pairs:
             branches = [
                 (test,)
                 for test in self._cases
-                if not self._is_known(other, test) and self._sharing.can(other, test)
+                if not self._is_known(other, test) and self._shared_state.can_affect(other, test)
             ]
             if branches:
                 yield SharedPrefix(

@@ -15,7 +15,7 @@ from flakehound.hunt import limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.selected import can_be_victim, possible_polluters
-from flakehound.hunt.shared_state import Sharing
+from flakehound.hunt.shared_state import SharedState
 
 _GROUP_SIZES = {"exact": 1, "grouped": limits.POLLUTERS_PER_GROUP}
 
@@ -27,7 +27,7 @@ class SuitePairs:
         self._history = history
         self._options = options
         self._test_order = test_order
-        self._sharing = Sharing(history)
+        self._shared_state = SharedState(history)
 
     def form_within(self, time_left_s: float) -> str:
         """The form that the user named, or the most exact one that is affordable: exact, grouped or none."""
@@ -66,5 +66,5 @@ class SuitePairs:
             and can_be_victim(self._options, test)
             and not self._history.tally(test, Setting.ORIGINAL).is_mixed  # NOD, whatever runs before it
             and not self._history.after(polluters, test)
-            and any(self._sharing.can(polluter, test) for polluter in polluters)
+            and any(self._shared_state.can_affect(polluter, test) for polluter in polluters)
         ]
