@@ -1,4 +1,4 @@
-"""One walk with checkpoints narrows a list of earlier tests down."""
+"""One walk with stops narrows a list of earlier tests down."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from simulator import Simulator, fails_after, fails_after_all, id_of, passes_onl
 
 from flakehound.core.history import History
 from flakehound.core.plans import Setting, SingleRun
-from flakehound.hunt.diagnosis.prefix_walk import PrefixWalk, checkpoints_between, walk_plan
+from flakehound.hunt.diagnosis.prefix_walk import PrefixWalk, stops_between, walk_plan
 from flakehound.hunt.diagnosis.questions import NeedRuns, answer_to
 
 NAMES = [f"t{number:03}" for number in range(100)]
@@ -78,21 +78,21 @@ def test_a_walk_that_gave_no_answers_is_not_repeated():
     assert answer_to(walk.window("a test")) == (0, len(IDS))
 
 
-def test_checkpoints_cost_no_more_than_the_walk():
+def test_stops_cost_no_more_than_the_walk():
     simulator = Simulator(suite_of(*NAMES, "victim"), test_s={VICTIM: 1.0})
     history = History(simulator.suite)
     for record in simulator.run(SingleRun(order=(*IDS, VICTIM), why="", setting=Setting.PROBE)):
         history.add(record)
 
-    assert len(checkpoints_between(history, VICTIM, IDS, 0, 100)) == 3
+    assert len(stops_between(history, VICTIM, IDS, 0, 100)) == 3
 
 
-def test_checkpoints_lie_between_the_ends_and_ascend():
+def test_stops_lie_between_the_ends_and_ascend():
     history = History(suite_of(*NAMES, "victim"))
 
-    checkpoints = checkpoints_between(history, VICTIM, IDS, 10, 90)
+    stops = stops_between(history, VICTIM, IDS, 10, 90)
 
-    assert list(checkpoints) == sorted(set(checkpoints))
-    assert checkpoints[0] > 10
-    assert checkpoints[-1] < 90
-    assert walk_plan(VICTIM, IDS, checkpoints, "a test", until="fails").order == IDS[: checkpoints[-1]]
+    assert list(stops) == sorted(set(stops))
+    assert stops[0] > 10
+    assert stops[-1] < 90
+    assert walk_plan(VICTIM, IDS, stops, "a test", until="fails").order == IDS[: stops[-1]]

@@ -18,7 +18,7 @@ from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.diagnose import diagnose
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.diagnosis.minimal_prefix import split
-from flakehound.hunt.diagnosis.prefix_walk import checkpoints_between, walk_plan
+from flakehound.hunt.diagnosis.prefix_walk import stops_between, walk_plan
 from flakehound.hunt.diagnosis.suspect import Suspect
 from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.original_order import OriginalOrder
@@ -118,7 +118,7 @@ class _Case:
             if not any(self._history.tallies_along(part, self.test).keys() - {0}) and not self._history.runs_of(
                 part
             ):
-                at = (*checkpoints_between(self._history, self.test, part, 0, len(part)), len(part))
+                at = (*stops_between(self._history, self.test, part, 0, len(part)), len(part))
                 plans.append(walk_plan(self.test, part, at, self._why(whole), until="fails"))
         return plans
 

@@ -12,7 +12,7 @@ from flakehound.hunt.search.stages import StagedSearch
 
 
 class CountedAgenda(Agenda):
-    """A usual hunt while there is time, then the counted runs that are missing and follow-ups of their failures."""
+    """A usual hunt while there is time, then the counted runs that are missing and the follow-ups of failures."""
 
     def __init__(
         self,

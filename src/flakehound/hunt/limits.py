@@ -294,17 +294,17 @@ FORKS_TO_COMPARE = 10
 
 # --- Diagnosis: the search for the tests that decide -------------------------------------------------------------
 
-# Earlier tests from which on one walk with checkpoints is quicker than halving: with seven or fewer, halving
+# Earlier tests from which on one walk with stops is quicker than halving: with seven or fewer, halving
 # takes three rounds at most. Decision 0013 has the idea; the number is a judgement.
 MIN_WALK_LENGTH = 8
 
-# Tests between two checkpoints below which there is no further walk: the single tests are tried at once instead.
+# Tests between two stops below which there is no further walk: the single tests are tried at once instead.
 MIN_WALK_WINDOW = 6
 
-# Checkpoints of a walk: about the square root of the tests (decision 0013), at least three, and no more than cost
+# Stops of a walk: about the square root of the tests (decision 0013), at least three, and no more than cost
 # as much as the walk itself or so many seconds.
-MIN_CHECKPOINTS = 3
-MIN_CHECKPOINTS_S = 0.2
+MIN_WALK_STOPS = 3
+MIN_WALK_STOPS_S = 0.2
 
 # Tests in a guess that is tried before such a walk. A longer guess takes about as long as the walk.
 MAX_GUESS_BEFORE_WALK = 3

@@ -1,6 +1,6 @@
 """Find the few earlier tests that decide about one test.
 
-Guesses first, then one walk with checkpoints where processes can be copied along the way, then delta debugging.
+Guesses first, then one walk with stops where processes can be copied along the way, then delta debugging.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Narrow down in one walk which earlier tests decide a later test's outcome.
 
-A process runs the earlier tests in order. At several checkpoints it is copied, and the copy runs the test in
-question. Between the last checkpoint without the effect and the next one with it stands a test that matters. That
+A process runs the earlier tests in order. At several stops it is copied, and the copy runs the test in
+question. Between the last stop without the effect and the next one with it stands a test that matters. That
 takes one walk where halving takes one walk and a round of waiting per half.
 """
 
@@ -18,18 +18,18 @@ from flakehound.hunt.diagnosis.order_effects import EffectOutcome, shows
 from flakehound.hunt.diagnosis.questions import NeedRuns, Question
 
 
-def checkpoints_between(history: History, test: NodeId, order: Order, low: int, high: int) -> tuple[int, ...]:
+def stops_between(history: History, test: NodeId, order: Order, low: int, high: int) -> tuple[int, ...]:
     """Places of `order` between `low` and `high` at which a copy of the process can be afforded."""
     gap = high - low
     walk_s = history.costs.tests_s(order[:high])
-    affordable = max(limits.MIN_CHECKPOINTS_S, walk_s) / history.costs.run_s((test,), Isolation.FORK)
-    checkpoints = max(limits.MIN_CHECKPOINTS, min(isqrt(gap), int(affordable)))
-    places = {low + gap * number // (checkpoints + 1) for number in range(1, checkpoints + 1)}
+    affordable = max(limits.MIN_WALK_STOPS_S, walk_s) / history.costs.run_s((test,), Isolation.FORK)
+    stops = max(limits.MIN_WALK_STOPS, min(isqrt(gap), int(affordable)))
+    places = {low + gap * number // (stops + 1) for number in range(1, stops + 1)}
     return tuple(sorted(places - {low, high}))
 
 
 def walk_plan(test: NodeId, order: Order, at: tuple[int, ...], why: str, *, until: EffectOutcome) -> Walk:
-    """One walk through `order` up to its last checkpoint, or to the first that ends as `until` says."""
+    """One walk through `order` up to its last stop, or to the first that ends as `until` says."""
     return Walk(order=order[: at[-1]], test=test, stops=at, until=until, why=why, setting=Setting.PROBE)
 
 
@@ -51,7 +51,7 @@ class PrefixWalk:
         low, high = self._known_window()
         if high - low < limits.MIN_WALK_WINDOW or self._is_cheaper_one_by_one(low, high):
             return low, high
-        at = checkpoints_between(self.history, self.test, self.earlier, low, high)
+        at = stops_between(self.history, self.test, self.earlier, low, high)
         # Walked in vain: the process could not be copied, or the test gave no answer.
         if not self._is_walked(at):
             yield NeedRuns.of([walk_plan(self.test, self.earlier, at, why, until=self.outcome)])
@@ -62,8 +62,8 @@ class PrefixWalk:
         costs = self.history.costs
         singles_s = sum(costs.run_s((earlier, self.test), Isolation.FORK) for earlier in self.earlier[low:high])
         walk_s = costs.tests_s(self.earlier[:high])
-        checkpoints_s = isqrt(high - low) * costs.run_s((self.test,), Isolation.FORK)
-        return singles_s / self.width < walk_s + checkpoints_s
+        stops_s = isqrt(high - low) * costs.run_s((self.test,), Isolation.FORK)
+        return singles_s / self.width < walk_s + stops_s
 
     def _known_window(self) -> tuple[int, int]:
         low = 0
