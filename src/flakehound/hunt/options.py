@@ -11,6 +11,7 @@ from flakehound.core.statistics.prevalence import Priors
 
 TECHNIQUES = ("rerun", "idflakies", "pairwise")
 POLICIES = INDEX, RERUN, CANNIER, CALLS = "index", "rerun", "cannier", "calls"
+SELECTING_POLICIES = (CANNIER, CALLS)  # a model or call traces select the tests of each technique
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
 from flakehound.hunt import limits
-from flakehound.hunt.options import SELECTING, SearchOptions
+from flakehound.hunt.options import SELECTING_POLICIES, SearchOptions
 
 
 def max_original_runs(options: SearchOptions) -> int:
     """How many runs in the original order are made."""
     if options.runs is not None:
         return options.runs
-    if options.policy in SELECTING:
+    if options.policy in SELECTING_POLICIES:
         # Whole runs would rerun what was left out. The first few stay: they tell kinds apart.
         return limits.FIRST_ORIGINAL_RUNS
     if options.endless:
