@@ -24,30 +24,37 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.Choice(["all", "characteristic"]),
     default="all",
     show_default=True,
-    help="all: every function. characteristic: only those that speak for a cause of flakiness, at little cost.",
+    help="all: every function. characteristic: only those that suggest a cause of flakiness, at little cost.",
 )
 @click.option(
     "--counts/--no-counts",
     default=True,
     show_default=True,
-    help="Count every call. Without, a function is told once, several times faster on Python 3.12 and newer.",
+    help="Count every call. With --no-counts each function is listed once, several times faster on Python 3.12 "
+    "and newer.",
 )
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write id, phase, file, class, function, ...")
+@click.option(
+    "--csv",
+    "csv_file",
+    type=_FILE,
+    metavar="FILE",
+    help="Write every call to this CSV: id, phase, file, class, function, ...",
+)
 @suite_options
 @store_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress, only the result.")
 def command(
     suite: SuiteOptions, mode: str, counts: bool, csv_file: Path | None, store_path: Path, quiet: bool
 ) -> int:
-    """Tell which functions each test calls, and which causes of flakiness they speak for.
+    """Trace which functions each test calls, and which causes of flakiness they suggest.
 
-    Runs the suite once, traced. What fixtures call is told apart from what the test itself calls.
+    Runs the suite once with a tracer. Calls of fixtures are listed apart from calls of the test itself.
 
     \b
     Examples:
         flakehound calls                                  likely causes per test
         flakehound calls --csv calls.csv tests/api        every call of one folder's tests
-        flakehound calls --mode characteristic            quick: only what speaks for a cause
+        flakehound calls --mode characteristic            quick: only what suggests a cause
     """
     from flakehound.app.sessions.store_file import check_store
     from flakehound.app.trace.run import CallWishes, traced

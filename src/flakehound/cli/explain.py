@@ -16,7 +16,7 @@ from flakehound.core.errors import ExitCode
 @store_option
 @click.argument("test")
 def command(store_path: Path, test: str) -> int:
-    """Tell everything the last hunt knows about TEST.
+    """Show everything the last hunt found out about TEST.
 
     TEST is a node id as pytest prints it, or a part of one that only one test has.
     """

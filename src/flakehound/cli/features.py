@@ -25,7 +25,7 @@ RUNS = 3
     default=RUNS,
     show_default=True,
     metavar="N",
-    help="Measured runs of the suite; each figure is their mean.",
+    help="Number of measured runs; each figure is their mean.",
 )
 @click.option(
     "--csv",
@@ -38,7 +38,7 @@ RUNS = 3
 @store_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress, only the result.")
 def command(suite: SuiteOptions, runs: int, csv_file: Path | None, store_path: Path, quiet: bool) -> int:
-    """Measure the 18 features of each test: what it reads, waits for, covers, starts; how its source looks.
+    """Measure 18 features of each test: what it reads, waits for, covers and starts, and its source code.
 
     Runs go one at a time, so that they do not disturb what is measured; --jobs allows more.
 

@@ -28,20 +28,21 @@ if TYPE_CHECKING:
 @click.option(
     "--budget",
     metavar="T",
-    help="Time to spend, such as 90s, 10m, 1h30m. Default: 10 minutes or 30 suite times, whichever is shorter.",
+    help="Time to spend, such as 90s, 10m, 1h30m. Default: 10 minutes or 30 times what the suite takes, "
+    "whichever is shorter.",
 )
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Runs in the original order. All are made, however long that takes; with --budget, as many as fit. "
-    "Default: as many as fit.",
+    help="Number of runs in the original order. All are made, however long that takes; with --budget, as many as "
+    "fit. Default: as many as fit.",
 )
 @click.option(
     "--shuffles",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Runs in other orders, counted like --runs. Default: as many as fit.",
+    help="Number of runs in other orders, made like those of --runs. Default: as many as fit.",
 )
 @policy_options
 @click.option(
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     "techniques",
     multiple=True,
     type=click.Choice(TECHNIQUES),
-    help="Look for trouble only so; may be repeated. rerun: the original order, and each test alone. "
+    help="Search only in this way; may be repeated. rerun: the original order, and each test alone. "
     "idflakies: other orders. pairwise: each test after each other one. Default: all.",
 )
 @click.option(
@@ -57,13 +58,14 @@ if TYPE_CHECKING:
     type=click.Choice(["auto", "exact", "grouped", "none"]),
     default="auto",
     show_default=True,
-    help="pairwise: every pair in its own process, or many candidates before each test at once.",
+    help="pairwise: exact runs every pair in its own process, grouped many candidates before each test at once. "
+    "auto: the most exact form for which there is time.",
 )
 @click.option(
     "--states",
     is_flag=True,
-    help="Compare each test's process before and after it: names the state that tests share, "
-    "and pairs only tests that can share some.",
+    help="Compare the state of the process before and after each test: names the state that tests share, "
+    "and runs only pairs of tests that can share some.",
 )
 @click.option(
     "--measure",
@@ -72,7 +74,9 @@ if TYPE_CHECKING:
 )
 @suite_options
 @store_option
-@click.option("--resume", is_flag=True, help="Go on with the last hunt of this folder instead of starting anew.")
+@click.option(
+    "--resume", is_flag=True, help="Continue the last hunt of this folder instead of starting a new one."
+)
 @click.option("--quiet", "-q", is_flag=True, help="No progress, only the report.")
 def command(
     suite: SuiteOptions,
@@ -95,7 +99,7 @@ def command(
         flakehound hunt --runs 100 --technique rerun    no other orders, no pairs
         flakehound hunt -- -k "not slow" -m unit        with pytest's own options
 
-    Whatever fails is followed up with runs of its own, until it is known why or the time is up.
+    A test that fails gets more runs of its own, until its kind is proven or the time is up.
     """
     from flakehound.app.hunt.options import options_for_suite
     from flakehound.app.hunt.run import run_hunt

@@ -19,35 +19,50 @@ _SCORES = ("model", "rules")
 @click.command("lint", cls=CommandWithRemedies)
 @click.argument("paths", nargs=-1)
 @click.option(
-    "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True, help="How to tell."
+    "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True, help="Output format."
 )
 @click.option(
-    "--select", multiple=True, metavar="RULE", help="Only these rules, or all that begin so; repeatable."
+    "--select",
+    multiple=True,
+    metavar="RULE",
+    help="Report only this rule, or all whose id starts so; may be repeated.",
 )
-@click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules, or all that begin so; repeatable.")
-@click.option("--changed-since", metavar="REV", help="Only what is in files that changed since this commit.")
 @click.option(
-    "--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Leave out what this file knows."
+    "--ignore",
+    multiple=True,
+    metavar="RULE",
+    help="Leave out this rule, or all whose id starts so; may be repeated.",
+)
+@click.option("--changed-since", metavar="REV", help="Report only tests in files that changed since this commit.")
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Leave out findings that this file lists."
 )
 @click.option(
     "--write-baseline",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write what is there now to this file, to start clean with --baseline.",
+    help="Write all present findings to this file, for use with --baseline.",
 )
 @click.option(
-    "--metrics", type=click.Path(path_type=Path), metavar="FILE", help="Write one row per test to this CSV."
+    "--metrics",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the metrics of each test to this CSV.",
 )
 @click.option(
     "--score",
     type=click.Choice(_SCORES),
     default="model",
     show_default=True,
-    help="By the model (the project's own, else the default one), or by the fixed weights of the rules.",
+    help="Score tests by a model (the project's own, else the default one) or by fixed weights of the rules.",
 )
-@click.option("--explain", metavar="RULE", help="Say what a rule means and how to fix what it finds, then end.")
-@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes at once. Default: all cores.")
-@click.option("--no-cache", is_flag=True, help="Read every file again.")
+@click.option(
+    "--explain", metavar="RULE", help="Explain what a rule means and how to fix what it finds, then exit."
+)
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes at once. Default: one for each core."
+)
+@click.option("--no-cache", is_flag=True, help="Read every file again instead of using the cache.")
 def command(form: str, explain: str | None, jobs: int | None, no_cache: bool, **choice: Any) -> int:
     """Predict flaky tests from their source alone; nothing is imported or run.
 

@@ -29,14 +29,14 @@ COMMANDS = {
     "hunt": ("flakehound.cli.hunt", "Find the flaky tests of a suite, their kind, cause and polluter."),
     "lint": ("flakehound.cli.lint", "Predict flaky tests from their source; nothing is run."),
     "features": ("flakehound.cli.features", "Measure each test: what it reads, waits for, covers and starts."),
-    "calls": ("flakehound.cli.calls", "Trace which functions each test calls, and which causes they speak for."),
+    "calls": ("flakehound.cli.calls", "Trace which functions each test calls, and which causes they suggest."),
     "polluter": ("flakehound.cli.polluter", "Find which earlier tests make one test fail (or pass)."),
-    "explain": ("flakehound.cli.explain", "Tell everything the last hunt knows about one test."),
+    "explain": ("flakehound.cli.explain", "Show everything the last hunt found out about one test."),
     "replay": ("flakehound.cli.replay", "Make a test fail again, with the shortest run known to do it."),
     "history": ("flakehound.cli.history", "List the hunts in the store."),
     "merge": ("flakehound.cli.merge", "Copy the hunts of another store into this one."),
     "data": ("flakehound.cli.data", "Make and check the tables that models learn from."),
-    "train": ("flakehound.cli.train", "Teach lint's score what your own hunts have found."),
+    "train": ("flakehound.cli.train", "Train lint's score on what your own hunts have found."),
     "study": ("flakehound.cli.study", "Recompute the published evaluations on your own project."),
 }
 # For other programs: neither listed in the help nor suggested for a mistyped name.
@@ -97,7 +97,7 @@ def main() -> None:
     \b
     Exit codes: 0 nothing flaky, 1 flaky tests found, 2 usage,
     3 the suite could not be collected or run, or the store not used,
-    130 interrupted, 141 whoever read the output went away.
+    130 interrupted, 141 the reader of the output closed it, as head does.
     """
     current_folder()  # every command needs one
 

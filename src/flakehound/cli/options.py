@@ -22,23 +22,25 @@ _SUITE_OPTIONS = (
         "-j",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Processes at once. Default: all cores, in a hunt more where tests mostly wait.",
+        help="Processes at once. Default: one for each core, more in a hunt whose tests mostly wait, "
+        "one where tests are measured or traced.",
     ),
     click.option(
         "--seed",
         type=click.IntRange(min=0),
         metavar="S",
-        help="Seed of every random choice. Default: a fresh one.",
+        help="Seed of every random choice. Default: a new one each time.",
     ),
     click.option(
         "--python",
         metavar="PATH",
-        help="The suite's interpreter. Default: the active virtual environment's, else ours.",
+        help="The suite's interpreter. Default: that of the active virtual environment, else flakehound's own.",
     ),
     click.option(
         "--isolation",
         type=click.Choice(["fork", "spawn"]),
-        help="fork: copy a collected session (fast, the default where it is faithful). "
+        help="fork: copy a process that has collected the tests (fast; the default where a copy behaves like a "
+        "new process). "
         "spawn: a new interpreter for every run.",
     ),
     click.option(
@@ -46,7 +48,7 @@ _SUITE_OPTIONS = (
         "keep_plugins",
         multiple=True,
         metavar="NAME",
-        help="Leave a plugin on that we would switch off (randomly, rerunfailures, xdist, cov, ...); "
+        help="Keep a pytest plugin that flakehound would switch off (randomly, rerunfailures, xdist, cov, ...); "
         "may be repeated.",
     ),
     click.option(
@@ -58,7 +60,7 @@ _SUITE_OPTIONS = (
     click.option(
         "--memory-limit",
         metavar="SIZE",
-        help="Address space of one process, such as 2G. Default: none of ours.",
+        help="Limit for the address space of each process, such as 2G. Default: no limit.",
     ),
     click.option(
         "--json",
@@ -67,6 +69,15 @@ _SUITE_OPTIONS = (
         help="Also write the result as JSON.",
     ),
     click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED),
+)
+
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="S",
+    default=1,
+    show_default=True,
+    help="Seed of every random choice.",
 )
 
 
@@ -78,7 +89,7 @@ def store_option(command: Command) -> Command:
         type=click.Path(path_type=Path),
         default=DEFAULT_STORE,
         show_default=True,
-        help="Where runs are kept.",
+        help="The file in which runs are stored.",
     )(command)
 
 

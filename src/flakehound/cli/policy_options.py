@@ -19,32 +19,34 @@ _OPTIONS = (
         type=click.Choice(POLICIES),
         default=POLICIES[0],
         show_default=True,
-        help="What runs next. index: after a first round, what is expected to find most per second; ends when "
-        "nothing is to be expected. rerun: fixed stages, all tests alike. cannier: a model says which tests are "
-        "worth it. "
-        "calls: only tests that call a characteristic function.",
+        help="Which run comes next. index: after a first round, the run expected to find most flaky tests per "
+        "second; ends when no more are expected. rerun: fixed stages, all tests alike. cannier: a model selects "
+        "the tests to rerun. calls: only tests that call a function which suggests a cause of flakiness.",
     ),
     click.option(
         "--training",
         type=_TABLE,
-        help="cannier: the table to learn from, see `flakehound data export`. Default: the one we ship.",
+        help="cannier: the table to learn from, as `flakehound data export` writes it. Default: the one that "
+        "comes with flakehound.",
     ),
     click.option(
         "--features",
         type=_TABLE,
-        help="cannier: the same features of this suite's tests, by `id`. Default: measured in three runs.",
+        help="cannier: a CSV with the same features of this suite's tests, by `id`. "
+        "Default: measured in three runs.",
     ),
     click.option(
         "--detection",
         type=click.FloatRange(0, 1),
         metavar="MCC",
-        help="cannier: the quality wanted, as cheaply as possible. Default: the knee of quality and cost.",
+        help="cannier: the quality to reach (Matthews correlation coefficient) at the lowest cost. "
+        "Default: the best balance of quality and cost.",
     ),
     click.option(
         "--cost",
         type=click.FloatRange(0, 1, min_open=True),
         metavar="SHARE",
-        help="cannier: the share of all reruns' time that may be spent, as well as possible.",
+        help="cannier: the share of the time of rerunning all tests that may be spent, for the best quality.",
     ),
 )
 

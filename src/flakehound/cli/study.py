@@ -10,16 +10,22 @@ import click
 STUDIES = {
     "triage": (
         "flakehound.cli.study_triage",
-        "What reruns cost, and how often a change has nothing to do with a test.",
+        "What reruns cost, and how often a change cannot affect a test.",
     ),
-    "models": ("flakehound.cli.study_models", "How well models tell flaky tests, by folds and by projects."),
+    "models": (
+        "flakehound.cli.study_models",
+        "How well models recognise flaky tests, by random folds and by projects.",
+    ),
     "calls": (
         "flakehound.cli.study_calls",
         "Which functions mark flaky tests, and what it saves to rerun only tests that call one.",
     ),
-    "metrics": ("flakehound.cli.study_metrics", "Which metrics have to do with flakiness."),
+    "metrics": ("flakehound.cli.study_metrics", "Which metrics are related to flakiness."),
     "pareto": ("flakehound.cli.study_pareto", "What model-assisted rerunning finds and costs, by its thresholds."),
-    "explain": ("flakehound.cli.study_explain", "What a model looks at, test by test; needs flakehound[study]."),
+    "explain": (
+        "flakehound.cli.study_explain",
+        "Which features decide for a model, test by test; needs flakehound[study].",
+    ),
     "policies": ("flakehound.cli.study_policies", "How long each policy of a search takes to find flaky tests."),
 }
 

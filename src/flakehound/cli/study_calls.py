@@ -37,8 +37,17 @@ _BETA = click.FloatRange(min=0, min_open=True)
     "--beta-causes", type=_BETA, default=24.0, show_default=True, help="Weight of recall, cause by cause."
 )
 @click.option("--beta-c", type=_BETA, default=5.0, show_default=True, help="Weight of recall over C functions.")
-@click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Of the cross-validation.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds.")
+@click.option(
+    "--folds",
+    type=click.IntRange(min=2),
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Number of folds of the cross-validation.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Seed of the folds."
+)
 @click.option("--json", "json_file", type=_FILE, metavar="FILE", help="Also write the figures as JSON.")
 @store_option
 def command(
@@ -51,7 +60,7 @@ def command(
     json_file: Path | None,
     store_path: Path,
 ) -> int:
-    """Find the functions whose calls mark flaky tests, and say how well they do.
+    """Find the functions whose calls mark flaky tests, and measure how well they do.
 
     \b
     Examples:

@@ -9,6 +9,7 @@ import click
 
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option, problem_option
+from flakehound.cli.options import seed_option
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
@@ -20,12 +21,15 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @columns_option
 @problem_option
 @click.option(
-    "--tests", type=click.IntRange(min=1), default=500, show_default=True, help="Tests to explain, drawn."
+    "--tests",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=500,
+    show_default=True,
+    help="Number of tests to explain, drawn at random.",
 )
 @click.option("--retrain", is_flag=True, help="Also train with the 15, 12, 9, 6 and 3 strongest features only.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of every random choice."
-)
+@seed_option
 @click.option("--json", "json_file", type=_FILE, help="Also write every contribution as JSON.")
 @click.option("--plot", "plot_file", type=_FILE, help="Draw the contributions as a beeswarm.")
 @click.argument("table", type=_FILE)
@@ -39,7 +43,7 @@ def command(
     plot_file: Path | None,
     table: Path,
 ) -> int:
-    """Say what a model of a table looks at, feature by feature and test by test.
+    """Show which features decide for a model of a table, feature by feature and test by test.
 
     \b
     Example:

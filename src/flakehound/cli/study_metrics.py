@@ -22,11 +22,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
 @click.argument("table", type=_FILE)
 def command(columns: str | None, problem: str | None, json_file: Path | None, table: Path) -> int:
-    """Say which metrics of a table have to do with flakiness, and how much.
+    """Show which metrics of a table are related to flakiness, and how strongly.
 
     Metric by metric: Mann-Whitney with Holm's correction, Cliff's delta, information gain, Spearman, VIF and
     logistic regression. Nemenyi ranks and the overlap of correct predictions compare models, not metrics:
-    `flakehound study models` tells them.
+    see `flakehound study models`.
 
     \b
     Example:

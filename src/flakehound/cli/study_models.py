@@ -10,6 +10,7 @@ import click
 
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import PROBLEMS, columns_option
+from flakehound.cli.options import seed_option
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.cli.terminal import print_result
@@ -26,7 +27,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "problems",
     multiple=True,
     type=click.Choice(PROBLEMS),
-    help="Learn this; may be repeated. Default: every problem the table can tell.",
+    help="Learn this; may be repeated. Default: every problem that can be learned from the table.",
 )
 @click.option(
     "--pipelines",
@@ -66,11 +67,19 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="N",
     help="Settings a random search tries.",
 )
+@seed_option
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of every random choice."
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Processes at once.",
 )
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes at once.")
-@click.option("--journal", type=_FILE, metavar="FILE", help="Keep each finished step there, and go on from it.")
+@click.option(
+    "--journal", type=_FILE, metavar="FILE", help="Store each finished step in this file, and continue from it."
+)
 @click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
 @click.argument("tables", nargs=-1, type=_FILE)
 def command(json_file: Path | None, **given: Any) -> int:

@@ -10,6 +10,7 @@ import click
 
 from flakehound.app.output_files import check_writable, write_json
 from flakehound.cli.data import columns_option
+from flakehound.cli.options import seed_option
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.cli.terminal import print_result
@@ -37,13 +38,23 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="pairwise: a CSV with project, victim, polluter, as `flakehound data export --pairs` writes it. "
     "Default: each polluter with each victim of its project.",
 )
-@click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True, help="Repeats of training.")
 @click.option(
-    "--most", type=click.IntRange(min=2), default=2500, show_default=True, help="Most reruns of one test."
+    "--repeats",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Number of trainings, each with its own seeds.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of every random choice."
+    "--most",
+    type=click.IntRange(min=2),
+    metavar="N",
+    default=2500,
+    show_default=True,
+    help="Largest number of reruns of one test.",
 )
+@seed_option
 @click.option("--json", "json_file", type=_FILE, help="Also write the front as JSON.")
 @click.option("--plot", "plot_file", type=_FILE, help="Draw the front; needs flakehound[study].")
 @click.argument("tables", nargs=-1, type=_FILE)

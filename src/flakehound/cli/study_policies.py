@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from flakehound.app.output_files import check_writable, write_json
+from flakehound.cli.options import seed_option
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.cli.terminal import print_result
@@ -22,9 +23,21 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("policies", cls=CommandWithRemedies)
-@click.option("--seeds", type=click.IntRange(min=2), default=20, show_default=True, help="Suites to draw.")
 @click.option(
-    "--auc", type=click.FloatRange(0.5, 0.99), default=0.75, show_default=True, help="How good the score is."
+    "--seeds",
+    type=click.IntRange(min=2),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="Number of suites to draw.",
+)
+@click.option(
+    "--auc",
+    type=click.FloatRange(0.5, 0.99),
+    metavar="X",
+    default=0.75,
+    show_default=True,
+    help="How good the drawn score is: the area under its ROC curve.",
 )
 @click.option(
     "--scores",
@@ -47,25 +60,36 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.Choice(["python", "java", "by-cause", "by-cause-noisy"]),
     default="python",
     show_default=True,
-    help="Whose failure rates. java has times of the same tests, so that --costs and --share do not matter; "
+    help="Where failure rates come from. java has times of the same tests, so that --costs and --share do not "
+    "matter; "
     "by-cause: known flaky Python tests rerun plainly, or under load (noisy).",
 )
 @click.option(
     "--store",
-    "store",
+    "store_path",
     type=click.Path(path_type=Path),
     help="Replay on the tests of this store instead, with the rates and times it recorded.",
 )
-@click.option("--flaky", type=click.IntRange(min=10), default=100, show_default=True, help="NOD tests of a suite.")
 @click.option(
-    "--share", type=click.FloatRange(0.0001, 0.5), default=0.01, show_default=True, help="Their share of it."
+    "--flaky",
+    type=click.IntRange(min=10),
+    metavar="N",
+    default=100,
+    show_default=True,
+    help="Number of NOD tests in each suite.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of every random choice."
+    "--share",
+    type=click.FloatRange(0.0001, 0.5),
+    metavar="X",
+    default=0.01,
+    show_default=True,
+    help="Share of NOD tests in each suite.",
 )
+@seed_option
 @click.option("--json", "json_file", type=_FILE, help="Also write every figure as JSON.")
 @click.option("--plot", "plot_file", type=_FILE, help="Draw detections against time; needs flakehound[study].")
-def command(json_file: Path | None, plot_file: Path | None, **given: Any) -> int:
+def command(store_path: Path | None, json_file: Path | None, plot_file: Path | None, **given: Any) -> int:
     """Replay policies of a search on recorded outcome counts: when are 80 % of the NOD tests found?
 
     \b
@@ -79,7 +103,7 @@ def command(json_file: Path | None, plot_file: Path | None, **given: Any) -> int
 
     check_writable(json_file)
     check_plot(plot_file)
-    options = PolicyStudyOptions(**given)
+    options = PolicyStudyOptions(store=store_path, **given)
     _check_one_source(options)
     _check_one_score(options)
     with shown_progress() as progress:

@@ -60,7 +60,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     default=5,
     show_default=True,
     metavar="N",
-    help="How often everything is timed; medians are told.",
+    help="How often everything is timed; medians are reported.",
 )
 @click.option("--csv", "csv_file", type=_FILE, help="Also write every figure as CSV.")
 @click.option("--plot", "plot_file", type=_FILE, help="Draw the shares as a box plot; needs flakehound[study].")
@@ -73,7 +73,7 @@ def command(
     \b
     postponed  what reruns right after a test cost, and what they cost at the end of the suite
     processes  one rerun in a new process, and how many in the same process take as long (N_E)
-    revisions  for each of the last changes, the tests that cannot have to do with it
+    revisions  for each of the last changes, the tests that it cannot affect
 
     \b
     Example:

@@ -28,14 +28,16 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="FILE",
     help="Where the model goes. Default: .flakehound/model.json, where lint looks.",
 )
-@click.option("--rows", type=_FILE, metavar="CSV", help="Write what was learned from the stores as a table, too.")
+@click.option(
+    "--rows", type=_FILE, metavar="CSV", help="Also write the tests of the stores as a table for --data."
+)
 @click.option(
     "--least-runs",
     type=click.IntRange(2),
     default=20,
     show_default=True,
     metavar="N",
-    help="Tests that ran fewer times and never flaked are left out: nothing is known of them.",
+    help="Leave out tests that never flaked in fewer runs than this: too little is known of them.",
 )
 @click.option(
     "--weight",
@@ -43,7 +45,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     default=10.0,
     show_default=True,
     metavar="X",
-    help="Each of your projects counts as so many of the default data's.",
+    help="Each of your projects counts as much as this many projects of the default data.",
 )
 @click.option("--without-default", is_flag=True, help="Learn from your own tests only.")
 @click.argument("stores", nargs=-1, type=click.Path(path_type=Path))
@@ -56,7 +58,7 @@ def command(
     without_default: bool,
     stores: tuple[Path, ...],
 ) -> int:
-    """Teach lint's score what your own hunts have found.
+    """Train lint's score on what your own hunts have found.
 
     Reads how often each test passed and failed in the stores, reads the source of the same tests as lint does,
     adds both to the data of the default model, and writes a model. `flakehound lint` uses it from then on. Remove
