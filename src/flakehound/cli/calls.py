@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import isolation_from, seed_from, target_from, test_limit_from
 from flakehound.cli.options import store_option, suite_options
@@ -78,7 +78,7 @@ def command(
     with shown_progress(quiet=quiet) as progress:
         found = traced(wishes, progress)
     causes = {test: likely_causes([trace], found.known) for test, trace in found.traces.items()}
-    write_json(csv_file, calls_csv(found.traces))
-    write_json(suite.json_file, calls_json(found.traces, causes))
+    write_output(csv_file, calls_csv(found.traces))
+    write_output(suite.json_file, calls_json(found.traces, causes))
     print_result(calls_text(found.traces, causes, lost=len(found.outcomes) - len(found.traces), notes=found.notes))
     return ExitCode.NOTHING_FLAKY

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import isolation_from, seed_from, target_from, test_limit_from
 from flakehound.cli.options import store_option, suite_options
@@ -66,8 +66,8 @@ def command(suite: SuiteOptions, runs: int, csv_file: Path | None, store_path: P
     with shown_progress(quiet=quiet) as progress:
         found = measured(options, progress)
     try:
-        write_json(csv_file, as_csv(found), "csv_file")
-        write_json(suite.json_file, as_json(found))
+        write_output(csv_file, as_csv(found), "csv_file")
+        write_output(suite.json_file, as_json(found))
     finally:
         print_result(as_text(found, str(csv_file) if csv_file else None))
     return ExitCode.INTERRUPTED if found.interrupted else ExitCode.NOTHING_FLAKY

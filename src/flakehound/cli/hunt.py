@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.app.sessions.commands import store_arguments
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.cli.options import store_option, suite_options
@@ -136,6 +136,6 @@ def _report(result: HuntResult, json_file: Path | None) -> None:
     from flakehound.report.hunt.text import report_text
 
     try:
-        write_json(json_file, report_json(result), resume=True)
+        write_output(json_file, report_json(result), resume=True)
     finally:
         print_result(report_text(result))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import isolation_from, jobs_from, seed_from, target_from, test_limit_from
 from flakehound.cli.options import suite_options
@@ -42,7 +42,7 @@ def command(suite: SuiteOptions, test: str) -> int:
     with shown_progress(only_live=True) as progress:
         found = find_polluter(search, progress)
     try:
-        write_json(suite.json_file, polluter_json(found.verdict))
+        write_output(suite.json_file, polluter_json(found.verdict))
     finally:
         print_result(polluter_text(found.verdict, found.plain_pytest))
     return ExitCode.FLAKY_FOUND if found.verdict.kind.is_flaky else ExitCode.NOTHING_FLAKY

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.cli.options import store_option
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
@@ -83,7 +83,7 @@ def command(
     with shown_progress() as progress:
         study = run_calls_study(options, progress)
     try:
-        write_json(json_file, json.dumps(study, indent=1) + "\n")
+        write_output(json_file, json.dumps(study, indent=1) + "\n")
     finally:
         print_result(calls_study_text(study))
     return ExitCode.NOTHING_FLAKY

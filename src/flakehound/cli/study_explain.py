@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.cli.data import columns_option, problem_option
 from flakehound.cli.options import seed_option
 from flakehound.cli.remedies import CommandWithRemedies
@@ -60,7 +60,7 @@ def command(
     )
     study = run_explain_study(options)
     print_result("\n".join(explained_lines(study)))
-    write_json(json_file, json.dumps(study, indent=1) + "\n")
+    write_output(json_file, json.dumps(study, indent=1) + "\n")
     if plot_file is not None:
         plot_swarm(study, plot_file)
     return ExitCode.NOTHING_FLAKY

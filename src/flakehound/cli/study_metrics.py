@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.cli.data import columns_option, problem_option
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.cli.terminal import print_result
@@ -38,5 +38,5 @@ def command(columns: str | None, problem: str | None, json_file: Path | None, ta
     check_writable(json_file)
     study = run_metrics_study(MetricsStudyOptions(table=table, columns=columns, problem=problem))
     print_result("\n".join(metric_lines(study)))
-    write_json(json_file, json.dumps(study, indent=1) + "\n")
+    write_output(json_file, json.dumps(study, indent=1) + "\n")
     return ExitCode.NOTHING_FLAKY

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.cli.data import PROBLEMS, columns_option
 from flakehound.cli.options import seed_option
 from flakehound.cli.progress import shown_progress
@@ -103,5 +103,5 @@ def command(json_file: Path | None, **given: Any) -> int:
     with shown_progress() as progress:
         study = run_model_study(options, progress)
     print_result("\n".join(model_lines(study)))
-    write_json(json_file, json.dumps(study, indent=1) + "\n")
+    write_output(json_file, json.dumps(study, indent=1) + "\n")
     return ExitCode.NOTHING_FLAKY

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.cli.data import columns_option
 from flakehound.cli.options import seed_option
 from flakehound.cli.progress import shown_progress
@@ -78,7 +78,7 @@ def command(json_file: Path | None, plot_file: Path | None, **given: Any) -> int
     with shown_progress() as progress:
         study = run_pareto_study(options, progress)
     print_result("\n".join(front_lines(study)))
-    write_json(json_file, json.dumps(study, indent=1) + "\n")
+    write_output(json_file, json.dumps(study, indent=1) + "\n")
     if plot_file is not None:
         plot_front(study, plot_file)
     return ExitCode.NOTHING_FLAKY

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.cli.options import seed_option
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
@@ -109,7 +109,7 @@ def command(store_path: Path | None, json_file: Path | None, plot_file: Path | N
     with shown_progress() as progress:
         study = run_policy_study(options, progress)
     print_result("\n".join(policy_lines(study)))
-    write_json(json_file, json.dumps(study, indent=1) + "\n")
+    write_output(json_file, json.dumps(study, indent=1) + "\n")
     if plot_file is not None:
         plot_detections(study, plot_file)
     return ExitCode.NOTHING_FLAKY

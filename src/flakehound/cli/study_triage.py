@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.cli.options import suite_options
 from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
@@ -105,8 +105,8 @@ def _show(study: TriageStudy, json_file: Path | None, csv_file: Path | None, plo
     from flakehound.report.study.triage_plot import plot_shares
 
     print_result("\n".join(triage_study_lines(study)))
-    write_json(json_file, json.dumps(study, indent=2) + "\n")
-    write_json(csv_file, triage_study_csv(study), "csv_file")
+    write_output(json_file, json.dumps(study, indent=2) + "\n")
+    write_output(csv_file, triage_study_csv(study), "csv_file")
     revisions = study.get("revisions")
     if plot_file is not None and revisions and revisions["tests"]:
         plot_shares({study["project"]: [test["percent"] for test in revisions["tests"]]}, plot_file)

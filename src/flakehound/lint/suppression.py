@@ -1,4 +1,4 @@
-"""What the user wants not to hear: comments with a reason, and the choice of rules in `pyproject.toml`."""
+"""Findings that are not reported: by comments in the source, and by the rules chosen in `pyproject.toml`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RULE = re.compile(r"^FH\d{0,3}$")
 class Suppression:
     """One comment `# flakehound: ignore[FH101] reason`."""
 
-    line: int  # of the code it speaks about
+    line: int  # of the code it applies to
     rules: tuple[str, ...]
     reason: str  # "" where none is given
 
@@ -32,7 +32,7 @@ class Suppression:
 
 
 def suppressions_in(text: str) -> tuple[Suppression, ...]:
-    """The comments of a source file; one that stands alone speaks about the next line of code."""
+    """The comments of a source file; one on a line of its own applies to the next line of code."""
     if _MARK not in text:
         return ()
     try:
@@ -90,7 +90,7 @@ def _matching_comment(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSelection:
-    """Which rules speak where; `FH1` stands for all rules that begin so."""
+    """Which rules are reported for which files; `FH1` stands for all rules whose ids begin so."""
 
     select: tuple[str, ...] = ("FH",)
     ignore: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ def _longest_match(rule: str, beginnings: Iterable[str]) -> int:
 
 
 class BadSelection(UsageError):
-    """A setting in `[tool.flakehound.lint]` that means nothing."""
+    """A setting in `[tool.flakehound.lint]` that is not valid."""
 
     def __init__(self, key: str, value: object) -> None:
         super().__init__(

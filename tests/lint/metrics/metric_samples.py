@@ -9,7 +9,7 @@ from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.metrics.case import CaseMetrics, CaseSource, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
-from flakehound.lint.metrics.production import Production, UnitSource, production_of
+from flakehound.lint.metrics.production import ProductionMetrics, UnitSource, production_metrics
 from flakehound.lint.metrics.table import Metrics, metrics_of
 from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import FunctionNode
@@ -45,12 +45,12 @@ def metrics_of_test(source: str, *, methods: frozenset[str] | None = None) -> Ca
     )
 
 
-def metrics_of_class(source: str) -> Production:
+def metrics_of_class(source: str) -> ProductionMetrics:
     """The metrics of the first class of a source text."""
     text = dedent(source).lstrip("\n")
     tree = ast.parse(text)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    return production_of(
+    return production_metrics(
         classes[0],
         UnitSource(
             name=classes[0].name,
@@ -61,8 +61,8 @@ def metrics_of_class(source: str) -> Production:
     )
 
 
-def metrics_of_module(source: str, name: str = "shop") -> Production:
+def metrics_of_module(source: str, name: str = "shop") -> ProductionMetrics:
     """The metrics of a source text as a module."""
     text = dedent(source).lstrip("\n")
     tree = ast.parse(text)
-    return production_of(tree, UnitSource(name=name, lines=Lines(text), imports=imported_names(tree.body)))
+    return production_metrics(tree, UnitSource(name=name, lines=Lines(text), imports=imported_names(tree.body)))

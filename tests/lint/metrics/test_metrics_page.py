@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from metric_samples import metrics_of_class, metrics_of_test
 
-from flakehound.lint.metrics.production import Production
+from flakehound.lint.metrics.production import ProductionMetrics
 from flakehound.lint.metrics.table import METRIC_NAMES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
@@ -42,6 +42,8 @@ def test_the_example_has_the_value_it_says(name, source, value):
 
 
 def test_production_metrics_come_first_in_the_table():
-    names = [name for name in METRIC_NAMES if name.removeprefix("production_") in Production.__dataclass_fields__]
+    names = [
+        name for name in METRIC_NAMES if name.removeprefix("production_") in ProductionMetrics.__dataclass_fields__
+    ]
 
     assert tuple(name for name in names if name != "halstead_volume") == METRIC_NAMES[:15]

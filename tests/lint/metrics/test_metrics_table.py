@@ -16,7 +16,7 @@ from flakehound.lint.metrics import table
 from flakehound.lint.metrics.case import CaseSource, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
-from flakehound.lint.metrics.production import UnitSource, production_of
+from flakehound.lint.metrics.production import UnitSource, production_metrics
 from flakehound.lint.metrics.table import COLUMNS, METRIC_NAMES, metrics_of, row_of
 
 SEVEN = (
@@ -108,9 +108,9 @@ def test_production_code_is_measured_once_for_all_its_tests(shop, monkeypatch):
 
     def counted(node, source):
         measured.append(node)
-        return production_of(node, source)
+        return production_metrics(node, source)
 
-    monkeypatch.setattr(table, "production_of", counted)
+    monkeypatch.setattr(table, "production_metrics", counted)
     rows_of(shop)
 
     assert len(measured) == len(set(measured))
@@ -151,7 +151,7 @@ def test_any_code_can_be_measured(path):
             assert found.tloc >= 1
             assert found.test_lines_of_code >= 1
         elif isinstance(node, ast.ClassDef | ast.Module):
-            unit = production_of(node, UnitSource(name="x", lines=lines, imports=imports))
+            unit = production_metrics(node, UnitSource(name="x", lines=lines, imports=imports))
             assert 0 <= unit.lcom2 <= 1
             assert unit.loc >= 1
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from flakehound.app.data.tables import open_table
-from flakehound.app.output_files import check_writable, write_json
+from flakehound.app.output_files import check_writable, write_output
 from flakehound.app.sessions.store_file import existing_store
 from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.core.errors import UsageError
@@ -66,8 +66,8 @@ def export_table(
     features = [_measured(known), *(read_features(path) for path in feature_files)]
     names = list(dict.fromkeys(name for table in features for row in table.values() for name in row))
     rows = list(_rows(known, features, names))
-    write_json(output, table_text([*FACTS, *names], rows), "output")
-    write_json(pairs, table_text(PAIR_COLUMNS, list(_pairs(known))), "pairs")
+    write_output(output, table_text([*FACTS, *names], rows), "output")
+    write_output(pairs, table_text(PAIR_COLUMNS, list(_pairs(known))), "pairs")
     lost = f", {len(known) - len(rows)} left out for want of features" if len(known) > len(rows) else ""
     return f"{len(rows)} tests of {len({key[0] for key in known})} projects, {len(names)} features{lost}: {output}"
 
@@ -77,8 +77,8 @@ def export_shipped_table(output: Path, pairs: Path | None) -> str:
     check_writable(output, "output")
     check_writable(pairs, "pairs")
     rows, known = unpack_table(shipped_bytes())
-    write_json(output, table_text(list(rows[0]), rows), "output")
-    write_json(pairs, table_text(PAIR_COLUMNS, [asdict(pair) for pair in known]), "pairs")
+    write_output(output, table_text(list(rows[0]), rows), "output")
+    write_output(pairs, table_text(PAIR_COLUMNS, [asdict(pair) for pair in known]), "pairs")
     projects = len({row["project"] for row in rows})
     return f"{len(rows)} tests of {projects} projects, {len(rows[0]) - len(FACTS)} features: {output}"
 

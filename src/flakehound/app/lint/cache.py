@@ -102,7 +102,7 @@ class AnswerCache(Generic[Answer]):
 def _code_version() -> str:
     """A hash of the code that answers are computed with, and of the grammar.
 
-    The version number, which is in the package itself, would keep old answers while somebody works on the rules.
+    The version number, which is in the package itself, would keep old answers during development of the rules.
     """
     files = (_PACKAGE / "__init__.py", *code_of_answers())
     contents = (content for file in files for content in (file.name.encode(), file.read_bytes()))

@@ -194,7 +194,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError:
-        return []  # a folder nobody may read holds no tests for pytest either
+        return []  # pytest finds no tests in a folder that cannot be read, either
     # A package's own file comes first, as in pytest.
     return sorted(found, key=lambda entry: entry.name != "__init__.py")
 

@@ -12,7 +12,7 @@ from flakehound.app.lint.cache import AnswerCodec
 from flakehound.app.lint.files import Scan, scan
 from flakehound.app.lint.scoring import MODEL, FlakinessScore, LintScorer, scorer_for
 from flakehound.app.lint.selection import cases_changed_since, cases_named, rule_selection
-from flakehound.app.output_files import write_json
+from flakehound.app.output_files import write_output
 from flakehound.app.progress import SILENT, Progress
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.outcomes import NodeId
@@ -64,7 +64,7 @@ def lint_project(
     scores = _scores(cases, findings, scorer)
     cases = cases_changed_since(cases_named(cases, found.layout.wanted), rootdir, options.changed_since)
     if options.metrics is not None:
-        write_json(options.metrics, _metrics_csv(cases), "metrics")
+        write_output(options.metrics, _metrics_csv(cases), "metrics")
     every = [finding for case_id in _ids(cases) for finding in findings[case_id]]
     new = _not_in_baseline(every, options)
     return LintResult(
@@ -120,7 +120,7 @@ def _metrics_csv(cases: Sequence[CaseAnalysis]) -> str:
 def _not_in_baseline(findings: Sequence[LintFinding], options: LintOptions) -> frozenset[LintFinding]:
     """The findings that the baseline does not list; writes the new baseline if asked to."""
     if options.write_baseline is not None:
-        write_json(options.write_baseline, baseline.baseline_text(findings), "write_baseline")
+        write_output(options.write_baseline, baseline.baseline_text(findings), "write_baseline")
     if options.baseline is None:
         return frozenset(findings)
     try:

@@ -17,7 +17,7 @@ from flakehound.app.data.tables import open_table
 from flakehound.app.lint.model_file import PROJECT_MODEL
 from flakehound.app.lint.run import all_cases, analyse_project
 from flakehound.app.lint.scoring import model_inputs
-from flakehound.app.output_files import write_json
+from flakehound.app.output_files import write_output
 from flakehound.app.sessions.places import DEFAULT_STORE, current_folder
 from flakehound.core.errors import same_command
 from flakehound.learn.static.fit import Sample, fit_static_model
@@ -73,7 +73,7 @@ def train_model(options: TrainOptions) -> str:
     out = options.out or current_folder() / PROJECT_MODEL
     with suppress(OSError):  # the write that follows reports what is wrong
         out.parent.mkdir(parents=True, exist_ok=True)
-    write_json(out, as_text(model), "out")
+    write_output(out, as_text(model), "out")
     return "\n".join(_summary(model, own, out, is_default_place=options.out is None))
 
 
@@ -94,7 +94,7 @@ def _add_stores(own: _OwnTests, stores: Sequence[Path], options: TrainOptions) -
             remedy="flakehound hunt",
         )
     text = table_text(list(rows[0]), rows)
-    write_json(options.rows, text, "rows")
+    write_output(options.rows, text, "rows")
     # Read back as any table is, so that a store and the table made of it give one and the same model.
     reader = csv.DictReader(io.StringIO(text, newline=""))
     own.add("the stores", reader.fieldnames or (), list(reader))

@@ -1,4 +1,4 @@
-"""What a `conftest.py` tells pytest to leave out, where it says so in literals."""
+"""The paths that a `conftest.py` excludes from collection with literal lists."""
 
 from __future__ import annotations
 

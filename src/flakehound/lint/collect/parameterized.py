@@ -13,7 +13,7 @@ _UNSAFE = re.compile(r"[^a-zA-Z0-9_]+")
 
 
 def expanded_names(name: str, found: Definition, project: Project) -> list[str]:
-    """The names of the tests made of a method; the method's own where it is not expanded or nobody can tell."""
+    """The names of the tests made of a method; its own where they cannot be seen, or it is not expanded."""
     call = _expansion(found, project)
     if call is None or any(key.arg == "name_func" for key in call.keywords):
         return [name]

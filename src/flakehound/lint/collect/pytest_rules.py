@@ -60,7 +60,7 @@ class CollectionRules:
         return function
 
     def is_unittest(self, owner: Definition) -> bool:
-        """Whether the class derives from `unittest.TestCase`; outside the project the base's name must tell."""
+        """Whether the class derives from `unittest.TestCase`; outside the project the base's name decides."""
         lineage = self._project.mro(owner)
         return any(isinstance(one, External) and _is_test_case(one.name) for one in lineage)
 

@@ -1,4 +1,4 @@
-"""What a project's configuration tells pytest about finding tests."""
+"""The settings in a project's configuration that decide which tests pytest collects."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class CaseMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CaseSource:
-    """What the test's file and project tell of it."""
+    """What the file and project around a test contribute to its metrics."""
 
     lines: Lines
     imports: Mapping[str, str]  # local name -> full dotted name

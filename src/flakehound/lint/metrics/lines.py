@@ -27,7 +27,7 @@ _PREFIX = re.compile(r"\s*[bBfFrRuU]{0,2}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineCounts:
-    """How many lines of each sort some part of a file has."""
+    """How many lines of each kind some part of a file has."""
 
     written: int = 0  # not blank
     source: int = 0  # with code; inside a statement that spans several lines, each that is not blank
@@ -42,17 +42,17 @@ class LineCounts:
 
 
 class Lines:
-    """The tallies of a file; any run of whole statements can be asked for."""
+    """Counts the lines of a file, or of any run of its whole statements."""
 
     def __init__(self, text: str) -> None:
         text = text if text.endswith("\n") else f"{text}\n"
         count = text.count("\n")
         self._written = _running([bool(line.strip()) for line in text.split("\n")[:count]])
-        sorts = [[0] * count for _ in range(4)]
+        counts_by_kind = [[0] * count for _ in range(4)]
         for statement in _statements(text):
-            for sort, number in zip(sorts, self._counts(statement), strict=True):
-                sort[statement.first - 1] = number
-        self._source, self._logical, self._comments, self._documentation = map(_running, sorts)
+            for kind, number in zip(counts_by_kind, self._counts(statement), strict=True):
+                kind[statement.first - 1] = number
+        self._source, self._logical, self._comments, self._documentation = map(_running, counts_by_kind)
 
     def _counts(self, statement: _Statement) -> tuple[int, int, int, int]:
         lines = self._written[statement.last] - self._written[statement.first - 1]
@@ -61,7 +61,7 @@ class Lines:
         return lines * is_code, statement.logical, statement.comments, lines * is_documentation
 
     def between(self, first: int, last: int) -> LineCounts:
-        """The tally of lines `first` to `last`, both included."""
+        """The counts of lines `first` to `last`, both included."""
         return LineCounts(
             written=self._written[last] - self._written[first - 1],
             source=self._source[last] - self._source[first - 1],
@@ -71,7 +71,7 @@ class Lines:
         )
 
     def whole(self) -> LineCounts:
-        """The tally of the file."""
+        """The counts of the whole file."""
         return self.between(1, len(self._written) - 1)
 
 
@@ -116,24 +116,24 @@ class _Scanner:
             if found is None:  # only a text that is no Python, such as one with an unclosed bracket
                 self.at = end = len(text)
                 break
-            sort, self.at = found.lastgroup, found.end()
-            if sort == "newline":
+            kind, self.at = found.lastgroup, found.end()
+            if kind == "newline":
                 self._line += 1
                 if not depth:
                     end = found.start() if end < 0 else end
                     break
-            elif sort == "string":
+            elif kind == "string":
                 self._pass_string(found)
                 string = string or (found.start(), self.at)
-            elif sort == "open":
+            elif kind == "open":
                 depth += 1
-            elif sort == "close":
+            elif kind == "close":
                 depth -= 1
-            elif sort == "colon":
+            elif kind == "colon":
                 colon = found.start()
-            elif sort == "comment":
+            elif kind == "comment":
                 comments, end = comments + 1, end if depth else found.start()
-            elif sort == "continued":
+            elif kind == "continued":
                 self._line += 1
             else:
                 logical += _logical(text, part, colon, found.start())

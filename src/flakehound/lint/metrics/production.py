@@ -17,8 +17,8 @@ from flakehound.lint.metrics.units import unit_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Production:
-    """The fifteen metrics of a unit, and what its tests need to know of it."""
+class ProductionMetrics:
+    """The fifteen metrics of a unit, and the names of its methods."""
 
     cbo: int
     halstead_length: int
@@ -40,7 +40,7 @@ class Production:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitSource:
-    """What the file around a unit tells of it."""
+    """What the file around a unit contributes to its metrics."""
 
     name: str  # of the class, or of the module
     lines: Lines
@@ -49,13 +49,13 @@ class UnitSource:
     inherited: Collection[str] = ()  # names of methods that base classes give
 
 
-def production_of(node: ast.ClassDef | ast.Module, source: UnitSource) -> Production:
+def production_metrics(node: ast.ClassDef | ast.Module, source: UnitSource) -> ProductionMetrics:
     """The metrics of a class or a module."""
     unit = unit_of(node)
     counts = halstead(unit.code)
     loc = _lines(node, source.lines)
     wmc = sum(complexity(method.code, asserts=False) for method in unit.methods)
-    return Production(
+    return ProductionMetrics(
         cbo=cbo(unit, source.imports, source.classes if unit.name else ()),
         halstead_length=counts.length,
         halstead_vocabulary=counts.vocabulary,

@@ -13,7 +13,7 @@ from flakehound.lint.links.tested_code import link_of
 from flakehound.lint.metrics.case import CaseMetrics, CaseSource, case_metrics
 from flakehound.lint.metrics.imported import imported_names
 from flakehound.lint.metrics.lines import Lines
-from flakehound.lint.metrics.production import Production, UnitSource, production_of
+from flakehound.lint.metrics.production import ProductionMetrics, UnitSource, production_metrics
 from flakehound.lint.source.definitions import Definition
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
@@ -94,7 +94,7 @@ def metrics_of(case: StaticCase, project: Project) -> Metrics:
     return combined(own, production)
 
 
-def combined(own: CaseMetrics, production: Production | None) -> Metrics:
+def combined(own: CaseMetrics, production: ProductionMetrics | None) -> Metrics:
     """The test's own metrics and those of the code it tests."""
     found: dict[str, Any] = {name: getattr(own, name) for name in _OF_CASE}
     found |= {name: getattr(production, field, None) for name, field in _PRODUCTION.items()}
@@ -131,13 +131,13 @@ def _cell(value: float | None) -> float | None:
     return int(value) if isinstance(value, bool) else value
 
 
-def _production(target: Definition | None, project: Project) -> Production | None:
+def _production(target: Definition | None, project: Project) -> ProductionMetrics | None:
     if target is None:
         return None
     unit = _unit(target)
     node = unit.node
     assert isinstance(node, ast.ClassDef | ast.Module)
-    return project.cached(("production", node), lambda: production_of(node, _around_unit(unit, project)))
+    return project.cached(("production", node), lambda: production_metrics(node, _around_unit(unit, project)))
 
 
 def _unit(target: Definition) -> Definition:
@@ -171,7 +171,7 @@ def _inherited(unit: Definition, project: Project) -> set[str]:
     }
 
 
-def _around(module: Module, project: Project, production: Production | None) -> CaseSource:
+def _around(module: Module, project: Project, production: ProductionMetrics | None) -> CaseSource:
     return CaseSource(
         lines=lines_of(module, project),
         imports=_imports_of(module, project),
@@ -181,7 +181,7 @@ def _around(module: Module, project: Project, production: Production | None) -> 
 
 
 def lines_of(module: Module, project: Project) -> Lines:
-    """The file's lines by sort, counted once."""
+    """The file's line counts, computed once."""
     return project.cached(("lines", module.tree), lambda: Lines(module.text))
 
 

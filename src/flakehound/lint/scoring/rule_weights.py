@@ -30,7 +30,7 @@ def rule_score(findings: Iterable[LintFinding], metrics: Mapping[str, float | No
 
 
 def signals(findings: Iterable[LintFinding], metrics: Mapping[str, float | None]) -> dict[str, float]:
-    """What the score is made of: how many rules and causes speak, and how large the test is; as logarithms."""
+    """The terms of the score: how many rules and causes have findings, and how large the test is (logarithms)."""
     found = list(findings)
     finding_counts = {"rules": len({one.rule for one in found}), "causes": len({one.cause for one in found})}
     sizes = {name: max(0.0, metrics.get(name) or 0.0) for name in _SIZES}
@@ -38,7 +38,7 @@ def signals(findings: Iterable[LintFinding], metrics: Mapping[str, float | None]
 
 
 def finding_counts(findings: Iterable[LintFinding]) -> dict[str, int]:
-    """How many rules and causes speak, and how many rules for each cause; what a model looks at."""
+    """How many rules and causes have findings, and how many rules for each cause; inputs of a model."""
     found = list(findings)
     by_cause = {cause: {one.rule for one in found if one.cause is cause} for cause in Cause}
     return {

@@ -1,4 +1,4 @@
-"""Everyday words in the names that a test's code uses: what it talks about tells what it touches.
+"""Common words in the names that a test's code uses; they hint at what the test works with.
 
 `path_of_file.readAll` has the words path, of, file, read and all. Texts and comments do not count.
 """

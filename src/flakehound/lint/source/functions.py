@@ -30,7 +30,7 @@ def full_name(meaning: Meaning) -> str:
 
 
 def underlying_function(found: Definition, project: Project) -> FunctionNode | None:
-    """The function that a definition is or wraps; None where it is none, or nobody can tell."""
+    """The function that a definition is or wraps; None where it is none, or that cannot be seen."""
     written = function_with_module(found, project)
     return written[0] if written is not None else None
 

@@ -28,7 +28,7 @@ def _fields_by_kind() -> dict[type[ast.AST], tuple[str, ...]]:
 
 
 CHILD_FIELDS = _fields_by_kind()
-"""The fields with nodes worth a look, by the kind of node."""
+"""The fields that hold child nodes, by the kind of node."""
 _WITH_GAPS = frozenset(("keys", "kw_defaults"))  # `**rest` in a display has no key
 
 

@@ -1,4 +1,4 @@
-"""What lint prints: one line per finding, as compilers do, then what it amounts to."""
+"""What lint prints: one line per finding, as compilers do, then a summary."""
 
 from __future__ import annotations
 
