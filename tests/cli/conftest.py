@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cli_projects import QUICK, SHOP, STEADY, Said, environment, flakehound_in, write_project
+from cli_projects import QUICK, SHOP, STEADY, Said, flakehound_in, write_project
+from fitted_models import fit_lint_model
 
 from flakehound.cli.main import run
 
@@ -30,9 +30,8 @@ class HuntedProject:
 
 @pytest.fixture(scope="session", autouse=True)
 def _fitted() -> None:
-    """Lint's model is in the cache, by a process in which coverage does not watch every sum."""
-    fit = "from flakehound.app.lint.model_file import default_model; default_model()"
-    subprocess.run([sys.executable, "-c", fit], env=environment(), check=True, timeout=600)
+    """Lint's model is in the cache."""
+    fit_lint_model()
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 from cli_projects import flakehound_in
+
+from flakehound.app.studies import explain, pareto
 
 pytest.importorskip("sklearn", reason="needs flakehound[learn]")
 PAIRWISE = ("study", "pareto", "--technique", "pairwise", "--repeats", "1")
@@ -14,6 +17,13 @@ FOREST = ("--pipelines", "random-forest-25/smote", "--split", "folds")
 
 
 HEAD = "id,project,original_passed,original_failed,shuffled_passed,shuffled_failed,polluter,cost_s,size,depth"
+
+
+@pytest.fixture(autouse=True)
+def _few_trees(monkeypatch):
+    """The studies' own forests, in this process smaller than a user's."""
+    for study in (explain, pareto):
+        monkeypatch.setattr(study, "PIPELINE", replace(study.PIPELINE, trees=20))
 
 
 @pytest.fixture
@@ -76,6 +86,7 @@ def test_a_study_goes_on_from_its_journal(table, say, project):
     assert again.out == first.out
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing(table, project):
     asked = ("study", "models", *FOREST, "--problem", "nod-vs-rest", "--repeats", "2", table)
 

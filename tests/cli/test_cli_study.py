@@ -10,11 +10,14 @@ import signal
 import subprocess
 import sys
 import tarfile
+from dataclasses import dataclass
+from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import click
 import pytest
-from cli_projects import environment, flakehound_in, flakehound_with, remedy_in, write_project
+from cli_projects import Said, environment, flakehound_in, flakehound_with, remedy_in, write_project
 
 from flakehound.app.studies.releases import with_version
 from flakehound.cli.main import main
@@ -65,13 +68,17 @@ def commit(folder, shop, message):
     git(folder, "commit", "-q", "-m", message)
 
 
-@pytest.fixture
-def repository(tmp_path):
-    folder = write_project(tmp_path / "repository", {"test_shop.py": TESTS, "test_alone.py": ALONE})
+def new_repository(folder):
+    write_project(folder, {"test_shop.py": TESTS, "test_alone.py": ALONE})
     git(folder, "init", "-q", "-b", "main")
     for number, shop in enumerate(REVISIONS):
         commit(folder, shop, f"revision {number}")
     return folder
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return new_repository(tmp_path / "repository")
 
 
 def studied(folder, *arguments):
@@ -80,39 +87,59 @@ def studied(folder, *arguments):
     return said, json.loads((folder / "study.json").read_text())
 
 
+def state_of(folder):
+    return git(folder, "status", "--porcelain", "--branch"), git(folder, "worktree", "list")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudiedRepository:
+    """A repository of whose history every change was studied, while the user was at work in it."""
+
+    folder: Path
+    said: Said
+    study: dict[str, Any]
+    before: tuple[str, str]  # the state of the user's tree and worktrees
+    after: tuple[str, str]
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory):
+    """One more revision cannot be collected; the user's tree is unfinished; a plot is asked for."""
+    folder = new_repository(tmp_path_factory.mktemp("history") / "repository")
+    commit(folder, "broken = (\n", "broken")
+    commit(folder, REVISIONS[-1], "mended")
+    (folder / "shop.py").write_text("unfinished = (\n")
+    (folder / ".git" / "info" / "exclude").write_text("study.json\nshares.png\n")
+    before = state_of(folder)
+    said, study = studied(folder, "--only", "revisions", "--plot", "shares.png")
+    return StudiedRepository(folder=folder, said=said, study=study, before=before, after=state_of(folder))
+
+
 def shares(study):
     return {test["id"]: (test["disjoint"], test["compared"]) for test in study["revisions"]["tests"]}
 
 
-def test_each_test_gets_the_share_of_changes_that_it_is_disjoint_from(repository):
-    said, study = studied(repository, "--only", "revisions")
-
-    assert shares(study) == {test: (disjoint, 3) for test, disjoint in SHARES.items()}
-    assert study["revisions"]["summary"]["median"] == pytest.approx(200 / 3)
-    assert "3 changes; 4 recordings" in said.out
-    assert "not disjoint 2 times of 2: it executes a changed function" in said.out
-
-
-def test_the_users_tree_branches_and_worktrees_stay_as_they_are(repository):
-    (repository / "shop.py").write_text("unfinished = (\n")
-    before = git(repository, "status", "--porcelain", "--branch"), git(repository, "worktree", "list")
-
-    studied(repository, "--only", "revisions", "--revisions", "1")
-
-    (repository / "study.json").unlink()
-    assert (git(repository, "status", "--porcelain", "--branch"), git(repository, "worktree", "list")) == before
+def test_each_test_gets_the_share_of_changes_that_it_is_disjoint_from(history):
+    # From the mended revision to the one before the broken one nothing changed: all are disjoint once more.
+    assert shares(history.study) == {test: (disjoint + 1, 4) for test, disjoint in SHARES.items()}
+    assert history.study["revisions"]["summary"]["median"] == pytest.approx(100 * 3 / 4)
+    assert "4 changes" in history.said.out
+    assert "4 recordings" in history.said.out
+    assert "not disjoint 2 times of 2: it executes a changed function" in history.said.out
 
 
-def test_a_revision_that_cannot_be_collected_is_skipped_and_counted(repository):
-    commit(repository, "broken = (\n", "broken")
-    commit(repository, REVISIONS[-1], "mended")
+def test_the_users_tree_branches_and_worktrees_stay_as_they_are(history):
+    assert history.after == history.before
 
-    said, study = studied(repository, "--only", "revisions", "--revisions", "2")
 
-    (skipped,) = study["revisions"]["skipped"]
+def test_a_revision_that_cannot_be_collected_is_skipped_and_counted(history):
+    (skipped,) = history.study["revisions"]["skipped"]
     assert "could not collect" in skipped["why"]
-    assert "1 change, 1 revision skipped" in said.out
-    assert set(shares(study).values()) == {(1, 1)}
+    assert "4 changes, 1 revision skipped" in history.said.out
+
+
+def test_a_plot_is_drawn_where_the_extra_is_installed(history):
+    assert (history.folder / "shares.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_range_can_be_named_and_the_tests_be_drawn(repository):
@@ -148,21 +175,24 @@ def test_reruns_are_timed_at_once_at_the_end_and_in_new_processes(repository):
     assert {"immediate_s", "base_s", "reruns_s.40"} <= figures
 
 
-def test_a_test_that_does_not_pass_a_second_time_is_told_apart(tmp_path):
+@pytest.fixture(scope="module")
+def without_history(tmp_path_factory):
+    """A study of a project that no repository holds; its test passes once."""
     once = "seen = []\n\n\ndef test_once():\n    assert not seen\n    seen.append(1)\n"
-    folder = write_project(tmp_path / "once", {"test_once.py": once})
+    folder = write_project(tmp_path_factory.mktemp("once"), {"test_once.py": once})
+    return studied(folder, "--repeats", "1", "--reruns", "1")
 
-    said, study = studied(folder, "--only", "postponed", "--only", "processes", "--repeats", "1")
+
+def test_a_test_that_does_not_pass_a_second_time_is_told_apart(without_history):
+    said, study = without_history
 
     assert study["postponed"]["tests"][0]["problem"] == "did not pass every time"
     assert study["processes"]["tests"][0]["problem"] == "does not pass when run again"
     assert "n/a" in said.out
 
 
-def test_without_a_history_the_costs_are_told_and_what_is_missing_is_said(tmp_path):
-    folder = write_project(tmp_path / "plain", {"test_alone.py": ALONE})
-
-    said, study = studied(folder, "--repeats", "1", "--reruns", "1", "--tests", "1")
+def test_without_a_history_the_costs_are_told_and_what_is_missing_is_said(without_history):
+    said, study = without_history
 
     assert study["postponed"]
     assert "revisions" not in study
@@ -234,14 +264,6 @@ def test_a_plot_without_its_extra_is_an_error_that_names_the_command(repository)
     assert said.code == 2
     assert remedy_in(said) == "python -m pip install 'flakehound[study]'"
     assert not (repository / "shares.png").exists()
-
-
-def test_a_plot_is_drawn_where_the_extra_is_installed(repository):
-    pytest.importorskip("matplotlib")
-
-    studied(repository, "--only", "revisions", "--revisions", "1", "--plot", "shares.png")
-
-    assert (repository / "shares.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_numbers_of_reruns_that_are_none_are_an_error_with_a_remedy(repository):

@@ -11,6 +11,8 @@ from cli_projects import flakehound_in
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import CollectedTest, Isolation, Setting, Suite
 from flakehound.core.records import RunRecord
+from flakehound.learn.static import table as static_table
+from flakehound.learn.static.fit import COLUMNS, Sample
 from flakehound.store import SessionInfo, Store
 
 pytest.importorskip("scipy", reason="needs flakehound[learn]")
@@ -118,12 +120,40 @@ def test_costs_may_be_those_that_we_measured(project, say, monkeypatch):
     assert all(seconds > 0 for seconds in told["policies"]["index"]["seconds"] if seconds is not None)
 
 
-def test_scores_may_be_those_of_lint(project):
+def few_samples():
+    """Tests of ten projects, of which lint's model is fitted at once."""
+    return [
+        Sample(
+            project=f"project {number % 10}",
+            file=f"test_{number % 3}.py",
+            values={**dict.fromkeys(COLUMNS, 0.0), "rules": float(number % 4 == 0)},
+            nod=number % 8 == 0,
+            order_dependent=number % 9 == 0,
+        )
+        for number in range(200)
+    ]
+
+
+LINT_SCORES = ("--flaky", "10", "--share", "0.1", "--counts", "by-cause", "--scores", "lint")
+
+
+def test_scores_may_be_those_of_lint(project, say, monkeypatch):
+    monkeypatch.setenv("FLAKEHOUND_DATA", str(project))
     by_cause(project, tests=6)
-    few = ("--flaky", "10", "--share", "0.1", "--counts", "by-cause")
+    monkeypatch.setattr(static_table, "shipped_samples", lambda packed: few_samples())
+
+    said = say(*POLICIES, *LINT_SCORES)
+
+    assert said.code == 0, said.err
+    assert "; scores of lint; seed 1" in said.out
+
+
+@pytest.mark.slow
+def test_scores_of_lint_are_those_of_all_projects_that_its_model_learns_from(project):
+    by_cause(project, tests=6)
 
     # In a process in which coverage does not watch every sum of five fits.
-    said = flakehound_in(project, *POLICIES, *few, "--scores", "lint", FLAKEHOUND_DATA=str(project))
+    said = flakehound_in(project, *POLICIES, *LINT_SCORES, FLAKEHOUND_DATA=str(project))
 
     assert said.code == 0, said.err
     assert "; scores of lint; seed 1" in said.out

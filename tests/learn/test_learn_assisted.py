@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
+from flakehound.learn.measured import assisted_reruns
 from flakehound.learn.measured.assisted_reruns import Aim, candidate_threshold, fit_whole_table, sweep_thresholds
 from flakehound.learn.tables.dataset import UnusableData
 from flakehound.learn.tables.problems import OutcomeCounts, Problem
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_trees():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assisted_reruns, "PIPELINE", replace(assisted_reruns.PIPELINE, trees=15))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import subprocess
 import sys
@@ -10,8 +11,9 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from fitted_models import FIT_LIMIT_S, fit_lint_model
 
-from flakehound.app.lint.model_file import default_model, user_cache_folder
+from flakehound.app.lint.model_file import default_model
 from flakehound.learn.static.fit import COLUMNS, Sample, fit_static_model
 from flakehound.learn.static.model import UnusableModel, as_text, from_text
 from flakehound.learn.static.table import digest_of, shipped_bytes, shipped_samples, training_table
@@ -40,7 +42,10 @@ ELSEWHERE = """
 import sys
 from pathlib import Path
 from flakehound.app.lint.model_file import default_model
+from flakehound.learn.static import table
 from flakehound.learn.static.model import as_text
+if len(sys.argv) > 2:
+    table.shipped_bytes = Path(sys.argv[2]).read_bytes
 model = default_model(Path(sys.argv[1]))
 model.chances([{}], ["a"])
 print([name for name in ("numpy", "sklearn", "scipy") if name in sys.modules])
@@ -48,10 +53,10 @@ print(as_text(model), end="")
 """
 
 
-def fitted_elsewhere(folder):
-    """The default model as text, with this cache, by a process in which coverage does not watch every sum."""
-    command = [sys.executable, "-c", ELSEWHERE, str(folder)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+def fitted_elsewhere(cache, *training):
+    """The default model as text, with this cache, by another process; of other training data, if named."""
+    command = [sys.executable, "-c", ELSEWHERE, str(cache), *map(str, training)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=FIT_LIMIT_S)
     extras, _, text = said.stdout.partition("\n")
     assert extras == "[]"
     return text
@@ -59,8 +64,27 @@ def fitted_elsewhere(folder):
 
 @cache
 def default():
-    """Fitted once for all tests."""
-    return from_text(fitted_elsewhere(user_cache_folder()), "it")
+    """The default model, fitted once for all tests of all workers."""
+    fit_lint_model()
+    return default_model()
+
+
+@pytest.fixture
+def few_samples(monkeypatch):
+    """Training data of two projects in place of the shipped one, so that the default model is fitted at once."""
+    rows = [
+        {
+            "id": f"{one.file}::test_{number}",
+            "project": one.project,
+            "nod": int(one.nod),
+            "order_dependent": int(one.order_dependent),
+            **one.values,
+        }
+        for number, one in enumerate([*some(), *some("bank")])
+    ]
+    packed = gzip.compress(written(rows).encode(), mtime=0)
+    monkeypatch.setattr("flakehound.learn.static.table.shipped_bytes", lambda: packed)
+    return packed
 
 
 def test_the_shipped_data_has_the_projects_it_promises():
@@ -129,27 +153,34 @@ def test_the_order_of_rows_does_not_matter():
     assert fit_static_model(tests, "digest") == fit_static_model(tests[::-1], "digest")
 
 
-def test_another_process_finds_the_same_model_to_the_last_digit_and_without_any_extra(tmp_path):
-    text = fitted_elsewhere(tmp_path)
+def test_another_process_finds_the_same_model_to_the_last_digit_and_without_any_extra(few_samples, tmp_path):
+    (tmp_path / "few.csv.gz").write_bytes(few_samples)
 
-    assert text == as_text(default())
-    assert text == as_text(default_model(tmp_path))
+    text = fitted_elsewhere(tmp_path / "theirs", tmp_path / "few.csv.gz")
+
+    assert text == as_text(default_model(tmp_path / "ours"))
+    assert text == as_text(default_model(tmp_path / "theirs"))
 
 
-def test_a_damaged_cache_is_made_again(tmp_path):
-    file = tmp_path / f"model-{digest_of(shipped_bytes())}.json"
+@pytest.mark.slow
+def test_another_process_finds_the_same_default_model_to_the_last_digit(tmp_path):
+    assert fitted_elsewhere(tmp_path) == as_text(default())
+
+
+def test_a_damaged_cache_is_made_again(few_samples, tmp_path):
+    file = tmp_path / f"model-{digest_of(few_samples)}.json"
     file.write_text('{"schema": "flakehound/model/2"')
 
-    text = fitted_elsewhere(tmp_path)
+    model = default_model(tmp_path)
 
-    assert from_text(text, "it") == default()
-    assert file.read_text() == text
+    assert file.read_text() == as_text(model)
+    assert default_model(tmp_path) == model
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
+def test_a_cache_that_cannot_be_written_is_no_error(few_samples, tmp_path):
     (tmp_path / "file").write_text("")
 
-    assert from_text(fitted_elsewhere(tmp_path / "file" / "folder"), "it") == default()
+    assert default_model(tmp_path / "file" / "folder") == default_model(tmp_path)
 
 
 def test_a_model_survives_being_written():
@@ -176,14 +207,19 @@ def test_a_file_that_is_no_model_says_why(damaged, why):
     assert told.value.remedy == "flakehound train"
 
 
-def table(*rows, header=None):
-    """Rows of a table as its reader gives them."""
+def written(rows, header=None):
+    """Rows as the text of a table."""
     text = io.StringIO()
     columns = header or ["id", "project", "nod", "order_dependent", *COLUMNS]
     writer = csv.DictWriter(text, columns, extrasaction="ignore")
     writer.writeheader()
     writer.writerows(rows)
-    reader = csv.DictReader(io.StringIO(text.getvalue()))
+    return text.getvalue()
+
+
+def table(*rows, header=None):
+    """Rows of a table as its reader gives them."""
+    reader = csv.DictReader(io.StringIO(written(rows, header)))
     return training_table("ours.csv", reader.fieldnames, reader, own=True)
 
 

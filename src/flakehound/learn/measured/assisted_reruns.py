@@ -108,8 +108,13 @@ class Sweep:
 
 
 def sweep_thresholds(data: Dataset, problem: Problem, seed: int) -> Sweep:
-    """All thresholds for RERUN or Classification."""
+    """All thresholds for RERUN or Classification, judged by cross-validation."""
+    _task(data, problem)  # refuses what cannot be swept before a model is trained
     return sweep_predictions(data, problem, unseen_probabilities(data, problem, seed))
+
+
+def _task(data: Dataset, problem: Problem) -> SingleTask:
+    return single_task(data, learnable_labels(data, problem), MOST_RUNS)
 
 
 def unseen_probabilities(data: Dataset, problem: Problem, seed: int) -> Array:
@@ -122,9 +127,9 @@ def unseen_probabilities(data: Dataset, problem: Problem, seed: int) -> Array:
 
 def sweep_predictions(data: Dataset, problem: Problem, probability: Array) -> Sweep:
     """All thresholds on such predictions."""
-    labels = learnable_labels(data, problem)
-    points = single_points(single_task(data, labels, MOST_RUNS), [(1, probability)])
-    return Sweep(points=points, probability=probability, positive=labels.positive)
+    task = _task(data, problem)
+    points = single_points(task, [(1, probability)])
+    return Sweep(points=points, probability=probability, positive=task.positive)
 
 
 def _aimed(best: SweepPoints, aim: Aim, whole_s: float) -> int:

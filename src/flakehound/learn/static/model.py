@@ -92,24 +92,25 @@ def signals_of(tests: Sequence[Values], files: Sequence[str], names: Iterable[st
     """The named signals of every test."""
     found: list[dict[str, float]] = [{} for _ in tests]
     for name in dict.fromkeys(names):
-        column = [_logarithm(test.get(name.removeprefix(OF_FILE))) for test in tests]
-        for signals, value in zip(
-            found, _means(column, files) if name.startswith(OF_FILE) else column, strict=True
-        ):
-            signals[name] = value
+        column_name = name.removeprefix(OF_FILE)
+        column = [_logarithm(value) if (value := test.get(column_name)) else 0.0 for test in tests]
+        if name.startswith(OF_FILE):
+            column = _means_by_file(column, files)
+        for signals, signal in zip(found, column, strict=True):
+            signals[name] = signal
     return found
 
 
-def _means(column: Sequence[float], files: Sequence[str]) -> list[float]:
-    sums: dict[str, list[float]] = {}
+def _means_by_file(column: Sequence[float], files: Sequence[str]) -> list[float]:
+    by_file: dict[str, list[float]] = {}
     for file, value in zip(files, column, strict=True):
-        sums.setdefault(file, []).append(value)
-    means = {file: math.fsum(values) / len(values) for file, values in sums.items()}
+        by_file.setdefault(file, []).append(value)
+    means = {file: math.fsum(values) / len(values) for file, values in by_file.items()}
     return [means[file] for file in files]
 
 
-def _logarithm(value: float | None) -> float:
-    return math.copysign(math.log1p(abs(value)), value) if value else 0.0
+def _logarithm(value: float) -> float:
+    return math.copysign(math.log1p(abs(value)), value)
 
 
 def as_text(model: StaticModel) -> str:
