@@ -61,7 +61,7 @@ def data_sets(draw: st.DrawFn) -> list[TracedTest]:
     return [a_test(*functions, flaky=flaky) for functions, flaky in rows]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data_sets(), st.sampled_from([0.5, 1.0, 5.0, 24.0]))
 def test_lazy_counting_selects_what_the_published_algorithm_selects(tests, beta):
     columns = CallTable(tests)

@@ -43,6 +43,11 @@ from unittest import mock
 import helpers
 import pytest
 
+try:
+    import coverage  # here: under the tracer its import takes seconds
+except ImportError:
+    coverage = None
+
 def leaf():
     return len("abc")
 
@@ -138,7 +143,8 @@ def test_own_debugger():
 
 @pytest.mark.parametrize("core", ["ctrace", "sysmon"])
 def test_own_coverage(core, monkeypatch):
-    coverage = pytest.importorskip("coverage")
+    if coverage is None:
+        pytest.skip("needs coverage")
     if sys.version_info >= (3, 12):
         monkeypatch.setenv("COVERAGE_CORE", core)
     measured = coverage.Coverage(data_file=None, config_file=False, include=["*"])

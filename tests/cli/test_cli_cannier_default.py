@@ -8,14 +8,20 @@ import random
 import sys
 
 import pytest
-from cli_projects import SHOP, flakehound_in, remedy_in, write_project
+from cli_projects import SHOP, flakehound_in, flakehound_with, remedy_in, write_project
 
 from flakehound.app.sessions.stored_runs import stored_runs
+from flakehound.features.table import NAMES
 from flakehound.store import Store
 
 pytest.importorskip("sklearn", reason="needs flakehound[learn]")
 
-COUNTED = ("--runs", "6", "--shuffles", "2", "--seed", "3")
+FEW_TREES = """
+from dataclasses import replace
+from flakehound.learn.measured import assisted_reruns
+assisted_reruns.PIPELINE = replace(assisted_reruns.PIPELINE, trees=10)
+"""
+COUNTED = ("--runs", "3", "--shuffles", "1", "--seed", "3")
 HEAD = "id,project,original_passed,original_failed,shuffled_passed,shuffled_failed,polluter,cost_s"
 
 
@@ -40,10 +46,21 @@ def own_table(folder, features):
     (folder / "mine.csv").write_text("\n".join([",".join([HEAD, *features]), *rows]) + "\n")
 
 
-def test_the_default_models_choose_among_tests_that_the_hunt_has_measured(shop):
-    said = flakehound_in(shop, "hunt", "--policy", "cannier", *COUNTED, "--json", "report.json")
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory):
+    """A suite whose tests the default models chose among, after the hunt had measured them; and its export."""
+    folder = write_project(tmp_path_factory.mktemp("chosen"), SHOP)
+    said = flakehound_in(folder, "hunt", "--policy", "cannier", "--measure", *COUNTED, "--json", "report.json")
+    exported = flakehound_in(folder, "data", "export", "tests.csv")
+    assert exported.code == 0, exported.err
+    with open(folder / "tests.csv", newline="") as file:
+        return folder, said, list(csv.DictReader(file))
 
-    report = json.loads((shop / "report.json").read_text())
+
+def test_the_default_models_choose_among_tests_that_the_hunt_has_measured(chosen):
+    folder, said, _rows = chosen
+
+    report = json.loads((folder / "report.json").read_text())
     assert said.code == 1, said.err
     assert "measuring the features of 8 tests" in said.err
     assert "other projects; its figures are of projects that it had not seen" in words_of(said)
@@ -52,31 +69,22 @@ def test_the_default_models_choose_among_tests_that_the_hunt_has_measured(shop):
     assert {test["kind"] for test in report["tests"]} & {"nod", "victim", "brittle", "unresolved"}
 
 
-def test_what_was_measured_for_the_choice_is_exported_and_not_measured_again(shop):
-    hunt = ("hunt", "--policy", "cannier", "--measure", "--quiet", *COUNTED)
+def test_what_was_measured_for_the_choice_is_exported_and_not_measured_again(chosen):
+    folder, _said, rows = chosen
 
-    assert flakehound_in(shop, *hunt).code == 1
-    said = flakehound_in(shop, "data", "export", "tests.csv")
-
-    assert said.code == 0, said.err
-    with open(shop / "tests.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
     assert len(rows) == 8
     assert all(float(row["run_time_s"]) > 0 and float(row["test_lines_of_code"]) > 0 for row in rows)
-    with Store.open(shop / ".flakehound" / "flakehound.db") as store:
+    with Store.open(folder / ".flakehound" / "flakehound.db") as store:
         (session,) = store.sessions()
         looks = stored_runs(store, session.id).observations
     assert sum(bool(record.measures) for record in looks) == 3
 
 
-def test_features_of_a_file_are_taken_in_place_of_measured_ones(shop):
-    assert flakehound_in(shop, "features", "--csv", "here.csv", "--quiet").code == 0
-    with open(shop / "here.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
+def test_features_of_a_file_are_taken_in_place_of_measured_ones(chosen, shop):
+    _folder, _said, rows = chosen
+    names = ["id", *(name for name in NAMES if name != "covered_changes")]
     with open(shop / "here.csv", "w", newline="") as file:
-        writer = csv.DictWriter(
-            file, [name for name in rows[0] if name != "covered_changes"], extrasaction="ignore"
-        )
+        writer = csv.DictWriter(file, names, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(rows)
 
@@ -90,28 +98,28 @@ def test_features_of_a_file_are_taken_in_place_of_measured_ones(shop):
 def test_a_table_of_the_users_is_learned_from_in_place_of_ours(shop):
     own_table(shop, ["run_time_s", "assertions"])
 
-    said = flakehound_in(shop, "hunt", "--policy", "cannier", "--training", "mine.csv", *COUNTED)
+    said = flakehound_with(FEW_TREES, shop, "hunt", "--policy", "cannier", "--training", "mine.csv", *COUNTED)
 
     assert said.code == 1, said.err
     assert "of 8 tests are rerun" in words_of(said)
     assert "other projects" not in words_of(said)
 
 
-def test_a_feature_that_no_hunt_measures_needs_a_file(shop):
-    own_table(shop, ["run_time_s", "luck"])
+def test_a_feature_that_no_hunt_measures_needs_a_file(project, say):
+    own_table(project, ["run_time_s", "luck"])
 
-    said = flakehound_in(shop, "hunt", "--policy", "cannier", "--training", "mine.csv")
+    said = say("hunt", "--policy", "cannier", "--training", "mine.csv")
 
     assert said.code == 2
     assert "luck, which 'mine.csv' has, cannot be measured in a hunt: --features has to tell" in said.err
     assert remedy_in(said) == "flakehound hunt --policy cannier"
-    assert not (shop / ".flakehound").exists()
+    assert not (project / ".flakehound").exists()
 
 
-def test_a_file_without_the_features_of_the_default_models_is_refused(shop):
-    (shop / "here.csv").write_text("id,assertions\ntest_shop.py::test_luck,1\n")
+def test_a_file_without_the_features_of_the_default_models_is_refused(project, say):
+    (project / "here.csv").write_text("id,assertions\ntest_calm.py::test_one,1\n")
 
-    said = flakehound_in(shop, "hunt", "--policy", "cannier", "--features", "here.csv")
+    said = say("hunt", "--policy", "cannier", "--features", "here.csv")
 
     assert said.code == 2
     assert "'here.csv' lacks the features read_count, write_count" in said.err
