@@ -21,7 +21,7 @@ from revisions import CACHE, environment, sdist
 from running import temporary_folder
 from side_by_side import Row, Series, arguments, at_most, in_turns, ratio, told
 
-from flakehound.app.measure import covered_every
+from flakehound.app.measure import lines_interval
 from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
@@ -128,7 +128,7 @@ def _fork_runs(opened: OpenSuite, measure: bool, walls: dict[str, list[float]], 
             why="features",
             setting=Setting.ORIGINAL,
             measure_features=measure,
-            measure_lines=number % covered_every(opened.handshake.python) == 0,
+            measure_lines=number % lines_interval(opened.handshake.python) == 0,
             seed=1,
         )
         (record,) = opened.pool.run_now(plan, Limits(test_limit_s=600.0))

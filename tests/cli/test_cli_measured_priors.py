@@ -11,12 +11,13 @@ from types import SimpleNamespace
 import pytest
 from cli_projects import flakehound_in, write_project
 
-from flakehound.app.hunt.measured_priors import Ratios, measured_ratios
+from flakehound.app.hunt.measured_priors import OddsRatios, measured_ratios
 from flakehound.app.hunt.priors import priors_of, stored_knowledge
 from flakehound.app.hunt.static_priors import static_scores
-from flakehound.app.hunt.suite_trace import SHARE, calls_if_cheap, expected_s
+from flakehound.app.hunt.suite_trace import calls_if_affordable, expected_trace_s
 from flakehound.app.sessions.project_settings import characteristic_functions_in
 from flakehound.engine.suite.budget import Budget
+from flakehound.hunt.limits import MAX_SUITE_TRACE_SHARE
 from flakehound.store import Store
 
 pytest.importorskip("scipy", reason="needs flakehound[learn]")
@@ -76,26 +77,26 @@ def test_features_of_an_earlier_run_make_some_tests_likelier_than_others(measure
 
 @pytest.mark.parametrize("time_s", [None, 60.0])
 def test_a_short_hunt_does_not_ask_for_them(measured, time_s):
-    assert ratios_in(measured, time_s) == Ratios()
+    assert ratios_in(measured, time_s) == OddsRatios()
 
 
 def test_models_that_would_have_to_be_fitted_wait_for_a_longer_hunt(measured, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
-    assert ratios_in(measured, 100.0) == Ratios()
+    assert ratios_in(measured, 100.0) == OddsRatios()
 
 
 def test_without_the_extra_features_say_nothing(measured, monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy", None)  # what Python itself takes for "not there"
 
-    assert ratios_in(measured, LONG_S) == Ratios()
+    assert ratios_in(measured, LONG_S) == OddsRatios()
 
 
 def test_a_store_without_measured_runs_says_nothing(tmp_path):
     folder = write_project(tmp_path / "calm", CLIMBING)
     assert flakehound_in(folder, "hunt", "-q", *FEW).code == 0
 
-    assert ratios_in(folder, LONG_S) == Ratios()
+    assert ratios_in(folder, LONG_S) == OddsRatios()
 
 
 def test_a_hunt_that_measures_plans_by_what_it_measured(tmp_path):
@@ -137,12 +138,12 @@ def start(python, tests_s, limit_s):
 
 @pytest.mark.parametrize(("python", "most_s"), [("3.13.0", 2.0), ("3.11.7", 6.0)])
 def test_a_trace_is_expected_to_take_longer_than_a_plain_run(python, most_s):
-    assert 1.0 < expected_s(start(python, 1.0, 30.0)) < most_s
+    assert 1.0 < expected_trace_s(start(python, 1.0, 30.0)) < most_s
 
 
-@pytest.mark.parametrize("tests_s", [0.0, 2 * SHARE * 60.0])
+@pytest.mark.parametrize("tests_s", [0.0, 2 * MAX_SUITE_TRACE_SHARE * 60.0])
 def test_a_suite_that_takes_too_long_or_whose_times_nobody_knows_is_not_traced(tests_s):
-    assert calls_if_cheap(start("3.13.0", tests_s, 60.0)) == {}
+    assert calls_if_affordable(start("3.13.0", tests_s, 60.0)) == {}
 
 
 def test_a_trace_that_takes_longer_than_expected_ends_and_what_it_saw_counts(tmp_path):

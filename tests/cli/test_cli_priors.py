@@ -8,33 +8,37 @@ import textwrap
 
 import pytest
 
-from flakehound.app.hunt.measured_priors import Ratios
+from flakehound.app.hunt.measured_priors import OddsRatios
 from flakehound.app.hunt.priors import StoredKnowledge, priors_of, time_ranks
-from flakehound.app.hunt.static_priors import Scores, rebased, static_scores
+from flakehound.app.hunt.static_priors import StaticScores, rebased, static_scores
 from flakehound.app.progress import SilentProgress
+from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import CollectedTest, Suite
+from flakehound.core.plans import CollectedTest, Setting, Suite
 from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY, FlakyWay
+from flakehound.core.statistics.rates import failure_rate
+from flakehound.core.verdicts import Kind, Verdict
 
 A, B, C = (NodeId(f"t.py::{name}") for name in "abc")
 SUITE = Suite(tests=tuple(CollectedTest(id=test, module="t.py", parent="t.py") for test in (A, B, C)))
-NOTHING = StoredKnowledge(told={}, calls={})
+NOTHING = StoredKnowledge()
 
 
-def told(kind, passed=0):
-    counts = {name: {"n": passed, "failed": 0} for name in ("original", "shuffled", "alone")}
-    return {"kind": kind, "runs": counts}
+def verdict(kind, passed=0):
+    settings = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
+    tallies = {setting: Tally(n=passed) for setting in settings}
+    return Verdict(id=A, kind=Kind(kind), tallies=tallies, rate=failure_rate(0, passed))
 
 
 def test_without_any_knowledge_every_test_has_the_rates_of_the_literature():
-    priors = priors_of(SUITE, NOTHING, Scores())
+    priors = priors_of(SUITE, NOTHING, StaticScores())
 
     assert set(priors.nod.values()) == {NOD}
     assert set(priors.order_dependent.values()) == {ORDER_DEPENDENT}
 
 
 def test_a_score_stands_in_place_of_the_literature_and_is_never_believed_entirely():
-    priors = priors_of(SUITE, NOTHING, Scores(nod={A: 0.2, B: 1.0}))
+    priors = priors_of(SUITE, NOTHING, StaticScores(nod={A: 0.2, B: 1.0}))
 
     assert priors.nod[A] == 0.2
     assert 0.9 < priors.nod[B] < 1
@@ -42,7 +46,7 @@ def test_a_score_stands_in_place_of_the_literature_and_is_never_believed_entirel
 
 
 def test_calls_move_a_score_and_the_literature_alike():
-    priors = priors_of(SUITE, StoredKnowledge(told={}, calls={A: True, B: False}), Scores(nod={A: 0.2, B: 0.2}))
+    priors = priors_of(SUITE, StoredKnowledge(calls={A: True, B: False}), StaticScores(nod={A: 0.2, B: 0.2}))
 
     assert priors.nod[B] < 0.2 < priors.nod[A]
     assert priors.nod[C] == NOD
@@ -52,22 +56,22 @@ def test_calls_move_a_score_and_the_literature_alike():
     ("kind", "where"), [("nod", "nod"), ("victim", "order_dependent"), ("brittle", "order_dependent")]
 )
 def test_what_was_flaky_in_the_last_hunt_is_looked_at_first(kind, where):
-    priors = priors_of(SUITE, StoredKnowledge(told={A: told(kind)}, calls={}), Scores())
+    priors = priors_of(SUITE, StoredKnowledge(verdicts={A: verdict(kind)}), StaticScores())
 
     assert getattr(priors, where)[A] == SEEN_FLAKY
     assert priors.flaky(A) > 50 * priors.flaky(B)
 
 
 def test_what_passed_often_in_the_last_hunt_can_wait():
-    priors = priors_of(SUITE, StoredKnowledge(told={A: told("steady", passed=100)}, calls={}), Scores())
+    priors = priors_of(SUITE, StoredKnowledge(verdicts={A: verdict("steady", passed=100)}), StaticScores())
 
     assert priors.nod[A] < 0.5 * NOD
     assert priors.order_dependent[A] < 0.5 * ORDER_DEPENDENT
 
 
 def test_a_chance_learned_among_many_flaky_tests_is_smaller_where_they_are_rare():
-    assert rebased(0.01, here=0.01, there=0.001) == pytest.approx(0.001)
-    assert 0.01 < rebased(0.2, here=0.01, there=0.001) < 0.2
+    assert rebased(0.01, trained_share=0.01, usual_share=0.001) == pytest.approx(0.001)
+    assert 0.01 < rebased(0.2, trained_share=0.01, usual_share=0.001) < 0.2
 
 
 def test_the_models_scores_tell_a_risky_test_from_a_calm_one(tmp_path):
@@ -92,7 +96,7 @@ def test_the_models_scores_tell_a_risky_test_from_a_calm_one(tmp_path):
 
 
 def test_a_short_hunt_reads_no_sources(tmp_path):
-    assert static_scores(tmp_path, [A], time_s=20.0) == Scores()
+    assert static_scores(tmp_path, [A], time_s=20.0) == StaticScores()
 
 
 class Messages(SilentProgress):
@@ -113,7 +117,7 @@ def test_a_damaged_model_is_reported_and_the_hunt_goes_on_without_scores(content
 
     scores = static_scores(tmp_path, [NodeId("test_a.py::test_one")], time_s=600.0, progress=messages)
 
-    assert scores == Scores()
+    assert scores == StaticScores()
     (text,) = messages.texts
     assert text.startswith("hunting without the scores of lint: ")
     assert "model.json' is no model that this flakehound can use" in text
@@ -129,13 +133,13 @@ def test_a_hunt_that_has_no_time_to_fit_the_model_waits_for_none(tmp_path, monke
     subprocess.run([sys.executable, "-c", fit], check=True, timeout=60)  # somebody else
     found = static_scores(tmp_path, [one], time_s=120.0)
 
-    assert in_vain == Scores()
+    assert in_vain == StaticScores()
     assert set(found.nod) == {one}
 
 
 def test_measured_features_move_a_score_and_the_literature_alike():
-    ratios = Ratios(nod={A: 2.0, B: 0.5}, order_dependent={A: 3.0})
-    priors = priors_of(SUITE, StoredKnowledge(told={}, calls={}, ratios=ratios), Scores(nod={B: 0.2}))
+    ratios = OddsRatios(nod={A: 2.0, B: 0.5}, order_dependent={A: 3.0})
+    priors = priors_of(SUITE, StoredKnowledge(ratios=ratios), StaticScores(nod={B: 0.2}))
 
     assert priors.nod[A] == pytest.approx(2 * NOD, rel=0.01)
     assert 0.1 < priors.nod[B] < 0.2
@@ -145,10 +149,10 @@ def test_measured_features_move_a_score_and_the_literature_alike():
 
 
 def test_features_say_less_of_a_test_that_a_score_and_calls_have_spoken_of():
-    ratios = Ratios(nod=dict.fromkeys((A, B, C), 16.0))
+    ratios = OddsRatios(nod=dict.fromkeys((A, B, C), 16.0))
     calls = {B: True, C: True}
-    with_ratios = priors_of(SUITE, StoredKnowledge(told={}, calls=calls, ratios=ratios), Scores(nod={C: NOD}))
-    without = priors_of(SUITE, StoredKnowledge(told={}, calls=calls), Scores(nod={C: NOD}))
+    with_ratios = priors_of(SUITE, StoredKnowledge(calls=calls, ratios=ratios), StaticScores(nod={C: NOD}))
+    without = priors_of(SUITE, StoredKnowledge(calls=calls), StaticScores(nod={C: NOD}))
 
     alone, beside_calls, beside_both = (with_ratios.nod[test] / without.nod[test] for test in (A, B, C))
     assert alone == pytest.approx(16, rel=0.02)
@@ -156,8 +160,8 @@ def test_features_say_less_of_a_test_that_a_score_and_calls_have_spoken_of():
 
 
 def test_calls_say_less_of_a_test_that_has_a_score():
-    calls = StoredKnowledge(told={}, calls=dict.fromkeys((A, B), False))
-    priors = priors_of(SUITE, calls, Scores(nod={B: NOD}))
+    calls = StoredKnowledge(calls=dict.fromkeys((A, B), False))
+    priors = priors_of(SUITE, calls, StaticScores(nod={B: NOD}))
 
     assert priors.nod[A] < 0.5 * priors.nod[B] < 0.5 * NOD
 
@@ -166,7 +170,7 @@ def test_a_test_that_takes_long_is_likelier_and_all_of_a_suite_are_together_as_l
     tests = tuple(NodeId(f"t.py::{number}") for number in range(100))
     suite = Suite(tests=tuple(CollectedTest(id=test, module="t.py", parent="t.py") for test in tests))
     seconds = {test: 1.0 + number for number, test in enumerate(tests)}
-    priors = priors_of(suite, StoredKnowledge(told={}, calls={}, time_ranks=time_ranks(seconds)), Scores())
+    priors = priors_of(suite, StoredKnowledge(time_ranks=time_ranks(seconds)), StaticScores())
 
     assert [priors.nod[test] for test in tests] == sorted(priors.nod.values())
     assert priors.nod[tests[-1]] > 10 * priors.nod[tests[0]]
@@ -177,9 +181,9 @@ def test_a_test_that_takes_long_is_likelier_and_all_of_a_suite_are_together_as_l
 
 def test_time_says_nothing_of_few_tests_or_where_features_were_measured_and_less_beside_others():
     ranks = {A: 1.0, B: 1.0, C: 1.0}
-    measured = Ratios(nod={B: 1.0}, order_dependent={B: 1.0})
-    known = StoredKnowledge(told={}, calls={}, ratios=measured, time_ranks=ranks)
-    priors = priors_of(SUITE, known, Scores(nod={C: NOD}, order_dependent={C: ORDER_DEPENDENT}))
+    measured = OddsRatios(nod={B: 1.0}, order_dependent={B: 1.0})
+    known = StoredKnowledge(ratios=measured, time_ranks=ranks)
+    priors = priors_of(SUITE, known, StaticScores(nod={C: NOD}, order_dependent={C: ORDER_DEPENDENT}))
 
     assert time_ranks({A: 1.0, B: 2.0}) == {}
     assert priors.nod[B] == pytest.approx(NOD)
@@ -194,8 +198,8 @@ def test_tests_that_take_equally_long_share_their_rank():
 
 
 def test_calls_and_times_say_nothing_of_tests_that_a_hash_seed_decides():
-    known = StoredKnowledge(told={}, calls={A: False, B: True}, time_ranks={A: 0.0, B: 1.0})
-    priors = priors_of(SUITE, known, Scores())
+    known = StoredKnowledge(calls={A: False, B: True}, time_ranks={A: 0.0, B: 1.0})
+    priors = priors_of(SUITE, known, StaticScores())
 
     assert priors.of(A)[FlakyWay.HASH_SEED] == priors.of(B)[FlakyWay.HASH_SEED] == priors.of(C)[FlakyWay.HASH_SEED]
     assert priors.of(A)[FlakyWay.ANYWHERE] < priors.of(B)[FlakyWay.ANYWHERE]

@@ -1,4 +1,4 @@
-"""Wire the measuring of features together: churn, source, measured runs, means."""
+"""Measure the features of a suite's tests: churn from git, metrics of the source, and means of measured runs."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from flakehound.engine.suite.loop import RunLoop
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.features.table import FEATURES, NAMES, STATIC
 from flakehound.features.vectors import FeatureVector, mean_vectors
+from flakehound.hunt.limits import MEASURED_RUNS
 from flakehound.lint.analyse import measure_file
 from flakehound.report.features_table import FeatureColumn, FeatureReport
-from flakehound.store import SessionCommand, Store
+from flakehound.store import SessionCommand, SourceFeatures, Store
 
-STAGE = "measuring"
-WHY = "features in the original order"
-RUNS_IN_HUNT = 3  # measured runs of every test before the search of a hunt
+_STAGE = "measuring"
+_WHY = "features in the original order"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureWishes:
-    """What the user asked for."""
+class MeasureOptions:
+    """Validated options of one `flakehound features`."""
 
     target: Target
     runs: int
@@ -51,8 +51,39 @@ class MeasureWishes:
     test_limit_s: float | None = None
 
 
-class Rounds:
-    """The planner: every test measured so many times, also those behind one that ends the process."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRuns:
+    """The runs that measured a suite."""
+
+    records: Sequence[RunRecord]
+    interrupted: bool  # by the user
+
+
+@dataclass(slots=True, kw_only=True)
+class ChurnFile:
+    """The file from which measured runs read the churn of a project; written while pytest collects."""
+
+    target: Target  # names the file
+    churn: Churn | None = None  # None until it is written
+
+    def write(self) -> None:
+        """Ask git, and write what it says."""
+        churn = self.churn = churn_of(self.target.cwd)
+        if not churn.absent and self.target.churn is not None:
+            lines = churn.counts.items() if churn.top else ()
+            counts = {str((churn.top or Path()) / path): list(changed) for path, changed in lines}
+            self.target.churn.write_text(json.dumps(counts))
+
+
+@contextmanager
+def churn_file(target: Target) -> Iterator[ChurnFile]:
+    """A temporary churn file for the suite."""
+    with tempfile.TemporaryDirectory(prefix="fh-churn-") as folder:
+        yield ChurnFile(target=replace(target, churn=Path(folder) / "churn.json"))
+
+
+class MeasurePlanner:
+    """Plans measured runs: every test so many times, also those behind one that ends its process."""
 
     def __init__(
         self,
@@ -62,186 +93,167 @@ class Rounds:
         isolation: Isolation,
         *,
         is_busy: Callable[[], bool],
-        covered_every: int = 1,
+        lines_interval: int = 1,
     ) -> None:
         self._order = order
         self._runs = runs
-        self._history = history
+        self._history = history  # of measured runs only
         self._isolation = isolation
         self._is_busy = is_busy
-        self._covered_every = covered_every
-        self._given = 0
+        self._lines_interval = lines_interval
+        self._planned = 0
+
+    @classmethod
+    def for_suite(cls, opened: OpenSuite, runs: int, history: History) -> MeasurePlanner:
+        """The planner for an open suite; the history holds measured runs only."""
+        return cls(
+            opened.suite.order,
+            runs,
+            history,
+            opened.isolation,
+            is_busy=lambda: bool(opened.pool.running),
+            lines_interval=lines_interval(opened.handshake.python),
+        )
 
     def follow_ups(self) -> list[RunPlan]:
-        """Nothing is suspected here."""
+        """Nothing is followed up."""
         return []
 
     def next_search_run(self) -> RunPlan | None:
-        """The whole order until it was given often enough, then what did not get its turn."""
-        if self._given < self._runs:
-            self._given += 1
-            return self._plan(self._order, Setting.ORIGINAL, covered=(self._given - 1) % self._covered_every == 0)
-        left = () if self._is_busy() or self._given > self._runs + len(self._order) else self._left()
-        if not left:
+        """The whole order so many times, then the tests that did not run as often."""
+        if self._planned < self._runs:
+            self._planned += 1
+            with_lines = (self._planned - 1) % self._lines_interval == 0
+            return self._plan(self._order, Setting.ORIGINAL, with_lines=with_lines)
+        can_retry = not self._is_busy() and self._planned <= self._runs + len(self._order)
+        missing = self._missing_tests() if can_retry else ()
+        if not missing:
             return None
-        self._given += 1
-        return self._plan(left, Setting.PROBE)
+        self._planned += 1
+        return self._plan(missing, Setting.PROBE)
 
-    def _left(self) -> Order:
+    def _missing_tests(self) -> Order:
         ran: Counter[NodeId] = Counter()
         for record in self._history.records:
             ran.update(test for _place, test, outcome in record if outcome is not Outcome.NOT_RUN)
         return tuple(test for test in self._order if ran[test] < self._runs)
 
-    def _plan(self, order: Order, setting: Setting, *, covered: bool = True) -> RunPlan:
+    def _plan(self, order: Order, setting: Setting, *, with_lines: bool = True) -> RunPlan:
         return SingleRun(
             order=order,
-            why=WHY,
+            why=_WHY,
             setting=setting,
             isolation=self._isolation,
             measure_features=True,
-            measure_lines=covered,
+            measure_lines=with_lines,
         )
 
 
-def covered_every(python: str) -> int:
-    """Every how many runs lines are traced: before Python 3.12 that nearly doubles the time of a run."""
+def lines_interval(python: str) -> int:
+    """Every how many runs executed lines are measured: before Python 3.12 that nearly doubles a run's time."""
     major, minor = map(int, python.split(".")[:2])
     return 1 if (major, minor) >= (3, 12) else 3
 
 
-@contextmanager
-def beside_churn(target: Target) -> Iterator[tuple[Target, Callable[[], None], list[Churn]]]:
-    """The target with a place for churn; what writes it there while pytest collects; and what it wrote."""
-    with tempfile.TemporaryDirectory(prefix="fh-churn-") as folder:
-        measured_target = replace(target, churn=Path(folder) / "churn.json")
-        churn: list[Churn] = []
-        yield measured_target, lambda: churn.append(_churn_written(measured_target)), churn
-
-
-def measured(wishes: MeasureWishes, progress: Progress = SILENT) -> FeatureReport:
-    """Measure the suite, keep every run, and take the means."""
-    with beside_churn(wishes.target) as (target, write_churn, churn):
+def measure_suite(options: MeasureOptions, progress: Progress = SILENT) -> FeatureReport:
+    """Measure the suite, store every run, and return the means."""
+    with churn_file(options.target) as file:
         opened = open_suite(
-            target,
-            jobs=wishes.jobs,
-            isolation=wishes.isolation,
-            hash_seed=wishes.seed % 4294967295,
-            limits=Limits(test_limit_s=wishes.test_limit_s or FIRST_TEST_LIMIT_S),
-            during_collection=write_churn,
+            file.target,
+            jobs=options.jobs,
+            isolation=options.isolation,
+            hash_seed=options.seed % 4294967295,
+            limits=Limits(test_limit_s=options.test_limit_s or FIRST_TEST_LIMIT_S),
+            during_collection=file.write,
         )
         try:
-            with Store.open(wishes.store_path) as store:
-                return _measured(wishes, progress, opened, store, churn[0])
+            assert file.churn is not None
+            with Store.open(options.store_path) as store:
+                return _measure(options, progress, opened, store, file.churn)
         finally:
             opened.close()
 
 
-def _churn_written(target: Target) -> Churn:
-    """Ask git while pytest collects; measured runs look the file up."""
-    churn = churn_of(target.cwd)
-    if not churn.absent and target.churn is not None:
-        counts = {str(churn.top / path): list(lines) for path, lines in churn.counts.items()} if churn.top else {}
-        target.churn.write_text(json.dumps(counts))
-    return churn
-
-
-def _measured(
-    wishes: MeasureWishes, progress: Progress, opened: OpenSuite, store: Store, churn: Churn
+def _measure(
+    options: MeasureOptions, progress: Progress, opened: OpenSuite, store: Store, churn: Churn
 ) -> FeatureReport:
-    info = new_session(wishes.target, opened, command=SessionCommand.FEATURES, seed=wishes.seed)
+    info = new_session(options.target, opened, command=SessionCommand.FEATURES, seed=options.seed)
     session = store.begin(info, opened.suite)
     assert session.id is not None
-    static = attempted(lambda: of_source(opened))
-    if not isinstance(static, FailedStep):
-        store.save_source_features(session.id, static)
-    records, interrupted = _runs(wishes, progress, opened, store, session.id)
-    vectors = mean_vectors(opened.suite.order, records, {} if isinstance(static, FailedStep) else static)
-    store.finish(session.id, "interrupted" if interrupted else "done")
+    source = attempted(lambda: source_features(opened))
+    if not isinstance(source, FailedStep):
+        store.save_source_features(session.id, source)
+    runs = _measured_runs(options, progress, opened, store, session.id)
+    vectors = mean_vectors(opened.suite.order, runs.records, {} if isinstance(source, FailedStep) else source)
+    store.finish(session.id, "interrupted" if runs.interrupted else "done")
     return FeatureReport(
         columns=tuple(FeatureColumn(name=feature.name, unit=feature.unit) for feature in FEATURES),
         tests={vector.id: vector.values for vector in vectors},
-        runs=wishes.runs,
+        runs=options.runs,
         commits=churn.commits,
-        seed=wishes.seed,
-        notes=(*opened.notes, *_notes(vectors, churn, static)),
+        seed=options.seed,
+        notes=(*opened.notes, *_notes(vectors, churn, source)),
         remedies=tuple([churn.remedy] if churn.remedy else []),
-        interrupted=interrupted,
+        interrupted=runs.interrupted,
     )
 
 
-def _runs(
-    wishes: MeasureWishes, progress: Progress, opened: OpenSuite, store: Store, session_id: int
-) -> tuple[Sequence[RunRecord], bool]:
+def _measured_runs(
+    options: MeasureOptions, progress: Progress, opened: OpenSuite, store: Store, session_id: int
+) -> MeasuredRuns:
     history, budget = History(opened.suite), Budget(limit_s=math.inf)
-    kept: list[RunRecord] = []
+    saved: list[RunRecord] = []
 
-    def keep(records: Sequence[RunRecord]) -> None:
-        kept.extend(store.append(session_id, records))
+    def save(records: Sequence[RunRecord]) -> None:
+        saved.extend(store.append(session_id, records))
 
-    planner = rounds_of(opened, wishes.runs, history)
-    found = lambda: f"{sum(bool(record.measures) for record in kept)} measured runs"  # noqa: E731
-    progress.message(f"{len(opened.suite.tests)} tests, {wishes.runs} measured runs (seed {wishes.seed}) ...")
+    def found() -> str:
+        return f"{sum(bool(record.measures) for record in saved)} measured runs"
+
+    progress.message(f"{len(opened.suite.tests)} tests, {options.runs} measured runs (seed {options.seed}) ...")
     loop = RunLoop(
         opened,
         history,
         budget,
-        save=keep,
-        seed=wishes.seed,
-        test_limit_s=wishes.test_limit_s,
-        report=run_observer(progress, budget, stage=lambda: STAGE, found=found),
+        save=save,
+        seed=options.seed,
+        test_limit_s=options.test_limit_s,
+        report=run_observer(progress, budget, stage=lambda: _STAGE, found=found),
     )
     try:
-        loop.run(planner)
+        loop.run(MeasurePlanner.for_suite(opened, options.runs, history))
     except KeyboardInterrupt:
-        return kept, True
-    return kept, False
+        return MeasuredRuns(records=saved, interrupted=True)
+    return MeasuredRuns(records=saved, interrupted=False)
 
 
-def measured_at(hunt: PreparedHunt, runs: int) -> list[FeatureVector]:
-    """Measure within a hunt, before its other runs and as long as its time lasts."""
-    told = attempted(lambda: of_source(hunt.opened))
-    static = {} if isinstance(told, FailedStep) else told
-    hunt.save_source_features(static)
-    history, kept = History(hunt.opened.suite), list[RunRecord]()
+def measure_in_hunt(hunt: PreparedHunt) -> list[FeatureVector]:
+    """Measure before the search of a hunt, as long as its time lasts; tests that had no turn have no runs."""
+    hunt.progress.message(f"measuring the features of {len(hunt.opened.suite.order)} tests ...")
+    read = attempted(lambda: source_features(hunt.opened))
+    source = {} if isinstance(read, FailedStep) else read
+    hunt.save_source_features(source)
+    history, saved = History(hunt.opened.suite), list[RunRecord]()
 
-    def keep(records: Sequence[RunRecord]) -> None:
-        kept.extend(records)
+    def save(records: Sequence[RunRecord]) -> None:
+        saved.extend(records)
         hunt.save_runs(records)
 
     loop = RunLoop(
         hunt.opened,
         history,
         hunt.budget,
-        save=keep,
+        save=save,
         seed=hunt.seed,
         test_limit_s=hunt.options.test_limit_s,
-        report=run_observer(hunt.progress, hunt.budget, stage=lambda: STAGE),
+        report=run_observer(hunt.progress, hunt.budget, stage=lambda: _STAGE),
     )
-    loop.run(rounds_of(hunt.opened, runs, history))
-    return mean_vectors(hunt.opened.suite.order, kept, static)
+    loop.run(MeasurePlanner.for_suite(hunt.opened, MEASURED_RUNS, history))
+    return mean_vectors(hunt.opened.suite.order, saved, source)
 
 
-def measure_in_hunt(hunt: PreparedHunt) -> list[FeatureVector]:
-    """The same with a line that says so, for whoever plans a hunt by features; empty places where time ran out."""
-    hunt.progress.message(f"measuring the features of {len(hunt.opened.suite.order)} tests ...")
-    return measured_at(hunt, RUNS_IN_HUNT)
-
-
-def rounds_of(opened: OpenSuite, runs: int, history: History) -> Rounds:
-    """The planner for a suite; the history is that of its runs alone."""
-    return Rounds(
-        opened.suite.order,
-        runs,
-        history,
-        opened.isolation,
-        is_busy=lambda: bool(opened.pool.running),
-        covered_every=covered_every(opened.handshake.python),
-    )
-
-
-def of_source(opened: OpenSuite) -> dict[str, dict[str, float | None]]:
-    """The seven features that the source of the collected tests tells, as the lint room measures them."""
+def source_features(opened: OpenSuite) -> SourceFeatures:
+    """The seven features of the collected tests that their source alone gives, as lint measures them."""
     root = opened.handshake.rootdir
     files = [os.path.join(root, test.module) for test in opened.suite.tests if test.module.endswith(".py")]
     files = [file for file in dict.fromkeys(files) if os.path.isfile(file)]
@@ -252,21 +264,22 @@ def of_source(opened: OpenSuite) -> dict[str, dict[str, float | None]]:
     return {test_id: {name: metrics[name] for name in STATIC} for test_id, metrics in cells.items()}
 
 
-def _notes(vectors: Sequence[FeatureVector], churn: Churn, static: object) -> Iterator[str]:
+def _notes(vectors: Sequence[FeatureVector], churn: Churn, source: SourceFeatures | FailedStep) -> Iterator[str]:
+    """What the report says about features that are missing."""
     if churn.absent:
         yield f"covered_changes is not known: {churn.absent}"
     elif churn.commits < COMMITS:
         yield f"the repository has only {churn.commits} commits"
-    if isinstance(static, FailedStep):
-        yield f"the source could not be read: {static.what}"
+    if isinstance(source, FailedStep):
+        yield f"the source could not be read: {source.what}"
     elif any(vector.values[STATIC[0]] is None for vector in vectors):
         some = next(vector.id for vector in vectors if vector.values[STATIC[0]] is None)
         yield f"some tests have no source that can be read, such as {some}"
     never = [vector.id for vector in vectors if not vector.runs]
     if never:
         yield f"{len(never)} tests never came to an end and were not measured, such as {never[0]}"
-    lost = [name for name in NAMES if name not in STATIC and name != "covered_changes"]
-    seen = [vector for vector in vectors if vector.runs]
-    missing = [name for name in lost if seen and all(vector.values[name] is None for vector in seen)]
+    measured = [vector for vector in vectors if vector.runs]
+    names = [name for name in NAMES if name not in STATIC and name != "covered_changes"]
+    missing = [name for name in names if measured and all(vector.values[name] is None for vector in measured)]
     if missing:
         yield f"could not be measured here: {', '.join(missing)} (lines need coverage in the suite's environment)"

@@ -57,7 +57,7 @@ def command(
         flakehound calls --mode characteristic            quick: only what suggests a cause
     """
     from flakehound.app.sessions.store_file import check_store
-    from flakehound.app.trace.run import CallWishes, traced
+    from flakehound.app.trace.run import TraceOptions, trace_suite
     from flakehound.calls.causes import likely_causes
     from flakehound.core.calls import TraceMode
     from flakehound.report.calls.as_csv import calls_csv
@@ -66,7 +66,7 @@ def command(
     for file in (suite.json_file, csv_file):
         check_writable(file)
     check_store(store_path)
-    wishes = CallWishes(
+    options = TraceOptions(
         target=target_from(suite),
         mode=TraceMode(mode),
         counts=counts,
@@ -76,7 +76,7 @@ def command(
         store_path=store_path,
     )
     with shown_progress(quiet=quiet) as progress:
-        found = traced(wishes, progress)
+        found = trace_suite(options, progress)
     causes = {test: likely_causes([trace], found.known) for test, trace in found.traces.items()}
     write_output(csv_file, calls_csv(found.traces))
     write_output(suite.json_file, calls_json(found.traces, causes))

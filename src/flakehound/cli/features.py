@@ -47,14 +47,14 @@ def command(suite: SuiteOptions, runs: int, csv_file: Path | None, store_path: P
         flakehound features --csv features.csv
         flakehound features --runs 10 tests/api
     """
-    from flakehound.app.measure import MeasureWishes, measured
+    from flakehound.app.measure import MeasureOptions, measure_suite
     from flakehound.app.sessions.store_file import check_store
     from flakehound.report.features_table import as_csv, as_json, as_text
 
     check_writable(suite.json_file)
     check_writable(csv_file, option="csv_file")
     check_store(store_path)
-    options = MeasureWishes(
+    options = MeasureOptions(
         target=target_from(suite),
         runs=runs,
         jobs=suite.jobs or 1,
@@ -64,7 +64,7 @@ def command(suite: SuiteOptions, runs: int, csv_file: Path | None, store_path: P
         store_path=store_path,
     )
     with shown_progress(quiet=quiet) as progress:
-        found = measured(options, progress)
+        found = measure_suite(options, progress)
     try:
         write_output(csv_file, as_csv(found), "csv_file")
         write_output(suite.json_file, as_json(found))

@@ -324,3 +324,46 @@ EXPENSIVE_TEST_SHARE = 0.2
 # readable; the first of them is the likeliest.
 MAX_SHARED_CHANGES_SHOWN = 3
 MAX_LEFT_CHANGES_SHOWN = 10
+
+# --- Before the search: what is read, measured and traced --------------------------------------------------------
+
+# Scores of lint's model, and of the model of measured features: the share of the budget that they may take, and
+# the seconds they are expected to take: start, each test, first fit of a model (docs/research/policies.md).
+MAX_SCORES_SHARE = 0.02
+SCORES_START_S = 1.5
+SCORES_TEST_S = 0.002
+MODEL_FIT_S = 4.0
+
+# A traced run of the suite that nobody asked for may take this share of the budget (decision 0028). It is ended at
+# twice that, as the expectation is rough.
+MAX_SUITE_TRACE_SHARE = 0.05
+
+# Tests whose times or features are ranked: among fewer, a rank says nothing (docs/research/policies.md).
+MIN_RANKED_TESTS = 10
+
+# Probability above which no model is believed. A judgement: runs must still be able to prove it wrong.
+MAX_SCORED_PRIOR = 0.99
+
+# Measured runs of every test in a hunt with `--measure` or `--policy cannier`, whose features are their means.
+MEASURED_RUNS = 3
+
+# Tests that failed in the user's own runs and are therefore examined first, and how many of them the report names.
+# Judgements.
+MAX_EARLIER_FAILURES = 50
+MAX_EARLIER_FAILURES_SHOWN = 5
+
+# --- After the search: causes ------------------------------------------------------------------------------------
+
+# Share of the budget that is reserved for causes (at least a second of budgets from ten seconds on), and its limit
+# in seconds. Judgements: proofs come first, and unproven cases may use the reserve.
+CAUSES_SHARE = 0.05
+MAX_CAUSES_S = 15.0
+
+# Flaky tests that are traced, and runs to see one of them pass that failed.
+MAX_TRACED_TESTS = 40
+MAX_PASSING_ATTEMPTS = 4
+
+# Polluters or state-setters of one test whose changes are compared with what it reads; and tests without an effect
+# on it, whose changes are therefore not the cause.
+MAX_COMPARED_CULPRITS = 3
+MAX_COMPARED_HARMLESS = 2

@@ -1,4 +1,4 @@
-"""At the end of a hunt: trace each flaky test once passing and once failing, and tell why it may flake."""
+"""After the search: trace each flaky test once passing and once failing, and name likely causes."""
 
 from __future__ import annotations
 
@@ -19,53 +19,49 @@ from flakehound.core.costs import TRACED_TEST
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, Setting, SingleRun
 from flakehound.core.verdicts import Kind, Verdict
-
-MOST_TRACED = 40  # tests of one hunt
-SHARE = 0.05  # of the time that is kept for it
-MOST_S = 15.0
-_ATTEMPTS = 4  # to see a test pass that failed
+from flakehound.hunt.limits import CAUSES_SHARE, MAX_CAUSES_S, MAX_PASSING_ATTEMPTS, MAX_TRACED_TESTS
 
 
-def reserve_s(limit_s: float | None) -> float:
-    """The part of a hunt's time that is kept for the causes."""
+def reserved_for_causes_s(limit_s: float | None) -> float:
+    """The part of a hunt's time that is reserved for causes."""
     limit_s = limit_s or 0.0
-    return min(MOST_S, max(SHARE * limit_s, min(1.0, 0.1 * limit_s)))
+    return min(MAX_CAUSES_S, max(CAUSES_SHARE * limit_s, min(1.0, 0.1 * limit_s)))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CauseFinder:
-    """Traces single tests."""
+    """Traces flaky tests within the time that is left."""
 
     extra_runs: ExtraRuns
-    known: CharacteristicFunctions
+    functions: CharacteristicFunctions
 
     def with_causes(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """The verdicts, those of flaky tests with likely causes or with where passing and failing runs part."""
+        """The verdicts, those of flaky tests with likely causes and where passing and failing runs differ."""
         flaky = [one for one in verdicts if one.replay and (one.kind.is_flaky or one.kind is Kind.UNRESOLVED)]
-        # Those with a cause that runs have proven can wait; of order-dependent ones the other test is the cause.
+        # Tests with a proven cause come later, and order-dependent ones last: their cause is the other test.
         flaky.sort(key=lambda one: (one.kind not in KINDS_EXPLAINED_BY_CALLS, bool(one.causes), self._cost_s(one)))
-        told: dict[NodeId, Verdict] = {}
+        explained: dict[NodeId, Verdict] = {}
         for verdict in flaky:
-            if len(told) < MOST_TRACED and self._fits(verdict):
-                told[verdict.id] = self._explained(verdict)
-        return [told.get(verdict.id, verdict) for verdict in verdicts]
+            if len(explained) < MAX_TRACED_TESTS and self._fits(verdict):
+                explained[verdict.id] = self._with_traces(verdict)
+        return [explained.get(verdict.id, verdict) for verdict in verdicts]
 
     def _fits(self, verdict: Verdict) -> bool:
         return self._cost_s(verdict) <= self.extra_runs.left_s()
 
     def _cost_s(self, verdict: Verdict) -> float:
-        """What its two runs are expected to take."""
+        """What the two traced runs of a test are expected to take."""
         costs = self.extra_runs.history.costs
         return sum(costs.run_s(plan.order, plan.isolation, TRACED_TEST) for plan in self._plans(verdict))
 
-    def _explained(self, verdict: Verdict) -> Verdict:
+    def _with_traces(self, verdict: Verdict) -> Verdict:
         failing, passing = self._plans(verdict)
         traces = list(self._traced(failing, verdict))
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(MAX_PASSING_ATTEMPTS):
             if any(not one.failed for one in traces) or (attempt and not self._fits(verdict)):
                 break
             traces += self._traced(replace(passing, seed=(self.extra_runs.seed + attempt) % 2**32), verdict)
-        return with_likely_causes(verdict, traces, self.known)
+        return with_likely_causes(verdict, traces, self.functions)
 
     def _plans(self, verdict: Verdict) -> Iterator[SingleRun]:
         """The run that failed, with its seed; and one that may pass: alone, with another seed."""
@@ -86,12 +82,12 @@ class CauseFinder:
             isolation=isolation,
             seed=self.extra_runs.seed if seed is None else seed,
             hash_seed=self.extra_runs.opened.hash_seed if isolation is Isolation.SPAWN else None,
-            trace=trace_for(self.known, TraceMode.ALL),
+            trace=trace_for(self.functions, TraceMode.ALL),
         )
 
     def _traced(self, plan: SingleRun, verdict: Verdict) -> Iterator[ObservedTrace]:
-        """What the run's last test called."""
+        """Run the plan; what its last test called."""
         records = self.extra_runs.run(plan)
-        # One that was cut wrote no trace: it would look like an ordinary run, and count.
+        # A run that was ended early wrote no trace: stored, it would pass for an ordinary run, and for evidence.
         self.extra_runs.save([record for record in records if record.calls])
         yield from traces_of_last_test(records, verdict.id)

@@ -1,4 +1,4 @@
-"""At the end of a hunt: look at what polluters leave, so that a victim's report names the state they share."""
+"""After the search: compare the state before and after polluters, so that verdicts name what tests share."""
 
 from __future__ import annotations
 
@@ -13,53 +13,52 @@ from flakehound.core.plans import Batch, Isolation, Setting
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Kind, Verdict
 from flakehound.hunt.diagnosis.verdicts import culprits_of, with_shared_state
+from flakehound.hunt.limits import MAX_COMPARED_CULPRITS, MAX_COMPARED_HARMLESS
 from flakehound.hunt.shared_state import SharedState, traces_of_runs
 
-MOST_CULPRITS = 3  # polluters or state-setters of one test that are looked at
-MOST_HARMLESS = 2  # tests after which it was as ever: what these leave too is not it
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class StateFinder:
-    """Compares the process of single tests before and after them."""
+    """Compares the state of a process before and after single tests."""
 
     extra_runs: ExtraRuns
 
     def with_shared_state(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """The verdicts, those of order-dependent tests with the state that they share with who makes them so."""
-        if (
-            self.extra_runs.opened.isolation is not Isolation.FORK
-        ):  # what a new interpreter holds cannot be compared
+        """The verdicts, those of order-dependent tests with the state that they share with their culprits."""
+        # The state of a new interpreter cannot be compared.
+        if self.extra_runs.opened.isolation is not Isolation.FORK:
             return list(verdicts)
         shared_state = SharedState(self.extra_runs.history)
-        cases = [verdict for verdict in verdicts if culprits_of(verdict)]
-        told = {}
-        for verdict in sorted(cases, key=self._cost_s):
-            unknown = [test for test in self._tests(verdict, shared_state) if test not in shared_state.traces]
+        explained: dict[NodeId, Verdict] = {}
+        for verdict in sorted((one for one in verdicts if culprits_of(one)), key=self._cost_s):
+            unknown = [
+                test for test in self._tests_to_compare(verdict, shared_state) if test not in shared_state.traces
+            ]
             if unknown and self._cost_s(verdict) <= self.extra_runs.left_s():
-                shared_state.add_traces(traces_of_runs(self._looked_at(unknown)))
-            told[verdict.id] = with_shared_state(verdict, shared_state)
-        return [told.get(verdict.id, verdict) for verdict in verdicts]
+                shared_state.add_traces(traces_of_runs(self._compare(unknown)))
+            explained[verdict.id] = with_shared_state(verdict, shared_state)
+        return [explained.get(verdict.id, verdict) for verdict in verdicts]
 
-    def _tests(self, verdict: Verdict, shared_state: SharedState) -> Iterator[NodeId]:
-        """Whose traces tell what a test shares with its polluters."""
+    def _tests_to_compare(self, verdict: Verdict, shared_state: SharedState) -> Iterator[NodeId]:
+        """The test, its culprits, and tests without an effect on it."""
         culprits = culprits_of(verdict)
-        yield from dict.fromkeys((verdict.id, *culprits[:MOST_CULPRITS]))
+        yield from dict.fromkeys((verdict.id, *culprits[:MAX_COMPARED_CULPRITS]))
         fails = verdict.kind is not Kind.BRITTLE
         harmless = (
             test
             for test in self.extra_runs.history.suite.order
             if test not in culprits and shared_state.had_no_effect(test, verdict.id, fails=fails)
         )
-        yield from islice(harmless, MOST_HARMLESS)
+        yield from islice(harmless, MAX_COMPARED_HARMLESS)
 
     def _cost_s(self, verdict: Verdict) -> float:
-        """What looking is expected to take at most."""
-        tests = (verdict.id, *culprits_of(verdict)[:MOST_CULPRITS])
+        """What the comparison is expected to take at most."""
+        tests = (verdict.id, *culprits_of(verdict)[:MAX_COMPARED_CULPRITS])
         costs = self.extra_runs.history.costs
         return sum(costs.run_s((test,), Isolation.FORK, STATE_COMPARED) for test in tests)
 
-    def _looked_at(self, tests: Sequence[NodeId]) -> Sequence[RunRecord]:
+    def _compare(self, tests: Sequence[NodeId]) -> Sequence[RunRecord]:
+        """Run each test alone and compare; runs that ended before they could compare are left out."""
         plan = Batch(
             orders=tuple((test,) for test in tests),
             why="what does it leave?",
@@ -68,6 +67,6 @@ class StateFinder:
             seed=self.extra_runs.seed,
             compare_state=True,
         )
-        looked_at = [record for record in self.extra_runs.run(plan) if record.traces]
-        self.extra_runs.save(looked_at)
-        return looked_at
+        compared = [record for record in self.extra_runs.run(plan) if record.traces]
+        self.extra_runs.save(compared)
+        return compared

@@ -9,7 +9,7 @@ from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.hunt.priors import StoredKnowledge, priors_of, stored_knowledge, time_ranks
 from flakehound.app.hunt.selection import Selection, Selector
 from flakehound.app.hunt.static_priors import static_scores
-from flakehound.app.hunt.suite_trace import calls_if_cheap
+from flakehound.app.hunt.suite_trace import calls_if_affordable
 from flakehound.app.sessions.plain_runs import failed_lately
 from flakehound.core.outcomes import NodeId
 from flakehound.core.statistics.prevalence import Priors
@@ -79,4 +79,4 @@ def _with_calls(hunt: PreparedHunt, known: StoredKnowledge) -> StoredKnowledge:
     order = hunt.opened.suite.order
     if 2 * sum(test in known.calls for test in order) > len(order):
         return known
-    return replace(known, calls={**known.calls, **calls_if_cheap(hunt)})
+    return replace(known, calls={**known.calls, **calls_if_affordable(hunt)})

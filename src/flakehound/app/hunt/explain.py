@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flakehound.app.hunt.causes_by_calls import MOST_S, CauseFinder
+from flakehound.app.hunt.causes_by_calls import CauseFinder
 from flakehound.app.hunt.causes_by_state import StateFinder
 from flakehound.app.hunt.extra_runs import ExtraRuns
 from flakehound.app.hunt.prepared import PreparedHunt
@@ -12,6 +12,7 @@ from flakehound.app.hunt.search import SearchResult
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.suite.budget import Budget
 from flakehound.hunt.diagnosis.verdicts import judge
+from flakehound.hunt.limits import MAX_CAUSES_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ def explain(hunt: PreparedHunt, found: SearchResult) -> Explanation:
 
 def _extra_runs(hunt: PreparedHunt) -> ExtraRuns:
     # Counted runs may have used up the default time; causes get theirs all the same.
-    extra = Budget(limit_s=MOST_S if hunt.options.ends_by_count_only else 0.0)
+    extra = Budget(limit_s=MAX_CAUSES_S if hunt.options.ends_by_count_only else 0.0)
     return ExtraRuns(
         opened=hunt.opened,
         history=hunt.history,

@@ -1,4 +1,4 @@
-"""Runs at the end of a hunt that look closer at what was found."""
+"""Runs after the search that examine what was found more closely."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flakehound.engine.suite.open_suite import OpenSuite
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtraRuns:
-    """Runs single tests within the time that is left; no verdict depends on them."""
+    """Runs single tests within the time that is left; they are no evidence for verdicts."""
 
     opened: OpenSuite
     history: History  # of the hunt, without these runs
@@ -24,7 +24,7 @@ class ExtraRuns:
     seed: int
 
     def run(self, plan: RunPlan) -> Sequence[RunRecord]:
-        """What became of it; nothing where it could not be run, and then the report goes without."""
+        """The records of one plan; none where it could not be run: then the report lacks what they would show."""
         guard = self.opened.guard
         if guard is not None:
             (guard.before_spawn if plan.isolation is Isolation.SPAWN else guard.before_fork)()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flakehound.app.hunt.causes_by_calls import reserve_s
+from flakehound.app.hunt.causes_by_calls import reserved_for_causes_s
 from flakehound.app.hunt.options import HuntOptions
 from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.progress import SILENT, Progress
@@ -30,11 +30,11 @@ def prepare(options: HuntOptions, progress: Progress = SILENT) -> Iterator[Prepa
         with _prepared(options, progress, options.target) as hunt:
             yield hunt
         return
-    from flakehound.app.measure import beside_churn
+    from flakehound.app.measure import churn_file
 
     with (
-        beside_churn(options.target) as (target, write_churn, _churn),
-        _prepared(options, progress, target, while_collecting=write_churn) as hunt,
+        churn_file(options.target) as file,
+        _prepared(options, progress, file.target, while_collecting=file.write) as hunt,
     ):
         yield hunt
 
@@ -57,7 +57,7 @@ def _prepared(
     )
     try:
         budget.set_default(opened.suite_s)
-        budget.reserve(reserve_s(budget.limit_s))
+        budget.reserve(reserved_for_causes_s(budget.limit_s))
         # Not before the suite is open: a folder without tests should not be left with a store.
         with Store.open(options.store_path) as store:
             import_pending_runs(store)

@@ -1,19 +1,19 @@
-"""How likely each test is flaky before a hunt: what earlier hunts, traces and a score say of it."""
+"""How likely each test is flaky before a hunt, from earlier hunts, traces, features, times and scores."""
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
 
-from flakehound.app.hunt.measured_priors import FEWEST, Ratios, measured_ratios
-from flakehound.app.hunt.static_priors import Scores
+from flakehound.app.hunt.measured_priors import OddsRatios, measured_ratios
+from flakehound.app.hunt.static_priors import StaticScores
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.characteristic_functions import CharacteristicFunctions
+from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Suite
+from flakehound.core.plans import Setting, Suite
 from flakehound.core.statistics.prevalence import (
     NOD,
     NOD_BY_TIME,
@@ -27,21 +27,26 @@ from flakehound.core.statistics.prevalence import (
     knowing_passes,
     knowing_time,
 )
+from flakehound.core.verdicts import Kind, Verdict
+from flakehound.hunt.limits import MAX_SCORED_PRIOR, MIN_RANKED_TESTS
+from flakehound.report.hunt.from_json import result_from_json
 from flakehound.store import SessionInfo, Store
 
-_ORDER_DEPENDENT_KINDS = ("victim", "brittle")
-SUREST = 0.99  # no score is believed without any doubt
-_CLEAN = ("original", "shuffled", "alone")
+_ORDER_DEPENDENT_KINDS = (Kind.VICTIM, Kind.BRITTLE)
+# Passes after chosen tests, or a second time in one process, say little about the test in other circumstances.
+_COUNTED_SETTINGS = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredKnowledge:
-    """What the store knows of a suite from before this hunt."""
+    """What is known about the tests of a suite before a hunt, mostly from its store."""
 
-    told: Mapping[NodeId, Mapping[str, Any]]  # the last report's words on each test
-    calls: Mapping[NodeId, bool]  # whether the last trace saw a characteristic function
-    ratios: Ratios = field(default_factory=Ratios)  # what the last measured features say
-    # Of what it takes among all tests, from 0 to 1; empty: nobody knows.
+    verdicts: Mapping[NodeId, Verdict] = field(default_factory=dict)  # of the last hunt
+    calls: Mapping[NodeId, bool] = field(
+        default_factory=dict
+    )  # whether the last trace saw a characteristic function
+    ratios: OddsRatios = field(default_factory=OddsRatios)  # from the last measured features
+    # The rank of each test's time among all tests, from 0 to 1; empty where times are not known.
     time_ranks: Mapping[NodeId, float] = field(default_factory=dict)
 
 
@@ -56,22 +61,23 @@ def stored_knowledge(
     ]
     earlier = [info for info in until_now if info.id != session.id]
     return StoredKnowledge(
-        told=_last_report(store, earlier),
-        # Of this hunt, too: one that is resumed was traced, and measured first if at all.
-        calls=dict(_calling(store, until_now, characteristic)),
+        verdicts=_last_verdicts(store, earlier),
+        # Of this session, too: a resumed hunt may have been traced and measured.
+        calls=dict(_traced_calls(store, until_now, characteristic)),
         ratios=measured_ratios(store, until_now, time_s),
     )
 
 
-def _last_report(store: Store, sessions: list[SessionInfo]) -> dict[NodeId, Mapping[str, Any]]:
+def _last_verdicts(store: Store, sessions: list[SessionInfo]) -> dict[NodeId, Verdict]:
     for info in reversed(sessions):
         report = store.report(info.id) if info.id is not None and info.is_hunt else None
         if report:
-            return {NodeId(test["id"]): test for test in json.loads(report)["tests"]}
+            result = attempted(partial(result_from_json, report))
+            return {} if isinstance(result, FailedStep) else {one.id: one for one in result.verdicts}
     return {}
 
 
-def _calling(
+def _traced_calls(
     store: Store, sessions: list[SessionInfo], known: CharacteristicFunctions
 ) -> Iterator[tuple[NodeId, bool]]:
     for info in sessions:
@@ -80,47 +86,53 @@ def _calling(
                 yield record.order[place], bool(likely_causes([trace], known))
 
 
-def priors_of(suite: Suite, earlier: StoredKnowledge, scores: Scores) -> Priors:
-    """The probabilities of every test; the scores of a model stand in place of the literature's rates."""
-    uncalled = replace(earlier, calls={}, time_ranks={})
+def priors_of(suite: Suite, known: StoredKnowledge, scores: StaticScores) -> Priors:
+    """The probabilities of every test; where a model has scored a test, its score replaces the usual rate."""
+    uncalled = replace(known, calls={}, time_ranks={})
     return Priors(
-        nod={test: _nod(test, earlier, scores) for test in suite.order},
+        nod={test: _nod(test, known, scores) for test in suite.order},
         uncalled={test: _nod(test, uncalled, scores) for test in suite.order},
-        order_dependent={test: _order_dependent(test, earlier, scores) for test in suite.order},
+        order_dependent={test: _order_dependent(test, known, scores) for test in suite.order},
     )
 
 
-def _nod(test: NodeId, earlier: StoredKnowledge, scores: Scores) -> float:
-    told = earlier.told.get(test)
-    if told is not None and told["kind"] == "nod":
+def _nod(test: NodeId, known: StoredKnowledge, scores: StaticScores) -> float:
+    verdict = known.verdicts.get(test)
+    if verdict is not None and verdict.kind is Kind.NOD:
         return SEEN_FLAKY
-    prior = min(SUREST, scores.nod.get(test, NOD))
-    if test in earlier.calls:
-        prior = knowing_calls(prior, calls=earlier.calls[test], scored=test in scores.nod)
-    others = (test in scores.nod) + (test in earlier.calls)
-    if test in earlier.ratios.nod:
-        prior = knowing_features(prior, earlier.ratios.nod[test], others=others)
-    elif test in earlier.time_ranks:  # time is one of the features
-        prior = knowing_time(prior, earlier.time_ranks[test], NOD_BY_TIME, others=others)
-    return prior if told is None else knowing_passes(prior, _passes(told, _CLEAN), FlakyWay.ANYWHERE)
+    prior = min(MAX_SCORED_PRIOR, scores.nod.get(test, NOD))
+    if test in known.calls:
+        prior = knowing_calls(prior, calls=known.calls[test], scored=test in scores.nod)
+    others = (test in scores.nod) + (test in known.calls)
+    if test in known.ratios.nod:
+        prior = knowing_features(prior, known.ratios.nod[test], others=others)
+    elif test in known.time_ranks:  # otherwise it is one of the features
+        prior = knowing_time(prior, known.time_ranks[test], NOD_BY_TIME, others=others)
+    return (
+        prior
+        if verdict is None
+        else knowing_passes(prior, _passes(verdict, *_COUNTED_SETTINGS), FlakyWay.ANYWHERE)
+    )
 
 
-def _order_dependent(test: NodeId, earlier: StoredKnowledge, scores: Scores) -> float:
-    told = earlier.told.get(test)
-    if told is not None and told["kind"] in _ORDER_DEPENDENT_KINDS:
+def _order_dependent(test: NodeId, known: StoredKnowledge, scores: StaticScores) -> float:
+    verdict = known.verdicts.get(test)
+    if verdict is not None and verdict.kind in _ORDER_DEPENDENT_KINDS:
         return SEEN_FLAKY
-    prior = min(SUREST, scores.order_dependent.get(test, ORDER_DEPENDENT))
+    prior = min(MAX_SCORED_PRIOR, scores.order_dependent.get(test, ORDER_DEPENDENT))
     others = int(test in scores.order_dependent)
-    if test in earlier.ratios.order_dependent:
-        prior = knowing_features(prior, earlier.ratios.order_dependent[test], others=others)
-    elif test in earlier.time_ranks:
-        prior = knowing_time(prior, earlier.time_ranks[test], ORDER_BY_TIME, others=others)
-    return prior if told is None else knowing_passes(prior, _passes(told, ("shuffled",)), FlakyWay.ORDER)
+    if test in known.ratios.order_dependent:
+        prior = knowing_features(prior, known.ratios.order_dependent[test], others=others)
+    elif test in known.time_ranks:
+        prior = knowing_time(prior, known.time_ranks[test], ORDER_BY_TIME, others=others)
+    if verdict is None:
+        return prior
+    return knowing_passes(prior, _passes(verdict, Setting.SHUFFLED), FlakyWay.ORDER)
 
 
 def time_ranks(seconds: Mapping[NodeId, float]) -> dict[NodeId, float]:
-    """The place of each test's time among all, between 0 and 1; equal ones share theirs. Empty for few tests."""
-    if len(seconds) < FEWEST:
+    """The rank of each test's time among all, between 0 and 1; equal times share one. Empty for few tests."""
+    if len(seconds) < MIN_RANKED_TESTS:
         return {}
     times = sorted(seconds.values())
     return {
@@ -129,5 +141,5 @@ def time_ranks(seconds: Mapping[NodeId, float]) -> dict[NodeId, float]:
     }
 
 
-def _passes(told: Mapping[str, Any], settings: tuple[str, ...]) -> int:
-    return sum(told["runs"][name]["n"] - told["runs"][name]["failed"] for name in settings)
+def _passes(verdict: Verdict, *settings: Setting) -> int:
+    return sum(verdict.tallies[setting].passed for setting in settings if setting in verdict.tallies)

@@ -16,11 +16,10 @@ from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.loop import RunLoop, WorkDone
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.counted_agenda import CountedAgenda
+from flakehound.hunt.limits import MAX_EARLIER_FAILURES
 from flakehound.hunt.options import Candidates, SearchOptions
 from flakehound.report.durations import duration_text
 from flakehound.report.hunt.result import expected_flaky_tests
-
-MOST_SUSPECTS = 50  # tests that failed in the user's own runs and are therefore examined first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +91,7 @@ def _search_options(hunt: PreparedHunt, estimate: Estimate) -> SearchOptions:
         endless=options.budget_s is not None and not options.is_counted,
         pairs=options.pairs,
         states=options.states,
-        suspects=tuple(estimate.recent_failures)[:MOST_SUSPECTS],
+        suspects=tuple(estimate.recent_failures)[:MAX_EARLIER_FAILURES],
         policy=options.policy.policy,
         candidates=Candidates() if estimate.selection is None else estimate.selection.candidates,
         priors=estimate.priors,

@@ -1,11 +1,11 @@
-"""One traced run of a hunt's suite: which tests call a characteristic function."""
+"""Trace the suite of a hunt once: which tests call a characteristic function."""
 
 from __future__ import annotations
 
 import math
 
 from flakehound.app.hunt.prepared import PreparedHunt
-from flakehound.app.trace.run import WHY, run_traced
+from flakehound.app.trace.run import TRACE_WHY, run_traced
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.trace_plan import trace_for
 from flakehound.core.calls import TraceMode
@@ -13,56 +13,55 @@ from flakehound.core.costs import TRACED_SUITE, TRACED_SUITE_SPARSELY
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting, SingleRun
 from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
+from flakehound.hunt.limits import MAX_SUITE_TRACE_SHARE
 
-SHARE = 0.05  # of a hunt's time that may be spent on it, where nobody asked for it
 
+def calls_in_suite(hunt: PreparedHunt, max_s: float = math.inf) -> dict[NodeId, bool]:
+    """Trace every test once; whether it calls a characteristic function.
 
-def calls_in_suite(hunt: PreparedHunt, most_s: float = math.inf) -> dict[NodeId, bool]:
-    """Trace every test once; whether it calls one.
-
-    A test that took its process with it is missing, and so is what had no turn in that time.
+    Tests that ended their process are missing, and so are those that had no turn within `max_s` seconds.
     """
-    opened, known = hunt.opened, hunt.characteristic
+    opened, functions = hunt.opened, hunt.characteristic
     plan = SingleRun(
         order=opened.suite.order,
-        why=WHY,
+        why=TRACE_WHY,
         setting=Setting.ORIGINAL,
         isolation=opened.isolation,
         seed=0,
         hash_seed=opened.hash_seed,
-        trace=trace_for(known, _mode(opened.handshake.python)),
+        trace=trace_for(functions, _mode(opened.handshake.python)),
     )
     limits = Limits(test_limit_s=hunt.options.test_limit_s or FIRST_TEST_LIMIT_S)
     hunt.progress.message(f"tracing what {len(plan.order)} tests call ...")
-    records = run_traced(opened, plan, limits, hunt.progress, most_s)
+    records = run_traced(opened, plan, limits, hunt.progress, max_s)
     hunt.save_runs([record for record in records if record.calls])
     return {
-        record.order[place]: bool(likely_causes([trace], known))
+        record.order[place]: bool(likely_causes([trace], functions))
         for record in records
         for place, trace in record.calls.items()
     }
 
 
-def calls_if_cheap(hunt: PreparedHunt) -> dict[NodeId, bool]:
-    """The same, if it should take so small a part of the time that the order of all other runs may hang on it.
+def calls_if_affordable(hunt: PreparedHunt) -> dict[NodeId, bool]:
+    """The same if a small part of the budget is enough, as nobody asked for it; else nothing.
 
-    Where it takes twice that part, it ends.
+    The trace is ended when it takes twice as long as that part.
     """
-    most_s = SHARE * (hunt.budget.limit_s or 0.0)
-    return calls_in_suite(hunt, 2 * most_s) if 0 < expected_s(hunt) <= most_s else {}
+    max_s = MAX_SUITE_TRACE_SHARE * (hunt.budget.limit_s or 0.0)
+    return calls_in_suite(hunt, 2 * max_s) if 0 < expected_trace_s(hunt) <= max_s else {}
 
 
-def expected_s(hunt: PreparedHunt) -> float:
-    """What a traced run should take; 0 where the suite's times are not known."""
+def expected_trace_s(hunt: PreparedHunt) -> float:
+    """What a traced run is expected to take; 0 where the times of the suite are not known."""
     tests_s = sum(sum(record.durations_s) for record in hunt.opened.reference)
-    is_sparse = _hears_all_cheaply(hunt.opened.handshake.python)
+    is_sparse = _traces_every_call_cheaply(hunt.opened.handshake.python)
     return tests_s * (TRACED_SUITE_SPARSELY if is_sparse else TRACED_SUITE).factor
 
 
 def _mode(python: str) -> TraceMode:
-    """What leaves no call unheard: before 3.12 the cheap mode hears only the first calls of a test."""
-    return TraceMode.CHARACTERISTIC if _hears_all_cheaply(python) else TraceMode.ALL
+    """The mode that misses no call: before Python 3.12 the cheap one sees only the first calls of a test."""
+    return TraceMode.CHARACTERISTIC if _traces_every_call_cheaply(python) else TraceMode.ALL
 
 
-def _hears_all_cheaply(python: str) -> bool:
+def _traces_every_call_cheaply(python: str) -> bool:
     return tuple(map(int, python.split(".")[:2])) >= (3, 12)

@@ -11,10 +11,9 @@ from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.hunt.search import SearchResult
 from flakehound.app.sessions.target import plain_arguments
 from flakehound.core.plans import Setting
+from flakehound.hunt.limits import MAX_EARLIER_FAILURES_SHOWN
 from flakehound.report.durations import duration_text
 from flakehound.report.hunt.result import HuntResult, SpentFacts, SuiteFacts, expected_flaky_tests
-
-MOST_FAILURE_NOTES = 5  # tests that failed in the user's own runs and are named in the report
 
 
 def summarise(hunt: PreparedHunt, estimate: Estimate, found: SearchResult, explanation: Explanation) -> HuntResult:
@@ -73,7 +72,7 @@ def _notes_on_recent_failures(hunt: PreparedHunt, estimate: Estimate) -> list[st
     tests = set(hunt.opened.suite.order)
     failures = estimate.recent_failures.items()
     return [f"in your own pytest runs {test} {past}" for test, past in failures if test in tests][
-        :MOST_FAILURE_NOTES
+        :MAX_EARLIER_FAILURES_SHOWN
     ]
 
 

@@ -1,4 +1,4 @@
-"""Trace a suite: every test once, in its own order, kept in the store."""
+"""Trace what the tests of a suite call: every test once, in the original order; the runs are stored."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.store import SessionCommand, SessionInfo, Store
 
-WHY = "what does each test call?"
+TRACE_WHY = "what does each test call?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallWishes:
-    """What the user asked for."""
+class TraceOptions:
+    """Validated options of one `flakehound calls`."""
 
     target: Target
     mode: TraceMode
@@ -39,23 +39,23 @@ class CallWishes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traced:
-    """A suite that was traced."""
+class TracedSuite:
+    """What the tests of a suite called."""
 
-    traces: dict[NodeId, CallTrace]  # in the suite's order; a test that took its process with it is missing
+    traces: dict[NodeId, CallTrace]  # in the suite's order; a test that ended its process is missing
     outcomes: dict[NodeId, Outcome]
     known: CharacteristicFunctions
     notes: tuple[str, ...]
 
 
-def traced(wishes: CallWishes, progress: Progress = SILENT) -> Traced:
-    """Run the suite once, traced; after a test that ended its process, the rest in another one."""
-    limits = Limits(test_limit_s=wishes.test_limit_s or FIRST_TEST_LIMIT_S)
+def trace_suite(options: TraceOptions, progress: Progress = SILENT) -> TracedSuite:
+    """Trace the suite; after a test that ended its process, the rest runs in another one."""
+    limits = Limits(test_limit_s=options.test_limit_s or FIRST_TEST_LIMIT_S)
     opened = open_suite(
-        wishes.target,
+        options.target,
         jobs=1,
-        isolation=wishes.isolation,
-        hash_seed=wishes.seed % 4294967295,
+        isolation=options.isolation,
+        hash_seed=options.seed % 4294967295,
         limits=limits,
         with_reference=False,
     )
@@ -63,17 +63,17 @@ def traced(wishes: CallWishes, progress: Progress = SILENT) -> Traced:
         known = characteristic_functions_in(Path(opened.handshake.rootdir))
         plan = SingleRun(
             order=opened.suite.order,
-            why=WHY,
+            why=TRACE_WHY,
             setting=Setting.ORIGINAL,
             isolation=opened.isolation,
-            seed=wishes.seed,
+            seed=options.seed,
             hash_seed=opened.hash_seed,
-            trace=trace_for(known, wishes.mode, counts=wishes.counts),
+            trace=trace_for(known, options.mode, counts=options.counts),
         )
-        progress.message(f"{len(plan.order)} tests, traced once (seed {wishes.seed}) ...")
-        with Store.open(wishes.store_path) as store:
+        progress.message(f"{len(plan.order)} tests, traced once (seed {options.seed}) ...")
+        with Store.open(options.store_path) as store:
             records = run_traced(opened, plan, limits, progress)
-            session = store.begin(_session(wishes, opened), opened.suite)
+            session = store.begin(_session(options, opened), opened.suite)
             assert session.id is not None
             store.append(session.id, records)
             store.finish(session.id, "done")
@@ -83,50 +83,51 @@ def traced(wishes: CallWishes, progress: Progress = SILENT) -> Traced:
 
 
 def run_traced(
-    opened: OpenSuite, plan: SingleRun, limits: Limits, progress: Progress, most_s: float = math.inf
+    opened: OpenSuite, plan: SingleRun, limits: Limits, progress: Progress, max_s: float = math.inf
 ) -> list[RunRecord]:
-    """The runs that the plan takes: after a test that ended its process, the rest in another one.
+    """The traced runs of a plan: after a test that ended its process, the rest runs in another one.
 
-    After `most_s` what is left stays untraced.
+    Tests that had no turn within `max_s` seconds stay untraced.
     """
     records: list[RunRecord] = []
-    left: Order = plan.order
-    until = time.monotonic() + most_s
-    while left:
-        progress.show_steps("tracing", len(plan.order) - len(left), len(plan.order))
-        if most_s < math.inf:
+    remaining: Order = plan.order
+    until = time.monotonic() + max_s
+    while remaining:
+        progress.show_steps("tracing", len(plan.order) - len(remaining), len(plan.order))
+        if max_s < math.inf:
             limits = replace(limits, run_limit_s=max(0.0, until - time.monotonic()))
-        records += _attempt(opened, replace(plan, order=left), limits)
+        records += _run_once(opened, replace(plan, order=remaining), limits)
         done = {test for _place, test, outcome in records[-1] if outcome is not Outcome.NOT_RUN}
         if not done:
-            break  # the process could not even begin
-        left = tuple(test for test in left if test not in done)
+            break  # the process could not start
+        remaining = tuple(test for test in remaining if test not in done)
         if time.monotonic() >= until:
             break
-        if left:
-            progress.message(f"the process ended ({records[-1].ended or 'early'}), {len(left)} tests are left")
+        if remaining:
+            reason = records[-1].ended or "early"
+            progress.message(f"the process ended ({reason}), {len(remaining)} tests are left")
     return [record for record in records if record.executed]
 
 
-def _attempt(opened: OpenSuite, plan: SingleRun, limits: Limits) -> tuple[RunRecord, ...]:
+def _run_once(opened: OpenSuite, plan: SingleRun, limits: Limits) -> tuple[RunRecord, ...]:
     try:
         return opened.pool.run_now(plan, limits)
-    except ServerLost:  # a test took the collected session down
+    except ServerLost:  # a test ended the collected session
         opened.replace_server()
         return opened.pool.run_now(replace(plan, isolation=Isolation.SPAWN), limits)
 
 
-def _session(wishes: CallWishes, opened: OpenSuite) -> SessionInfo:
+def _session(options: TraceOptions, opened: OpenSuite) -> SessionInfo:
     return new_session(
-        wishes.target,
+        options.target,
         opened,
         command=SessionCommand.CALLS,
-        seed=wishes.seed,
-        trace_mode=wishes.mode.value,
+        seed=options.seed,
+        trace_mode=options.mode.value,
     )
 
 
-def _joined(records: list[RunRecord], known: CharacteristicFunctions, notes: tuple[str, ...]) -> Traced:
+def _joined(records: list[RunRecord], known: CharacteristicFunctions, notes: tuple[str, ...]) -> TracedSuite:
     traces: dict[NodeId, CallTrace] = {}
     outcomes: dict[NodeId, Outcome] = {}
     for record in records:
@@ -135,4 +136,4 @@ def _joined(records: list[RunRecord], known: CharacteristicFunctions, notes: tup
                 outcomes[test] = outcome
             if place in record.calls:
                 traces[test] = record.calls[place]
-    return Traced(traces=traces, outcomes=outcomes, known=known, notes=notes)
+    return TracedSuite(traces=traces, outcomes=outcomes, known=known, notes=notes)
