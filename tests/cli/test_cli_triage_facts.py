@@ -51,6 +51,7 @@ def project(tmp_path, monkeypatch):
     for name in list(os.environ):
         if name.startswith(("FLAKEHOUND", "PYTEST_", "COV_CORE")):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # each of the many processes would load them
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     for words in (["init", "-q", "-b", "main"], ["add", "-A"], [*who, "commit", "-qm", "one"]):
         subprocess.run(["git", *words], cwd=folder, check=True)
@@ -64,7 +65,7 @@ def judged(project, tmp_path, say, monkeypatch):
     def run(*options: str, **environment: str) -> dict[str, object]:
         facts, answer = tmp_path / "facts.json", tmp_path / "answer.json"
         listener = [sys.executable, "-c", LISTENER.format(facts=str(facts))]
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "--flakehound", *options]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "flakehound_inside.plugin", "--flakehound", *options]
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         env = {**os.environ, "FLAKEHOUND_TRIAGE_COMMAND": json.dumps(listener)}
