@@ -65,7 +65,8 @@ def judged(project, tmp_path, say, monkeypatch):
     def run(*options: str, **environment: str) -> dict[str, object]:
         facts, answer = tmp_path / "facts.json", tmp_path / "answer.json"
         listener = [sys.executable, "-c", LISTENER.format(facts=str(facts))]
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "flakehound_inside.plugin", "--flakehound", *options]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "flakehound_inside.plugin", "--flakehound"]
+        command += options
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         env = {**os.environ, "FLAKEHOUND_TRIAGE_COMMAND": json.dumps(listener)}

@@ -57,7 +57,7 @@ def command(
         flakehound calls --mode characteristic            quick: only what suggests a cause
     """
     from flakehound.app.sessions.store_file import check_store
-    from flakehound.app.trace.run import TraceOptions, trace_suite
+    from flakehound.app.trace.run import CallsOptions, trace_suite
     from flakehound.calls.causes import likely_causes
     from flakehound.core.calls import TraceMode
     from flakehound.report.calls.as_csv import calls_csv
@@ -66,7 +66,7 @@ def command(
     for file in (suite.json_file, csv_file):
         check_writable(file)
     check_store(store_path)
-    options = TraceOptions(
+    options = CallsOptions(
         target=target_from(suite),
         mode=TraceMode(mode),
         counts=counts,

@@ -26,7 +26,7 @@ TRACE_WHY = "what does each test call?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TraceOptions:
+class CallsOptions:
     """Validated options of one `flakehound calls`."""
 
     target: Target
@@ -48,7 +48,7 @@ class TracedSuite:
     notes: tuple[str, ...]
 
 
-def trace_suite(options: TraceOptions, progress: Progress = SILENT) -> TracedSuite:
+def trace_suite(options: CallsOptions, progress: Progress = SILENT) -> TracedSuite:
     """Trace the suite; after a test that ended its process, the rest runs in another one."""
     limits = Limits(test_limit_s=options.test_limit_s or FIRST_TEST_LIMIT_S)
     opened = open_suite(
@@ -117,7 +117,7 @@ def _run_once(opened: OpenSuite, plan: SingleRun, limits: Limits) -> tuple[RunRe
         return opened.pool.run_now(replace(plan, isolation=Isolation.SPAWN), limits)
 
 
-def _session(options: TraceOptions, opened: OpenSuite) -> SessionInfo:
+def _session(options: CallsOptions, opened: OpenSuite) -> SessionInfo:
     return new_session(
         options.target,
         opened,
