@@ -10,11 +10,11 @@ from cli_projects import flakehound_in, pytest_in
 
 from flakehound.app.sessions.plain_runs import (
     PlainRun,
-    failed_lately,
     import_pending_runs,
-    remembered,
+    past_outcomes,
+    plain_run_record,
+    recent_failures,
     save_run,
-    whole_run,
 )
 from flakehound.core.failure_signatures import signature_of
 from flakehound.core.history import Tally
@@ -36,7 +36,9 @@ def store(tmp_path):
 
 def a_plain_run(tmp_path, letters, *, commit="c0", branch="main", at=1.0):
     failures = {place: FAILURE for place, letter in enumerate(letters) if letter == "F"}
-    record = whole_run((A, B)[: len(letters)], tuple(map(Outcome, letters)), [0.1] * len(letters), failures, at)
+    record = plain_run_record(
+        (A, B)[: len(letters)], tuple(map(Outcome, letters)), [0.1] * len(letters), failures, at
+    )
     return PlainRun(
         rootdir=tmp_path,
         python="3.11.7",
@@ -51,7 +53,7 @@ def a_plain_run(tmp_path, letters, *, commit="c0", branch="main", at=1.0):
 
 def of(store, tmp_path, test, **changes):
     usual = {"base": "c0", "of_the_change": frozenset({"c9"})}
-    return remembered(store, tmp_path, test, HOW, **(usual | changes))
+    return past_outcomes(store, tmp_path, test, HOW, **(usual | changes))
 
 
 def test_a_kept_run_is_no_hunt_and_comes_back_newest_first(store, tmp_path):
@@ -99,7 +101,7 @@ def test_tests_that_failed_lately_come_most_frequent_first(store, tmp_path):
     save_run(store, a_plain_run(tmp_path, "FP"))
     save_run(store, a_plain_run(tmp_path, "FF"))
 
-    assert list(failed_lately(store, str(tmp_path))) == [A, B]
+    assert list(recent_failures(store, str(tmp_path))) == [A, B]
 
 
 def test_runs_left_beside_the_store_are_taken_in_once_and_broken_ones_dropped(store, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Setting
 from flakehound.store import packing
-from flakehound.store.run_reasons import filled, template_of
+from flakehound.store.run_reasons import reason_from, template_of
 
 
 @pytest.mark.parametrize("length", [0, 1, 8, 9, 1000])
@@ -58,7 +58,7 @@ def test_reasons_that_differ_only_in_their_tests_share_a_sentence():
 def test_a_reason_with_our_own_brackets_comes_back_unchanged(why):
     order = (NodeId("0"), NodeId("a"), NodeId(""))
 
-    assert filled(template_of(why, order), order) == why
+    assert reason_from(template_of(why, order), order) == why
 
 
 def test_the_last_test_of_a_long_order_is_taken_out_of_the_reason_too():

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 from store_samples import a_run, a_session, a_suite
 
-from flakehound.store import Store, StoreBroken, StoreFromTheFuture
+from flakehound.store import Store, StoreBroken, StoreTooNew
 from flakehound.store.connection import connect
 from flakehound.store.schema import CURRENT, Schema
 from flakehound.store.versions import prepare
@@ -34,7 +34,7 @@ def test_a_store_of_a_newer_flakehound_is_left_alone(old_store):
     connection.close()
     before = old_store.read_bytes()
 
-    with pytest.raises(StoreFromTheFuture, match="version 999") as told:
+    with pytest.raises(StoreTooNew, match="version 999") as told:
         Store.open(old_store)
 
     assert told.value.remedy == "pip install --upgrade flakehound"

@@ -38,7 +38,7 @@ def replay_failure(store_path: Path, test: str, *, times: int | None) -> Replaye
     verdict = stored.verdict_on(test)
     if verdict.replay is None:
         raise UsageError(f"{verdict.id} was never seen failing", remedy=stored.hunt_command("--budget", "10m"))
-    stored.check_still_there()
+    stored.check_suite_exists()
     plain = plain_pytest_command(stored.result, verdict)
     return ReplayedFailure(
         replay=verdict.replay,

@@ -20,10 +20,10 @@ def command(store_path: Path, other: Path) -> int:
 
     Merging twice adds nothing; OTHER stays as it is.
     """
-    from flakehound.app.sessions.store_file import check_source, check_store
+    from flakehound.app.sessions.store_file import check_merge_source, check_store
     from flakehound.store import Store
 
-    check_source(other)
+    check_merge_source(other)
     check_store(store_path)
     with Store.open(store_path) as store:
         count = store.merge(other)

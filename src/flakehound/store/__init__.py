@@ -1,13 +1,13 @@
-"""The store: every run ever seen, kept in one SQLite file and never forgotten."""
+"""The store: every run of a project's tests in one SQLite file."""
 
 from flakehound.store.errors import (
     NoSuchSession,
     StoreBroken,
     StoreBusy,
     StoreError,
-    StoreFromTheFuture,
     StoreFull,
     StoreMissing,
+    StoreTooNew,
     StoreUnwritable,
 )
 from flakehound.store.features import SourceFeatures
@@ -27,8 +27,8 @@ __all__ = [
     "StoreBroken",
     "StoreBusy",
     "StoreError",
-    "StoreFromTheFuture",
     "StoreFull",
     "StoreMissing",
+    "StoreTooNew",
     "StoreUnwritable",
 ]

@@ -1,4 +1,4 @@
-"""Write down what traced tests called, and read it back."""
+"""The tables of calls: store what traced tests called, and read it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from flakehound.core.calls import CallTrace, Function, Reached
-from flakehound.store.packing import squeezed, text_of, unsqueezed
-from flakehound.store.shared_rows import Interner
+from flakehound.store.packing import compressed, decompressed, text_of
+from flakehound.store.shared_rows import SharedRows
 
 _INSERTION = "INSERT INTO call_trace (run, place, content) VALUES (?, ?, ?)"
 
 
 def add_calls(
-    connection: sqlite3.Connection, interner: Interner, run_id: int, traces: Mapping[int, CallTrace]
+    connection: sqlite3.Connection, shared_rows: SharedRows, run_id: int, traces: Mapping[int, CallTrace]
 ) -> None:
-    """Write the traces of one run, within the caller's transaction."""
-    rows = [(run_id, place, squeezed(json.dumps(_content(trace, interner)))) for place, trace in traces.items()]
+    """Store the traces of one run within the caller's transaction."""
+    rows = [
+        (run_id, place, compressed(json.dumps(_content(trace, shared_rows)))) for place, trace in traces.items()
+    ]
     connection.executemany(_INSERTION, rows)
 
 
@@ -31,12 +33,12 @@ def copy_calls(
     """Copy the traces of a run to a run of another store, where the functions have other ids."""
     source_run, target_run = runs
     for row in source.execute("SELECT place, content FROM call_trace WHERE run = ?", (source_run,)).fetchall():
-        content = json.loads(unsqueezed(row["content"]))
-        for book in content["calls"].values():
-            book[0] = [renumbered(function) for function in book[0]]
+        content = json.loads(decompressed(row["content"]))
+        for numbers_and_counts in content["calls"].values():
+            numbers_and_counts[0] = [renumbered(number) for number in numbers_and_counts[0]]
         for reached in content["reached"]:
             reached[1] = renumbered(reached[1])
-        target.execute(_INSERTION, (target_run, row["place"], squeezed(json.dumps(content))))
+        target.execute(_INSERTION, (target_run, row["place"], compressed(json.dumps(content))))
 
 
 def calls_of(connection: sqlite3.Connection, session_id: int) -> Iterator[tuple[int, dict[int, CallTrace]]]:
@@ -46,29 +48,32 @@ def calls_of(connection: sqlite3.Connection, session_id: int) -> Iterator[tuple[
     functions: dict[int, Function] = {}
     found: dict[int, dict[int, CallTrace]] = {}
     for row in connection.execute(query, (session_id,)).fetchall():
-        content = json.loads(unsqueezed(row["content"]))
-        _learn(connection, content, functions)
+        content = json.loads(decompressed(row["content"]))
+        _load_functions(connection, content, functions)
         found.setdefault(row["run"], {})[row["place"]] = _trace(content, functions)
     yield from found.items()
 
 
-def _content(trace: CallTrace, interner: Interner) -> dict[str, Any]:
+def _content(trace: CallTrace, shared_rows: SharedRows) -> dict[str, Any]:
     calls: dict[str, Any] = {}
-    for phase, book in trace.calls.items():
-        numbers = [interner.function(function) for function in book]
-        calls[phase] = [numbers, list(book.values())] if any(book.values()) else [numbers]
+    for phase, counts in trace.calls.items():
+        numbers = [shared_rows.function(function) for function in counts]
+        calls[phase] = [numbers, list(counts.values())] if any(counts.values()) else [numbers]
     return {
         "calls": calls,
         "reached": [
-            [one.phase, interner.function(one.function), one.path, one.line, one.within] for one in trace.reached
+            [one.phase, shared_rows.function(one.function), one.path, one.line, one.within]
+            for one in trace.reached
         ],
         "children": trace.children,
         "notes": trace.notes,
     }
 
 
-def _learn(connection: sqlite3.Connection, content: Mapping[str, Any], functions: dict[int, Function]) -> None:
-    named = {number for book in content["calls"].values() for number in book[0]}
+def _load_functions(
+    connection: sqlite3.Connection, content: Mapping[str, Any], functions: dict[int, Function]
+) -> None:
+    named = {number for numbers, *_counts in content["calls"].values() for number in numbers}
     named.update(reached[1] for reached in content["reached"])
     for number in named - functions.keys():
         row = connection.execute("SELECT * FROM called_function WHERE id = ?", (number,)).fetchone()
@@ -79,7 +84,7 @@ def _learn(connection: sqlite3.Connection, content: Mapping[str, Any], functions
 
 def _trace(content: Mapping[str, Any], functions: Mapping[int, Function]) -> CallTrace:
     return CallTrace(
-        calls={phase: _book(functions, *book) for phase, book in content["calls"].items()},
+        calls={phase: _counts(functions, *stored) for phase, stored in content["calls"].items()},
         reached=tuple(
             Reached(phase=phase, function=functions[number], path=path, line=line, within=within)
             for phase, number, path, line, within in content["reached"]
@@ -89,7 +94,7 @@ def _trace(content: Mapping[str, Any], functions: Mapping[int, Function]) -> Cal
     )
 
 
-def _book(
+def _counts(
     functions: Mapping[int, Function], numbers: list[int], counts: list[int] | None = None
 ) -> dict[Function, int]:
     return {functions[n]: count for n, count in zip(numbers, counts or [0] * len(numbers), strict=True)}

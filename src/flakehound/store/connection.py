@@ -1,4 +1,4 @@
-"""One SQLite connection: how it is tuned, how it writes, and what its errors mean to the user."""
+"""One SQLite connection: its settings, its transactions, and its errors as errors of ours."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def tune(connection: sqlite3.Connection) -> None:
-    """Let readers and one writer work side by side.
+def configure(connection: sqlite3.Connection) -> None:
+    """Let readers and one writer work at the same time.
 
     NORMAL does not sync each commit: a killed process loses nothing, a power cut the last moments.
     """
@@ -57,7 +57,7 @@ def _in_wal(connection: sqlite3.Connection, *, last_try: bool) -> bool:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing; waits for other writers first."""
+    """Write all of it or nothing; waits for other writers first."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -71,7 +71,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Read one state of the file, whatever others write meanwhile."""
+    """Read one state of the file, whatever other processes write at the same time."""
     connection.execute("BEGIN")
     try:
         yield
@@ -81,26 +81,26 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def translated_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours, which name the file and a remedy."""
+    """Raise SQLite's errors as ours, which name the file and a remedy."""
     try:
         yield
     except (sqlite3.DatabaseError, zlib.error) as error:
-        told = _told(error, path)
-        if told is None:
+        translated = _translated(error, path)
+        if translated is None:
             raise
-        raise told from error
+        raise translated from error
 
 
-def _told(error: Exception, path: Path) -> StoreError | None:
-    # By message, because `sqlite_errorcode` came only with Python 3.11.
-    words = str(error)
-    if "disk is full" in words:
+def _translated(error: Exception, path: Path) -> StoreError | None:
+    # By message: `sqlite_errorcode` exists only from Python 3.11 on.
+    message = str(error)
+    if "disk is full" in message:
         return StoreFull(path)
-    if "locked" in words:
+    if "locked" in message:
         return StoreBusy(path)
-    if any(sign in words for sign in ("readonly", "unable to open", "disk I/O error")):
-        return StoreUnwritable(path, blocked=nearest_existing(path), reason=words)
+    if any(sign in message for sign in ("readonly", "unable to open", "disk I/O error")):
+        return StoreUnwritable(path, blocked=nearest_existing(path), reason=message)
     damaged = ("not a database", "malformed", "no such table", "no such column")
-    if isinstance(error, zlib.error) or any(sign in words for sign in damaged):
-        return StoreBroken(path, words)
+    if isinstance(error, zlib.error) or any(sign in message for sign in damaged):
+        return StoreBroken(path, message)
     return None

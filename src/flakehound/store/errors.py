@@ -1,4 +1,4 @@
-"""What can go wrong with the store's file, each with a command that mends it."""
+"""Errors about the store's file, each with a command that resolves it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from flakehound.core.errors import FlakehoundError, Remedy
 
-USUAL_PLACE = (".flakehound", "flakehound.db")  # the last parts of the path when nobody chose another
-SUFFIXES = (".db", ".sqlite", ".sqlite3")  # a file of another name was hardly meant to be a store
+DEFAULT_PLACE = (".flakehound", "flakehound.db")  # the last parts of the default path
+SUFFIXES = (".db", ".sqlite", ".sqlite3")  # a file of another name is probably not meant as a store
 
 Into = Callable[[Path], Remedy]  # the command that does with the store at another path what could not be done here
 
@@ -27,7 +27,7 @@ class StoreError(FlakehoundError):
 
 
 class StoreMissing(StoreError):
-    """Nothing was hunted yet."""
+    """There is no store, or an empty one."""
 
     def __init__(self, path: Path, remedy: Remedy | None = None) -> None:
         found = f"{str(path)!r} is empty" if os.path.exists(path) else f"there is no store at {str(path)!r}"
@@ -35,13 +35,13 @@ class StoreMissing(StoreError):
 
 
 class StoreBroken(StoreError):
-    """The file is no store of ours, or a damaged one; it is never touched."""
+    """The file is no store of ours, or a damaged one; it is never changed."""
 
     def __init__(self, path: Path, reason: str, *, into: Into = hunt_into) -> None:
-        super().__init__(f"{str(path)!r} is not a usable store: {reason}", remedy=_past_broken(path, into))
+        super().__init__(f"{str(path)!r} is not a usable store: {reason}", remedy=_remedy_for_broken(path, into))
 
 
-class StoreFromTheFuture(StoreError):
+class StoreTooNew(StoreError):
     """A newer flakehound wrote it."""
 
     def __init__(self, path: Path, *, found: int, known: int) -> None:
@@ -57,12 +57,12 @@ class StoreUnwritable(StoreError):
     def __init__(self, path: Path, *, blocked: Path, reason: str, into: Into = hunt_into) -> None:
         super().__init__(
             f"cannot write the store {str(path)!r}: {str(blocked)!r}: {reason}",
-            remedy=_way_around(path, blocked, into),
+            remedy=_remedy_for_unwritable(path, blocked, into),
         )
 
 
 class StoreFull(StoreError):
-    """No room for what was to be written; what was written before is safe."""
+    """The disk is full; runs stored before are safe."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -72,7 +72,7 @@ class StoreFull(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another process kept it locked for longer than we wait."""
+    """Another process kept the store locked for longer than we wait."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -103,36 +103,36 @@ def _history_of(path: Path) -> str:
 
 
 def _place(path: Path) -> tuple[str, ...]:
-    is_usual = path.parts[-2:] == USUAL_PLACE and (path.is_absolute() or path == Path(*USUAL_PLACE))
-    return () if is_usual else ("--store", str(path))
+    is_default = path.parts[-2:] == DEFAULT_PLACE and (path.is_absolute() or path == Path(*DEFAULT_PLACE))
+    return () if is_default else ("--store", str(path))
 
 
-def _past_broken(path: Path, into: Into) -> Remedy:
+def _remedy_for_broken(path: Path, into: Into) -> Remedy:
     if os.path.isfile(path) and path.suffix not in SUFFIXES:
-        # Somebody's own file, named by a slip of the pen: it stays where it is.
+        # A file of the user's own, named by mistake: it stays where it is.
         return into(Path(f"{path}.db"))
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        return into(_elsewhere(path))  # a device, a pipe: `mv /dev/null` would break the machine
+        return into(_other_place(path))  # a device, a pipe: `mv /dev/null` would break the machine
     return _move_aside(path)
 
 
 def _move_aside(path: Path) -> str:
-    # mv would overwrite an earlier broken store, which may still hold something to rescue.
+    # mv would overwrite an earlier broken store, which may still hold data.
     aside, attempt = f"{path}.broken", 2
     while os.path.lexists(aside):
         aside, attempt = f"{path}.broken-{attempt}", attempt + 1
     return shlex.join(["mv", "--", str(path), aside])
 
 
-def _way_around(path: Path, blocked: Path, into: Into) -> Remedy:
+def _remedy_for_unwritable(path: Path, blocked: Path, into: Into) -> Remedy:
     if blocked.is_file() and blocked != path.absolute():
         return _move_aside(blocked)
     if _chmod_helps(blocked.stat()):
         return shlex.join(["chmod", "u+rwX", "--", str(blocked)])
-    return into(_elsewhere(path))
+    return into(_other_place(path))
 
 
-def _elsewhere(path: Path) -> Path:
+def _other_place(path: Path) -> Path:
     project = path.absolute().parent.parent.name or "project"
     return Path(tempfile.gettempdir()) / f"flakehound-{os.geteuid()}-{project}" / "flakehound.db"
 

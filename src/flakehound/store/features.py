@@ -1,4 +1,4 @@
-"""Features in the store: what was measured in a run, and what the source says of a session's tests."""
+"""The tables of features: measured in a run, or given by the source of a session's tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SourceFeatures = Mapping[str, Mapping[str, float | None]]
 
 
 def add_measures(connection: sqlite3.Connection, runs: Iterable[tuple[int, RunRecord]]) -> None:
-    """Write down what was measured in runs that were."""
+    """Store what measured runs measured."""
     rows = [(run_id, packed(_columns(record))) for run_id, record in runs if record.measures]
     connection.executemany("INSERT INTO measured VALUES (?, ?)", rows)
 
@@ -56,12 +56,12 @@ def _measures(columns: Mapping[str, list[float | None]]) -> dict[int, Measures]:
 
 
 def save_source_features(connection: sqlite3.Connection, session_id: int, features: SourceFeatures) -> None:
-    """Keep what the source of a session's tests says; it may be read again, so the newest stands."""
+    """Store the features of the source, in place of those that were stored before."""
     connection.execute("INSERT OR REPLACE INTO of_source VALUES (?, ?)", (session_id, packed(features)))
 
 
 def source_features(connection: sqlite3.Connection, session_id: int) -> SourceFeatures:
-    """What the source says; empty where nobody looked."""
+    """The features of the source; empty where they were not measured."""
     row = connection.execute("SELECT features FROM of_source WHERE session = ?", (session_id,)).fetchone()
     found: SourceFeatures = unpacked(row["features"]) if row else {}
     return found
@@ -70,7 +70,7 @@ def source_features(connection: sqlite3.Connection, session_id: int) -> SourceFe
 def copy_measures(
     source: sqlite3.Connection, target: sqlite3.Connection, source_run: int, target_run: int
 ) -> None:
-    """Copy what was measured in one run into another store."""
+    """Copy what one run measured to another store."""
     for row in source.execute("SELECT features FROM measured WHERE run = ?", (source_run,)):
         target.execute("INSERT INTO measured VALUES (?, ?)", (target_run, row["features"]))
 
@@ -78,7 +78,7 @@ def copy_measures(
 def copy_source_features(
     source: sqlite3.Connection, target: sqlite3.Connection, source_session: int, target_session: int
 ) -> None:
-    """Copy what the source says into a store that does not know it yet."""
+    """Copy the features of the source to a store that has none yet."""
     for row in source.execute("SELECT features FROM of_source WHERE session = ?", (source_session,)):
         target.execute("INSERT OR IGNORE INTO of_source VALUES (?, ?)", (target_session, row["features"]))
 
@@ -89,5 +89,5 @@ def packed(content: object) -> bytes:
 
 
 def unpacked(blob: bytes) -> Any:
-    """What was packed."""
+    """The content that was packed."""
     return json.loads(decoded(zlib.decompress(blob)))

@@ -1,4 +1,4 @@
-"""Copy what another store knows and this one does not."""
+"""Copy the sessions and runs that only another store has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from flakehound.store.calls import copy_calls
 from flakehound.store.features import copy_measures, copy_source_features
-from flakehound.store.shared_rows import Interner, insertion
+from flakehound.store.shared_rows import SharedRows, insertion
 from flakehound.store.states import copy_traces
 from flakehound.store.writer import add_part, add_runs, next_run_id
 
@@ -18,38 +18,36 @@ class MergeCount:
     """What a merge added; merging the same store again adds nothing."""
 
     sessions: int = 0  # new here
-    completed: int = 0  # were here, and gained runs
+    completed: int = 0  # were here, and added_runs runs
     runs: int = 0
 
 
 class Merger:
     """Copies from one connection to another, within the caller's transaction.
 
-    Only one opening of one store ever adds to a part, so what is missing of it are always its last runs.
+    Only one opening of one store ever adds to a part, so that the missing runs of a part are always its last ones.
     """
 
     def __init__(self, source: sqlite3.Connection, target: sqlite3.Connection) -> None:
         self._source = source
         self._target = target
-        self._interner = Interner(target)
+        self._shared_rows = SharedRows(target)
         self._parts: dict[int, int] = {}  # source id -> target id
         self._copies: dict[tuple[str, int], int] = {}  # table and source id -> target id
         self._run_id = next_run_id(target)
 
-    def merged(self) -> MergeCount:
-        """Copy everything missing, and count it."""
+    def merge(self) -> MergeCount:
+        """Copy everything that is missing, and count it."""
         sessions = completed = runs = 0
         for row in self._source.execute("SELECT * FROM session ORDER BY id").fetchall():
             target_id, is_new = self._session(row)
-            gained = self._runs(row["id"], target_id)
+            added_runs = self._runs(row["id"], target_id)
             self._endings(row["id"], target_id)
             self._verdicts(row["id"], target_id)
             copy_source_features(self._source, self._target, row["id"], target_id)
-            sessions, completed, runs = (
-                sessions + is_new,
-                completed + (not is_new and gained > 0),
-                runs + gained,
-            )
+            sessions += is_new
+            completed += not is_new and added_runs > 0
+            runs += added_runs
         return MergeCount(sessions=sessions, completed=completed, runs=runs)
 
     def _session(self, row: sqlite3.Row) -> tuple[int, bool]:
@@ -66,14 +64,14 @@ class Merger:
             row["id"]: self._part(row, target_id)
             for row in self._source.execute("SELECT * FROM part WHERE session = ?", (source_id,)).fetchall()
         }
-        gained = 0
+        added_runs = 0
         for row in self._source.execute("SELECT * FROM run WHERE session = ? ORDER BY id", (source_id,)):
             if known[row["part"]] > 0:
                 known[row["part"]] -= 1
             else:
                 self._run(row, target_id)
-                gained += 1
-        return gained
+                added_runs += 1
+        return added_runs
 
     def _part(self, row: sqlite3.Row, target_session: int) -> int:
         here = self._target.execute("SELECT id FROM part WHERE uuid = ?", (row["uuid"],)).fetchone()
@@ -118,7 +116,7 @@ class Merger:
         if key not in self._copies:
             row = self._source.execute(f"SELECT * FROM {table} WHERE id = ?", (source_id,)).fetchone()
             part = {"part": self._parts[row["part"]]} if table == "stored_order" else {}
-            self._copies[key] = self._interner.copy(table, row, **part)
+            self._copies[key] = self._shared_rows.copy(table, row, **part)
         return self._copies[key]
 
     def _endings(self, source_id: int, target_id: int) -> None:

@@ -1,4 +1,4 @@
-"""Find or make the store's file, without ever harming one that is there."""
+"""Open or create the store's file without damaging one that exists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from flakehound.store.connection import connect, translated_errors, tune
+from flakehound.store.connection import configure, connect, translated_errors
 from flakehound.store.errors import (
     Into,
     StoreBroken,
@@ -20,17 +20,17 @@ from flakehound.store.versions import prepare
 SMALLEST_DATABASE = 512  # bytes of SQLite's smallest page
 
 
-def opened(path: Path, *, create: bool, into: Into = hunt_into) -> sqlite3.Connection:
-    """A connection to the store at `path`, today's tables in it; `into` words what an error offers instead."""
+def open_connection(path: Path, *, create: bool, into: Into = hunt_into) -> sqlite3.Connection:
+    """A connection to the store at `path` with the current tables; `into` gives the command that errors offer."""
     _check_file(path, create=create, into=into)
     if create:
-        _make_folder(path, into)
+        _create_folder(path, into)
     check_access(path, into)
     with translated_errors(path):
         connection = connect(path)
         try:
             prepare(connection, path, create=create)
-            tune(connection)
+            configure(connection)
         except BaseException:
             connection.close()
             raise
@@ -38,9 +38,9 @@ def opened(path: Path, *, create: bool, into: Into = hunt_into) -> sqlite3.Conne
 
 
 def check_place(path: Path, into: Into = hunt_into) -> None:
-    """Refuse a place where no store could be opened; makes none."""
+    """Refuse a place where no store could be opened; creates none."""
     if os.path.lexists(path) and not is_empty(path):
-        opened(path, create=False, into=into).close()
+        open_connection(path, create=False, into=into).close()
         return
     nearest = nearest_existing(path.parent)
     if not os.path.isdir(nearest):
@@ -50,15 +50,15 @@ def check_place(path: Path, into: Into = hunt_into) -> None:
 
 
 def is_empty(path: Path) -> bool:
-    """Whether it is a file with nothing in it, as a process leaves that is killed while it creates one."""
+    """Whether it is an empty file, such as a process leaves that is killed while it creates a store."""
     return os.path.isfile(path) and os.path.getsize(path) == 0
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is one of SQLite's; one that may not be read counts, because opening it tells more.
+    """Whether a file is an SQLite database; one that may not be read counts, as opening it gives a better error.
 
     Asks SQLite itself. To open and close the file by hand would drop the locks that this process holds on it
-    through any other connection (POSIX locks belong to the process), and a writer beside us could then harm it.
+    through any other connection (POSIX locks belong to the process), and another writer could then damage it.
     """
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
         return os.path.isfile(path)
@@ -91,11 +91,11 @@ def _check_file(path: Path, *, create: bool, into: Into) -> None:
     elif not os.path.isfile(path):
         raise StoreBroken(path, "it is not a regular file", into=into)
     elif not is_empty(path) and not is_database(path):
-        # SQLite would find out later, and would take a file of one byte for an empty one and overwrite it.
+        # SQLite would notice later, and would take a file of one byte for an empty one and overwrite it.
         raise StoreBroken(path, "file is not a database", into=into)
 
 
-def _make_folder(path: Path, into: Into) -> None:
+def _create_folder(path: Path, into: Into) -> None:
     folder = path.parent
     if os.path.isdir(folder):
         return
@@ -109,7 +109,7 @@ def _make_folder(path: Path, into: Into) -> None:
 
 def check_access(path: Path, into: Into = hunt_into) -> None:
     """Refuse a store that may not be written; reading one writes, too."""
-    # SQLite opens a file it may not write without a word, and fails only at the first write.
+    # SQLite opens a read-only file without an error, and fails only at the first write.
     if not os.access(path.parent, os.W_OK | os.X_OK):
         blocked, reason = path.parent.absolute(), "the folder may not be written"
         raise StoreUnwritable(path, blocked=blocked, reason=reason, into=into)

@@ -1,4 +1,4 @@
-"""Runs as few bytes: orders, outcomes, durations and texts, to and fro."""
+"""Encode orders, outcomes, durations and texts in few bytes, and decode them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
 
-SHORT = 8  # runs of up to so many tests are kept without compression, which would only add bytes
+SHORT = 8  # tests: orders and outcomes of shorter runs are not compressed, which would only add bytes
 
-# Written out: the numbers are in users' files and may not move with the order of the enum.
+# Written out: the numbers are in users' files and must not change with the order of the enum.
 SETTING_CODES = {
     Setting.ORIGINAL: 0,
     Setting.SHUFFLED: 1,
@@ -32,7 +32,7 @@ _LARGEST_UINT32 = 2**32 - 1
 
 
 def digest_of(content: bytes) -> bytes:
-    """Sixteen bytes that stand for the content."""
+    """A digest of sixteen bytes."""
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
@@ -46,13 +46,13 @@ def decoded(content: bytes) -> str:
     return content.decode("utf-8", "surrogatepass")
 
 
-def squeezed(text: str) -> bytes:
+def compressed(text: str) -> bytes:
     """A long text, compressed."""
     return zlib.compress(encoded(text))
 
 
-def unsqueezed(content: bytes) -> str:
-    """The text that was `squeezed`."""
+def decompressed(content: bytes) -> str:
+    """The text that was `compressed`."""
     return decoded(zlib.decompress(content))
 
 

@@ -23,7 +23,7 @@ from flakehound.store.packing import (
     unpack_outcomes,
     unpack_short_order,
 )
-from flakehound.store.run_reasons import filled
+from flakehound.store.run_reasons import reason_from
 from flakehound.store.shared_rows import failure_from
 from flakehound.store.states import traces_between
 
@@ -68,12 +68,12 @@ class RunReader:
                    WHERE failing.run BETWEEN ? AND ? AND run.session = ?"""
         found: dict[int, dict[int, Failure]] = {}
         rows = self._connection.execute(query, (first, last, self._session_id)).fetchall()
-        self._learn_failures({row["failure"] for row in rows} - self._failures.keys())
+        self._load_failures({row["failure"] for row in rows} - self._failures.keys())
         for row in rows:
             found.setdefault(row["run"], {})[row["place"]] = self._failures[row["failure"]]
         return found
 
-    def _learn_failures(self, unknown: set[int]) -> None:
+    def _load_failures(self, unknown: set[int]) -> None:
         # Not one query per failure: a suite where much fails has hundreds of thousands of them.
         ids = sorted(unknown)
         for start in range(0, len(ids), MOST_PARAMETERS):
@@ -97,8 +97,8 @@ class RunReader:
             setting=SETTINGS[row["setting"]],
             isolation=ISOLATIONS[row["isolation"]],
             disturbed=bool(row["disturbed"]),
-            why=filled(_remembered(self._texts, row["why"], self._text), order),
-            ended="" if row["ended"] is None else _remembered(self._texts, row["ended"], self._text),
+            why=reason_from(_cached(self._texts, row["why"], self._text), order),
+            ended="" if row["ended"] is None else _cached(self._texts, row["ended"], self._text),
             seed=number_of(row["seed"]),
             hash_seed=number_of(row["hash_seed"]),
             started_s=row["started_s"],
@@ -114,7 +114,7 @@ class RunReader:
             order = self._named(numbers, row["part"])
             return self._short_orders.setdefault(order, order)
         if row["stored_order"] is not None:
-            return _remembered(self._orders, row["stored_order"], self._stored_order)
+            return _cached(self._orders, row["stored_order"], self._stored_order)
         return self._suite_order
 
     def _stored_order(self, order_id: int) -> Order:
@@ -137,7 +137,7 @@ class RunReader:
         return text_of(row["content"])
 
 
-def _remembered(known: dict[_Key, _Value], key: _Key, fetched: Callable[[_Key], _Value]) -> _Value:
+def _cached(known: dict[_Key, _Value], key: _Key, fetched: Callable[[_Key], _Value]) -> _Value:
     if key not in known:
         known[key] = fetched(key)
     return known[key]

@@ -1,4 +1,4 @@
-"""The reason of a run with its tests' names taken out, so that 100,000 pair runs share one sentence."""
+"""Reasons of runs as templates without test names, so that 100,000 runs of pairs share one text."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterator
 from flakehound.core.plans import Order
 from flakehound.store.packing import SHORT
 
-_GAP = re.compile(r"⟨(\d*)⟩")  # ⟨3⟩ stands for the test at place 3, ⟨⟩ for the bracket ⟨ itself
+_PLACEHOLDER = re.compile(r"⟨(\d*)⟩")  # ⟨3⟩ stands for the test at place 3, ⟨⟩ for the bracket ⟨ itself
 
 
 def template_of(why: str, order: Order) -> str:
     """The reason with the names of its order's first tests, and the last, replaced by their places."""
-    pieces: list[str | int] = [why]
+    parts: list[str | int] = [why]
     for place in _places_by_length(order):
-        pieces = [bit for piece in pieces for bit in _split(piece, order[place], place)]
-    return "".join(f"⟨{bit}⟩" if isinstance(bit, int) else bit.replace("⟨", "⟨⟩") for bit in pieces)
+        parts = [piece for part in parts for piece in _split(part, order[place], place)]
+    return "".join(f"⟨{piece}⟩" if isinstance(piece, int) else piece.replace("⟨", "⟨⟩") for piece in parts)
 
 
-def filled(template: str, order: Order) -> str:
-    """The reason as it was."""
+def reason_from(template: str, order: Order) -> str:
+    """The reason that a template of these tests stands for."""
     if "⟨" not in template:
         return template
-    return _GAP.sub(lambda gap: order[int(gap[1])] if gap[1] else "⟨", template)
+    return _PLACEHOLDER.sub(lambda found: order[int(found[1])] if found[1] else "⟨", template)
 
 
 def _places_by_length(order: Order) -> list[int]:
@@ -32,11 +32,11 @@ def _places_by_length(order: Order) -> list[int]:
     return sorted(places, key=lambda place: (-len(order[place]), place))
 
 
-def _split(piece: str | int, name: str, place: int) -> Iterator[str | int]:
-    if isinstance(piece, int) or not name:
-        yield piece
+def _split(part: str | int, name: str, place: int) -> Iterator[str | int]:
+    if isinstance(part, int) or not name:
+        yield part
         return
-    first, *others = piece.split(name)
+    first, *others = part.split(name)
     yield first
     for other in others:
         yield place

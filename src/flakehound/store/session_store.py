@@ -37,7 +37,7 @@ class SessionStore:
         self._connection.close()
 
     def begin(self, info: SessionInfo, suite: Suite) -> SessionInfo:
-        """Begin a session; it comes back with its id and uuid."""
+        """Begin a session; returns it with its id and uuid."""
         with translated_errors(self.path), transaction(self._connection):
             return sessions.add_session(self._connection, info, suite)
 
@@ -51,14 +51,14 @@ class SessionStore:
         with translated_errors(self.path):
             return next((info for info in sessions.newest_first(self._connection, rootdir) if info.is_hunt), None)
 
-    def plain_runs(self, rootdir: str, most: int) -> list[SessionInfo]:
-        """The latest pytest runs of `rootdir` that were looked on at, newest first."""
+    def plain_runs(self, rootdir: str, limit: int) -> list[SessionInfo]:
+        """The latest plain pytest runs of `rootdir`, the newest first."""
         with translated_errors(self.path):
             runs = (info for info in sessions.newest_first(self._connection, rootdir) if info.is_plain)
-            return list(itertools.islice(runs, most))
+            return list(itertools.islice(runs, limit))
 
     def suite(self, session_id: int) -> Suite:
-        """The tests a session hunts in."""
+        """The suite of a session."""
         with translated_errors(self.path):
             suite = sessions.suite_of(self._connection, session_id)
         if suite is None:
@@ -66,21 +66,21 @@ class SessionStore:
         return suite
 
     def finish(self, session_id: int, note: str) -> None:
-        """Write down that the hunt of a session came to its end, and why."""
+        """Store that a session ended, and why."""
         with translated_errors(self.path), transaction(self._connection):
             self._check_session(session_id)
             sessions.add_ending(self._connection, session_id, note)
 
     def is_finished(self, session_id: int) -> bool:
-        """Whether the hunt of a session ever came to its end."""
+        """Whether a session has ended."""
         with translated_errors(self.path):
             return sessions.has_ending(self._connection, session_id)
 
     def save_report(self, session_id: int, payload_json: str) -> None:
-        """Keep the newest report of a session, in place of an older one."""
+        """Store the report of a session in place of an older one."""
         with translated_errors(self.path), transaction(self._connection):
             self._check_session(session_id)
-            sessions.replace_verdicts(self._connection, session_id, payload_json)
+            sessions.replace_report(self._connection, session_id, payload_json)
 
     def newest_report(self) -> str | None:
         """The report of the newest hunt that has one, as JSON."""
@@ -88,9 +88,9 @@ class SessionStore:
         return next((report for hunt in hunts if (report := self.report(hunt)) is not None), None)
 
     def report(self, session_id: int) -> str | None:
-        """The newest report of a session as JSON, None when it was never judged."""
+        """The report of a session as JSON; None before its end."""
         with translated_errors(self.path):
-            return sessions.newest_verdicts(self._connection, session_id)
+            return sessions.newest_report(self._connection, session_id)
 
     def _check_session(self, session_id: int) -> None:
         if not sessions.has_session(self._connection, session_id):

@@ -1,4 +1,4 @@
-"""Sessions: one is one hunt, or one plain pytest run, of one state of the code."""
+"""The table of sessions; a session is one hunt, trace or measurement, or one plain pytest run, of one commit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flakehound.store.packing import (
     text_of,
 )
 from flakehound.store.session_settings import SessionCommand, SessionSettings, settings_from_json, settings_json
-from flakehound.store.shared_rows import Interner, insertion, suite_from
+from flakehound.store.shared_rows import SharedRows, insertion, suite_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +50,9 @@ class SessionInfo:
 
 
 def add_session(connection: sqlite3.Connection, info: SessionInfo, suite: Suite) -> SessionInfo:
-    """Write down a new session; it comes back with its id."""
+    """Add a session; returns it with its id."""
     named = replace(info, uuid=uuid.uuid4().hex)
-    columns = _columns(named) | {"suite": Interner(connection).suite(suite)}
+    columns = _columns(named) | {"suite": SharedRows(connection).suite(suite)}
     row = connection.execute(insertion("session", tuple(columns)), columns)
     return replace(named, id=row.lastrowid)
 
@@ -113,20 +113,20 @@ def suite_of(connection: sqlite3.Connection, session_id: int) -> Suite | None:
 
 
 def add_ending(connection: sqlite3.Connection, session_id: int, note: str) -> None:
-    """Write down that the hunt ended."""
+    """Add the ending of a session."""
     values = (session_id, time.time(), column_of(note))
-    # A coarse clock can tell the same moment twice.
+    # A coarse clock can give the same time twice.
     connection.execute("INSERT OR IGNORE INTO ending VALUES (?, ?, ?)", values)
 
 
 def has_ending(connection: sqlite3.Connection, session_id: int) -> bool:
-    """Whether the hunt ever came to its end."""
+    """Whether the session has an ending."""
     query = "SELECT 1 FROM ending WHERE session = ? LIMIT 1"
     return connection.execute(query, (session_id,)).fetchone() is not None
 
 
-def replace_verdicts(connection: sqlite3.Connection, session_id: int, payload_json: str) -> None:
-    """Keep the newest report; the older ones can be derived again."""
+def replace_report(connection: sqlite3.Connection, session_id: int, payload_json: str) -> None:
+    """Replace the report of a session; an older one can be derived again."""
     payload = zlib.compress(encoded(payload_json))
     connection.execute("DELETE FROM verdicts WHERE session = ?", (session_id,))
     connection.execute(
@@ -135,7 +135,7 @@ def replace_verdicts(connection: sqlite3.Connection, session_id: int, payload_js
     )
 
 
-def newest_verdicts(connection: sqlite3.Connection, session_id: int) -> str | None:
+def newest_report(connection: sqlite3.Connection, session_id: int) -> str | None:
     """The newest report, None when there is none."""
     query = "SELECT payload FROM verdicts WHERE session = ? ORDER BY judged_s DESC, id DESC LIMIT 1"
     row = connection.execute(query, (session_id,)).fetchone()

@@ -1,4 +1,4 @@
-"""Say a thing once: rows that many others point to, found again by the digest of their content."""
+"""Rows that many others refer to, stored once each and found again by the digest of their content."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from flakehound.core.calls import Function
 from flakehound.core.failure_signatures import signature_of
 from flakehound.core.plans import CollectedTest, Suite
 from flakehound.core.records import Failure
-from flakehound.store.packing import column_of, digest_of, encoded, squeezed, text_of, unsqueezed
+from flakehound.store.packing import column_of, compressed, decompressed, digest_of, encoded, text_of
 
-LONGEST_REPORT = 16_384  # characters of pytest's own words kept per failure
+MAX_FAILURE_TEXT = 16_384  # characters of pytest's report of one failure
 _Column = str | bytes | int
 
 
-class Interner:
-    """Gives each content its row's id. Forget it when a transaction fails: the ids went with it."""
+class SharedRows:
+    """Finds or adds the row of a content. Useless after a failed transaction, which takes the new rows back."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -27,7 +27,7 @@ class Interner:
     def suite(self, suite: Suite) -> int:
         """The row of a suite."""
         tests = json.dumps([asdict(test) for test in suite.tests], ensure_ascii=False)
-        return self._row("suite", digest_of(encoded(tests)), {"tests": squeezed(tests)})
+        return self._row("suite", digest_of(encoded(tests)), {"tests": compressed(tests)})
 
     def text(self, content: str) -> int:
         """The row of a text."""
@@ -39,9 +39,9 @@ class Interner:
 
     def failure(self, failure: Failure) -> int:
         """The row of a failure."""
-        kept = replace(failure, text=bounded(failure.text))
-        fields = json.dumps(asdict(kept), ensure_ascii=False, sort_keys=True)
-        return self._row("failure", digest_of(encoded(fields)), _failure_columns(kept))
+        stored = replace(failure, text=bounded(failure.text))
+        fields = json.dumps(asdict(stored), ensure_ascii=False, sort_keys=True)
+        return self._row("failure", digest_of(encoded(fields)), _failure_columns(stored))
 
     def function(self, function: Function) -> int:
         """The row of a function that was called."""
@@ -50,7 +50,7 @@ class Interner:
         return self._row("called_function", digest_of(encoded(fields)), columns)
 
     def copy(self, table: str, row: sqlite3.Row, **changes: _Column) -> int:
-        """The row that says what `row` of another store says."""
+        """The row with the content of a row of another store."""
         columns = {name: value for name, value in dict(row).items() if name not in ("id", "digest")}
         return self._row(table, row["digest"], columns | changes)
 
@@ -80,7 +80,7 @@ def insertion(table: str, columns: tuple[str, ...]) -> str:
 
 def suite_from(row: sqlite3.Row) -> Suite:
     """The suite a row of its table holds."""
-    return Suite(tests=tuple(CollectedTest(**test) for test in json.loads(unsqueezed(row["tests"]))))
+    return Suite(tests=tuple(CollectedTest(**test) for test in json.loads(decompressed(row["tests"]))))
 
 
 def failure_from(row: sqlite3.Row) -> Failure:
@@ -90,15 +90,15 @@ def failure_from(row: sqlite3.Row) -> Failure:
         exception=text_of(row["exception"]),
         message=text_of(row["message"]),
         where=text_of(row["place"]),
-        text=unsqueezed(row["report"]),
+        text=decompressed(row["report"]),
     )
 
 
 def bounded(text: str) -> str:
-    """The text, its middle left out when it is too long: both the test and the error are at the ends."""
-    if len(text) <= LONGEST_REPORT:
+    """The text, without its middle when it is too long: the test and the error are at the ends."""
+    if len(text) <= MAX_FAILURE_TEXT:
         return text
-    half = LONGEST_REPORT // 2 - 40
+    half = MAX_FAILURE_TEXT // 2 - 40
     return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
 
 
@@ -109,5 +109,5 @@ def _failure_columns(failure: Failure) -> dict[str, _Column]:
         "exception": column_of(failure.exception),
         "message": column_of(failure.message),
         "place": column_of(failure.where),
-        "report": squeezed(failure.text),
+        "report": compressed(failure.text),
     }

@@ -1,4 +1,4 @@
-"""What tests left changed, in the store."""
+"""The table of state changes that tests left in their process."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CREATE TABLE traces (               -- a run in which it was looked at what each
 
 
 def add_traces(connection: sqlite3.Connection, runs: Iterable[tuple[int, RunRecord]]) -> None:
-    """Write down what tests left in runs where somebody looked."""
-    rows = [(run_id, packed(_told(record))) for run_id, record in runs if record.traces]
+    """Store the state changes of the runs that compared states."""
+    rows = [(run_id, packed(_content(record))) for run_id, record in runs if record.traces]
     connection.executemany("INSERT INTO traces VALUES (?, ?)", rows)
 
 
-def _told(record: RunRecord) -> dict[int, list[object]]:
+def _content(record: RunRecord) -> dict[int, list[object]]:
     return {
         place: [
             [[change.how, change.kind, change.name] for change in traces.left],
@@ -34,10 +34,10 @@ def _told(record: RunRecord) -> dict[int, list[object]]:
 
 
 def traces_between(connection: sqlite3.Connection, first: int, last: int) -> dict[int, dict[int, Traces]]:
-    """Run -> place -> traces, of the runs between two ids where somebody looked."""
+    """Run -> place -> traces, of the runs between two ids that compared states."""
     query = "SELECT * FROM traces WHERE run BETWEEN ? AND ?"
     return {
-        row["run"]: {int(place): _traces(*told) for place, told in unpacked(row["tests"]).items()}
+        row["run"]: {int(place): _traces(*content) for place, content in unpacked(row["tests"]).items()}
         for row in connection.execute(query, (first, last))
     }
 
@@ -50,6 +50,6 @@ def _traces(left: list[list[str]], mentions: list[str] | None) -> Traces:
 
 
 def copy_traces(source: sqlite3.Connection, target: sqlite3.Connection, source_run: int, target_run: int) -> None:
-    """Copy what was seen in one run into another store."""
+    """Copy the state changes of one run to another store."""
     for row in source.execute("SELECT tests FROM traces WHERE run = ?", (source_run,)):
         target.execute("INSERT INTO traces VALUES (?, ?)", (target_run, row["tests"]))

@@ -12,7 +12,7 @@ from flakehound.store import features
 from flakehound.store.calls import calls_of
 from flakehound.store.connection import snapshot, transaction, translated_errors
 from flakehound.store.merge import MergeCount, Merger
-from flakehound.store.opening import check_whole, opened
+from flakehound.store.opening import check_whole, open_connection
 from flakehound.store.reader import RunReader
 from flakehound.store.session_store import SessionStore
 from flakehound.store.writer import RunWriter
@@ -27,24 +27,24 @@ class Store(SessionStore):
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Store:
-        """Open the store at `path`; a folder made for it is hidden from git."""
-        return cls(path, opened(path, create=create))
+        """Open the store at `path`; a folder created for it is ignored by git."""
+        return cls(path, open_connection(path, create=create))
 
     def append(self, session_id: int, records: Sequence[RunRecord]) -> list[RunRecord]:
-        """Write runs down, all or none; they come back with their ids, and outlive a killed process."""
+        """Store runs, all or none; returns them with their ids. They survive a killed process."""
         if not records:
             return []
         try:
             with translated_errors(self.path), transaction(self._connection):
                 ids = self._writer(session_id).append(records)
         except BaseException:
-            # What it remembers having written was rolled back.
+            # The writer caches ids of rows that were rolled back.
             self._writers.pop(session_id, None)
             raise
         return [replace(record, id=run_id) for record, run_id in zip(records, ids, strict=True)]
 
     def records(self, session_id: int) -> Iterator[RunRecord]:
-        """The runs of a session in the order of appending; durations are right to 0.4 %."""
+        """The runs of a session in the order of appending; durations are exact to 0.4 %."""
         return self._flattened(self._reader(session_id).chunks())
 
     def measured_records(self, session_id: int) -> Iterator[RunRecord]:
@@ -71,24 +71,24 @@ class Store(SessionStore):
             row = self._connection.execute("SELECT COUNT(*) AS runs FROM run WHERE session = ?", (session_id,))
             return int(row.fetchone()["runs"])
 
-    def save_source_features(self, session_id: int, told: features.SourceFeatures) -> None:
-        """Keep the features that the source of a session's tests tells."""
+    def save_source_features(self, session_id: int, source: features.SourceFeatures) -> None:
+        """Store the features that the source of a session's tests gives."""
         with translated_errors(self.path), transaction(self._connection):
             self._check_session(session_id)
-            features.save_source_features(self._connection, session_id, told)
+            features.save_source_features(self._connection, session_id, source)
 
     def source_features(self, session_id: int) -> features.SourceFeatures:
-        """The features that the source of a session's tests tells; empty where nobody looked."""
+        """The features that the source of a session's tests gives; empty where they were not measured."""
         with translated_errors(self.path):
             return features.source_features(self._connection, session_id)
 
     def merge(self, other: Path) -> MergeCount:
         """Copy the sessions, and the runs of sessions known here, that only `other` has."""
         with Store.open(other, create=False) as there, snapshot(there._connection):
-            # Ahead of the copying, whose errors could be either file's.
+            # Before copying, whose errors could be about either file.
             check_whole(there._connection, other)
             with translated_errors(self.path), transaction(self._connection):
-                return Merger(there._connection, self._connection).merged()
+                return Merger(there._connection, self._connection).merge()
 
     def _reader(self, session_id: int) -> RunReader:
         return RunReader(self._connection, session_id, self.suite(session_id))

@@ -1,4 +1,4 @@
-"""Make a database hold today's tables: create them, migrate them, or say why that cannot be."""
+"""Bring a database to the current tables: create them, migrate them, or say why that is impossible."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from flakehound.store.connection import snapshot, transaction
-from flakehound.store.errors import StoreBroken, StoreFromTheFuture, StoreMissing
+from flakehound.store.errors import StoreBroken, StoreMissing, StoreTooNew
 from flakehound.store.schema import APPLICATION_ID, CURRENT, Schema
 
 EMPTY = 0
 
 
 def prepare(connection: sqlite3.Connection, path: Path, *, create: bool, schema: Schema = CURRENT) -> None:
-    """Bring the database to the version of `schema`; leave it alone when it is another's or newer."""
+    """Bring the database to the version of `schema`; refuse one of another program or of a newer version."""
     # One snapshot: between two reads another process may create the tables.
     with snapshot(connection):
         found = _version(connection, path, schema)
@@ -39,7 +39,7 @@ def _version(connection: sqlite3.Connection, path: Path, schema: Schema) -> int:
         return EMPTY
     found = _number(connection, "PRAGMA user_version")
     if found > schema.version:
-        raise StoreFromTheFuture(path, found=found, known=schema.version)
+        raise StoreTooNew(path, found=found, known=schema.version)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Write runs down."""
+"""Add runs to a session."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from flakehound.store.packing import (
     pack_short_order,
 )
 from flakehound.store.run_reasons import template_of
-from flakehound.store.shared_rows import Interner, insertion
+from flakehound.store.shared_rows import SharedRows, insertion
 from flakehound.store.states import add_traces
 
 
 class RunWriter:
-    """Adds runs to one session, as one part of it. Forget it when a transaction fails."""
+    """Adds runs to one session, as one part of it. Useless after a failed transaction."""
 
     def __init__(self, connection: sqlite3.Connection, session_id: int, suite: Suite) -> None:
         self._connection = connection
@@ -37,17 +37,17 @@ class RunWriter:
         self._suite_order = suite.order
         self._numbers = {test: place for place, test in reversed(list(enumerate(suite.order)))}
         self._next_number = len(suite.order)
-        self._interner = Interner(connection)
+        self._shared_rows = SharedRows(connection)
         self._part: int | None = None
 
     def append(self, records: Sequence[RunRecord]) -> list[int]:
-        """Write the runs, within the caller's transaction; their ids come back."""
+        """Add the runs within the caller's transaction; returns their ids."""
         first = next_run_id(self._connection)
         rows = [self._row(first + i, record) for i, record in enumerate(records)]
         failing = [row for i, record in enumerate(records) for row in self._failing(first + i, record)]
         add_runs(self._connection, rows, failing)
         for i, record in enumerate(records):
-            add_calls(self._connection, self._interner, first + i, record.calls)
+            add_calls(self._connection, self._shared_rows, first + i, record.calls)
         add_measures(self._connection, enumerate(records, first))
         add_traces(self._connection, enumerate(records, first))
         return list(range(first, first + len(records)))
@@ -62,8 +62,8 @@ class RunWriter:
             "setting": SETTING_CODES[record.setting],
             "isolation": ISOLATION_CODES[record.isolation],
             "disturbed": int(record.disturbed),
-            "why": self._interner.text(template_of(record.why, record.order)),
-            "ended": self._interner.text(record.ended) if record.ended else None,
+            "why": self._shared_rows.text(template_of(record.why, record.order)),
+            "ended": self._shared_rows.text(record.ended) if record.ended else None,
             "seed": column_of_number(record.seed),
             "hash_seed": column_of_number(record.hash_seed),
             "started_s": record.started_s,
@@ -82,7 +82,7 @@ class RunWriter:
             return {"short_order": pack_short_order(numbers), "stored_order": None}
         return {
             "short_order": None,
-            "stored_order": self._interner.order(self._part_id(), pack_order(numbers)),
+            "stored_order": self._shared_rows.order(self._part_id(), pack_order(numbers)),
         }
 
     def _number(self, test: NodeId) -> int:
@@ -100,7 +100,7 @@ class RunWriter:
 
     def _failing(self, run_id: int, record: RunRecord) -> Iterator[dict[str, int]]:
         for place, failure in record.failures.items():
-            yield {"run": run_id, "place": place, "failure": self._interner.failure(failure)}
+            yield {"run": run_id, "place": place, "failure": self._shared_rows.failure(failure)}
 
 
 def add_part(connection: sqlite3.Connection, session_id: int, part_uuid: str) -> int:

@@ -10,7 +10,7 @@ from flakehound.app.hunt.priors import StoredKnowledge, priors_of, stored_knowle
 from flakehound.app.hunt.selection import Selection, Selector
 from flakehound.app.hunt.static_priors import static_scores
 from flakehound.app.hunt.suite_trace import calls_if_affordable
-from flakehound.app.sessions.plain_runs import failed_lately
+from flakehound.app.sessions.plain_runs import recent_failures
 from flakehound.core.outcomes import NodeId
 from flakehound.core.statistics.prevalence import Priors
 from flakehound.hunt.options import INDEX
@@ -37,7 +37,7 @@ def estimate_priors(hunt: PreparedHunt, selector: Selector | None) -> Estimate:
     return Estimate(
         priors=priors,
         selection=selection,
-        recent_failures=failed_lately(hunt.store, hunt.opened.handshake.rootdir),
+        recent_failures=recent_failures(hunt.store, hunt.opened.handshake.rootdir),
         interrupted=interrupted,
     )
 

@@ -1,11 +1,11 @@
-"""Plain pytest runs in the store: keep one, and tell what earlier ones saw of a test."""
+"""Plain pytest runs of the user in the store: save them, import pending ones, and look tests up in them."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,14 +17,14 @@ from flakehound.core.records import Failure, RunRecord
 from flakehound.store import SessionCommand, SessionInfo, SessionSettings, Store
 from flakehound.triage.evidence import PastRuns
 
-LATEST = 40  # runs that are looked at
-DIRTY = "-dirty"
-SPOOL = "runs"  # where the plugin leaves runs, beside the store
+MAX_RUNS_READ = 40  # the latest ones; older runs say little about the code of today
+DIRTY = "-dirty"  # marks a commit from which files of the checkout differed
+PENDING_FOLDER = "runs"  # beside the store; the plugin writes its runs there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainRun:
-    """One pytest run that was looked on at."""
+    """One pytest run of the user with our plugin."""
 
     rootdir: Path
     python: str  # version
@@ -37,7 +37,7 @@ class PlainRun:
 
 
 def save_run(store: Store, run: PlainRun) -> None:
-    """Write a run down."""
+    """Store a run as a session of its own."""
     info = SessionInfo(
         rootdir=str(run.rootdir),
         python=run.python,
@@ -54,14 +54,14 @@ def save_run(store: Store, run: PlainRun) -> None:
     store.append(session.id, run.records)
 
 
-def whole_run(
+def plain_run_record(
     order: Order,
     outcomes: Sequence[Outcome],
     durations_s: Sequence[float],
     failures: Mapping[int, Failure],
     started_s: float | None = None,
 ) -> RunRecord:
-    """One process of the user's own run."""
+    """The record of one process of the user's own run."""
     return RunRecord(
         order=order,
         outcomes=tuple(outcomes),
@@ -80,44 +80,88 @@ def _collected(test: NodeId) -> CollectedTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
-    """What the store knows of one test from runs without the change."""
+class PastOutcomes:
+    """What the store holds about one test from runs without the change."""
 
     past: PastRuns | None
-    at_base: Tally  # among other tests, in clean checkouts of the base
-    alone_at_base: Tally
+    at_base: Tally  # after other tests, in clean checkouts of the base
+    alone_at_base: Tally  # first in its process, there
 
 
-def remembered(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Execution:
+    """One execution of the test in a stored run."""
+
+    outcome: Outcome
+    signature: str  # of the failure; empty: passed, or not known
+    branch: str
+    is_original: bool  # in the order of the user's own run, not a rerun of ours
+    at_base: bool
+    is_first: bool  # in its process
+
+    @property
+    def tally(self) -> Tally:
+        """The execution as a count."""
+        return Tally(n=1, failed=int(self.outcome.is_failure))
+
+
+def past_outcomes(
     store: Store, rootdir: Path, test: NodeId, signature: str, *, base: str | None, of_the_change: Collection[str]
-) -> Remembered:
-    """What the latest runs saw of a test; commits `of_the_change`, and unclean checkouts, are left out."""
-    sightings: list[tuple[Outcome, str, str]] = []  # outcome, signature, branch
-    among = alone = Tally()
-    for session in store.plain_runs(str(rootdir), LATEST):
-        if session.id is None or not _is_innocent(session, of_the_change):
+) -> PastOutcomes:
+    """The outcomes of a test in the latest runs, without commits `of_the_change` and modified checkouts."""
+    executions = list(_executions(store, rootdir, test, base, of_the_change))
+    at_base = [one for one in executions if one.at_base]
+    return PastOutcomes(
+        past=_past_runs([one for one in executions if one.is_original], signature),
+        at_base=sum((one.tally for one in at_base if one.is_original and not one.is_first), Tally()),
+        alone_at_base=sum((one.tally for one in at_base if one.is_first), Tally()),
+    )
+
+
+def _executions(
+    store: Store, rootdir: Path, test: NodeId, base: str | None, of_the_change: Collection[str]
+) -> Iterator[_Execution]:
+    for session in store.plain_runs(str(rootdir), MAX_RUNS_READ):
+        if session.id is None or not _is_without_change(session, of_the_change):
             continue
         for record in store.records(session.id):
-            for place, ran, outcome in record:
-                if ran != test or not (outcome.is_failure or outcome.is_pass):
+            for place, executed, outcome in record:
+                if executed != test or not (outcome.is_failure or outcome.is_pass):
                     continue
-                if record.setting is Setting.ORIGINAL:
-                    told = record.failures.get(place)
-                    branch = session.settings.branch
-                    sightings.append((outcome, signature_of(told) if told else "", branch))
-                if session.commit == base and place == 0:
-                    alone += _one(outcome)
-                elif session.commit == base and record.setting is Setting.ORIGINAL:
-                    among += _one(outcome)
-    return Remembered(past=_past(sightings, signature), at_base=among, alone_at_base=alone)
+                failure = record.failures.get(place)
+                yield _Execution(
+                    outcome=outcome,
+                    signature=signature_of(failure) if failure else "",
+                    branch=session.settings.branch,
+                    is_original=record.setting is Setting.ORIGINAL,
+                    at_base=session.commit == base,
+                    is_first=place == 0,
+                )
 
 
-def failed_lately(store: Store, rootdir: str) -> dict[NodeId, PastRuns]:
-    """The tests that failed in the latest runs, whatever the code was then; most frequent first."""
+def _is_without_change(session: SessionInfo, of_the_change: Collection[str]) -> bool:
+    commit = session.commit
+    return commit is not None and not commit.endswith(DIRTY) and commit not in of_the_change
+
+
+def _past_runs(executions: Sequence[_Execution], signature: str) -> PastRuns | None:
+    failed = [one for one in executions if one.outcome.is_failure]
+    if not failed:
+        return None
+    return PastRuns(
+        failed=len(failed),
+        runs=len(executions),
+        branches=len({one.branch for one in executions}),
+        same_failure=sum(one.signature == signature for one in failed) if signature else 0,
+    )
+
+
+def recent_failures(store: Store, rootdir: str) -> dict[NodeId, PastRuns]:
+    """The tests that failed in the latest runs, of whatever commit; the most frequent first."""
     runs: Counter[NodeId] = Counter()
     failed: Counter[NodeId] = Counter()
     branches: dict[NodeId, set[str]] = {}
-    for session in store.plain_runs(rootdir, LATEST):
+    for session in store.plain_runs(rootdir, MAX_RUNS_READ):
         assert session.id is not None
         for record in store.records(session.id):
             if record.setting is not Setting.ORIGINAL:
@@ -133,56 +177,35 @@ def failed_lately(store: Store, rootdir: str) -> dict[NodeId, PastRuns]:
     }
 
 
-def _is_innocent(session: SessionInfo, of_the_change: Collection[str]) -> bool:
-    commit = session.commit
-    return commit is not None and not commit.endswith(DIRTY) and commit not in of_the_change
-
-
-def _one(outcome: Outcome) -> Tally:
-    return Tally(n=1, failed=int(outcome.is_failure))
-
-
-def _past(sightings: Sequence[tuple[Outcome, str, str]], signature: str) -> PastRuns | None:
-    failed = [(told, branch) for outcome, told, branch in sightings if outcome.is_failure]
-    if not failed:
-        return None
-    return PastRuns(
-        failed=len(failed),
-        runs=len(sightings),
-        branches=len({branch for _outcome, _told, branch in sightings}),
-        same_failure=sum(told == signature for told, _branch in failed) if signature else 0,
-    )
-
-
 def import_pending_runs(store: Store) -> int:
-    """Move the runs that the plugin left beside the store into it; how many there were."""
-    found = 0
-    for path in sorted((store.path.parent / SPOOL).glob("*.json")):
+    """Move the runs that the plugin wrote beside the store into it; returns how many there were."""
+    imported = 0
+    for path in sorted((store.path.parent / PENDING_FOLDER).glob("*.json")):
         try:
-            run = _spooled(json.loads(path.read_text(encoding="utf-8")))
+            run = _pending_run(json.loads(path.read_text(encoding="utf-8")))
         except (ValueError, KeyError, TypeError):
-            run = None  # cut short by a killed process: it tells nothing
+            run = None  # cut short by a killed process
         if run is not None:
             save_run(store, run)
-            found += 1
+            imported += 1
         path.unlink(missing_ok=True)
-    return found
+    return imported
 
 
-def _spooled(written: Mapping[str, object]) -> PlainRun:
-    sessions = written["sessions"]
+def _pending_run(content: Mapping[str, object]) -> PlainRun:
+    sessions = content["sessions"]
     assert isinstance(sessions, list)
-    started_s = float(str(written["started_s"]))
+    started_s = float(str(content["started_s"]))
     return PlainRun(
-        rootdir=Path(str(written["rootdir"])),
-        python=str(written["python"]),
-        pytest=str(written["pytest"]),
-        commit=str(written["commit"]) if written["commit"] else None,
-        branch=str(written["branch"]),
-        seed=int(str(written["seed"])),
+        rootdir=Path(str(content["rootdir"])),
+        python=str(content["python"]),
+        pytest=str(content["pytest"]),
+        commit=str(content["commit"]) if content["commit"] else None,
+        branch=str(content["branch"]),
+        seed=int(str(content["seed"])),
         started_s=started_s,
         records=tuple(
-            whole_run(
+            plain_run_record(
                 tuple(NodeId(test) for test in session["order"]),
                 tuple(map(Outcome, session["outcomes"])),
                 [spent_us / 1e6 for spent_us in session["durations_us"]],

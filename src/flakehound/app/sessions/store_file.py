@@ -1,4 +1,4 @@
-"""Open the store a command names, or say what is the matter with its path."""
+"""Open the store that a command names, or say what is wrong with its path."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 
 from flakehound.app.sessions.commands import hunt_command
 from flakehound.app.sessions.places import DEFAULT_STORE, current_folder
-from flakehound.app.sessions.plain_runs import SPOOL
+from flakehound.app.sessions.plain_runs import PENDING_FOLDER
 from flakehound.core.errors import CommandSequence, Remedy, SameCommand, UsageError, same_command
 from flakehound.store import SessionInfo, Store, StoreError, StoreMissing
 from flakehound.store.opening import check_access, check_place, is_database, is_empty
 
 
 def check_store(store_path: Path) -> None:
-    """Refuse a store that could not be written, before anything is started; makes none."""
+    """Refuse a store that could not be written, before anything is started; creates none."""
     if _is_folder(store_path):
         inside = store_in(store_path) or store_path / DEFAULT_STORE.name
-        raise _folder_named(store_path, same_command(store_path=inside))
+        raise _folder_error(store_path, same_command(store_path=inside))
     check_place(store_path, into=lambda place: same_command(store_path=place))
 
 
@@ -28,37 +28,39 @@ def existing_store(store_path: Path) -> Store:
     if _is_folder(store_path):
         inside = store_in(store_path)
         hunt = hunt_command(store_path / DEFAULT_STORE.name)
-        raise _folder_named(store_path, same_command(store_path=inside) if inside else hunt)
-    if _is_void(store_path):
+        raise _folder_error(store_path, same_command(store_path=inside) if inside else hunt)
+    if _is_missing_or_empty(store_path):
         raise StoreMissing(store_path, remedy=hunt_command(store_path))
     if is_database(store_path):
-        copied = _copied(store_path, lambda place: same_command(store_path=place))
+        copied = _after_copying(store_path, lambda place: same_command(store_path=place))
         check_access(store_path, copied if os.access(store_path, os.R_OK) else hunt_command)
     return Store.open(store_path, create=False)
 
 
 def store_with_runs(store_path: Path) -> Store:
-    """The store; made now where only the plugin has left runs for it so far."""
-    waiting = _is_void(store_path) and any((store_path.parent / SPOOL).glob("*.json"))
-    return Store.open(store_path) if waiting else existing_store(store_path)
+    """The store; created now where only the plugin has written runs for it so far."""
+    has_pending_runs = _is_missing_or_empty(store_path) and any(
+        (store_path.parent / PENDING_FOLDER).glob("*.json")
+    )
+    return Store.open(store_path) if has_pending_runs else existing_store(store_path)
 
 
-def check_source(other: Path) -> None:
-    """Refuse what is no store to merge from; one that is damaged is noticed when it is read."""
+def check_merge_source(other: Path) -> None:
+    """Refuse what is no store to merge from; damage is noticed later, when the store is read."""
     if _is_folder(other):
         inside = store_in(other)
-        raise _folder_named(other, same_command(other=inside) if inside else _find_stores(other))
+        raise _folder_error(other, same_command(other=inside) if inside else _find_stores(other))
     if not os.path.exists(other):
         raise StoreError(f"there is no store at {str(other)!r} to copy from", remedy=_find_stores(Path(".")))
     if not is_database(other):
         raise StoreError(f"{str(other)!r} is not a store", remedy=_find_stores(Path(".")))
     if not os.access(other, os.R_OK):
         raise StoreError(f"{str(other)!r} may not be read", remedy=shlex.join(["ls", "-l", "--", str(other)]))
-    check_access(other, _copied(other, lambda place: same_command(other=place)))
+    check_access(other, _after_copying(other, lambda place: same_command(other=place)))
 
 
-def _copied(store_path: Path, command: Callable[[Path], SameCommand]) -> Callable[[Path], CommandSequence]:
-    """A copy can be read where the store itself may not be written."""
+def _after_copying(store_path: Path, command: Callable[[Path], SameCommand]) -> Callable[[Path], CommandSequence]:
+    """The command after copying the store: a copy can be read where the store itself may not be written."""
 
     def copy_first(place: Path) -> CommandSequence:
         make_folder = shlex.join(["mkdir", "-p", str(place.parent)])
@@ -71,7 +73,7 @@ def _copied(store_path: Path, command: Callable[[Path], SameCommand]) -> Callabl
 def session_to_resume(store_path: Path, folder: Path | None = None) -> SessionInfo:
     """The newest hunt of a folder, by default of the current one."""
     folder, session = folder or current_folder(), None
-    if not _is_void(store_path):
+    if not _is_missing_or_empty(store_path):
         with existing_store(store_path) as store:
             session = store.latest_hunt(str(folder))
     if session is None:
@@ -93,11 +95,11 @@ def _is_folder(path: Path) -> bool:
     return path != DEFAULT_STORE and os.path.isdir(path)
 
 
-def _folder_named(path: Path, remedy: Remedy) -> UsageError:
+def _folder_error(path: Path, remedy: Remedy) -> UsageError:
     return UsageError(f"{str(path)!r} is a folder; a store is a file", remedy=remedy)
 
 
-def _is_void(store_path: Path) -> bool:
+def _is_missing_or_empty(store_path: Path) -> bool:
     return not os.path.lexists(store_path) or is_empty(store_path)
 
 

@@ -1,4 +1,4 @@
-"""Read the last hunt back from the store."""
+"""Read the newest hunt back from the store, and judge its runs again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from flakehound.store import SessionInfo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredHunt:
-    """A hunt of the past: what it saw and what follows from it."""
+    """An earlier hunt: its runs, and the verdicts that follow from them."""
 
     store_path: Path
     session: SessionInfo
@@ -43,15 +43,15 @@ class StoredHunt:
         return target_of(self.session)
 
     def hunt_command(self, *options: str) -> str:
-        """The command that hunts the same suite once more, from wherever the user is."""
+        """The command that hunts the same suite again, whatever folder the user is in."""
         target = self.target
         python = [] if target.python == default_python() else ["--python", target.python]
-        kept = [word for name in target.keep_plugins for word in ("--keep-plugin", name)]
+        plugins = [word for name in target.keep_plugins for word in ("--keep-plugin", name)]
         memory = [] if target.memory_bytes is None else ["--memory-limit", str(target.memory_bytes)]
-        words = [*options, *python, *kept, *memory]
+        words = [*options, *python, *plugins, *memory]
         return hunt_command(self.store_path, *words, folder=target.cwd, pytest_args=target.pytest_args)
 
-    def check_still_there(self) -> None:
+    def check_suite_exists(self) -> None:
         """Refuse to run a suite whose folder or interpreter is gone."""
         target = self.target
         if not os.path.isdir(target.cwd):
@@ -67,9 +67,9 @@ class StoredHunt:
         parts = exact or [v for v in self.result.verdicts if named in v.id]
         if len(parts) == 1:
             return parts[0]
-        raise self._unclear(named, parts)
+        raise self._ambiguous_name(named, parts)
 
-    def _unclear(self, named: str, parts: list[Verdict]) -> UsageError:
+    def _ambiguous_name(self, named: str, parts: list[Verdict]) -> UsageError:
         ids = [verdict.id for verdict in self.result.verdicts]
         near = [v.id for v in parts[:3]] or difflib.get_close_matches(named, ids, n=3, cutoff=0.0)
         what = f"{named!r} names {len(parts)} tests" if parts else f"the last hunt knows no test {named!r}"
@@ -99,7 +99,7 @@ def _with_causes(result: HuntResult, traced: Sequence[RunRecord]) -> HuntResult:
 
 
 def no_hunt_in(store_path: Path) -> UsageError:
-    """The store is there, and empty."""
+    """The error for a store without a hunt."""
     return UsageError(f"there is no hunt in {str(store_path)!r}", remedy=hunt_command(store_path))
 
 

@@ -1,4 +1,4 @@
-"""Which suite and which interpreter: what the options say, and what an earlier hunt said."""
+"""The suite and interpreter that options name, with what an earlier hunt used as the default."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from flakehound.store import SessionInfo
 
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
-_OLDEST = (3, 8)  # Python that flakehound_inside runs in
-_TELLS_AGE = f"import sys; print(sys.version_info >= {_OLDEST})"
+_MIN_PYTHON = (3, 8)  # that flakehound_inside runs in
+_VERSION_CHECK = f"import sys; print(sys.version_info >= {_MIN_PYTHON})"
 
 
 def target_from(suite: SuiteOptions, earlier: Target | None = None, *, folder: Path | None = None) -> Target:
@@ -74,7 +74,7 @@ def python_path(named: str) -> str:
         raise _no_interpreter(named, "no such program can be run")
     path = os.path.abspath(found)
     if not _is_python(path):
-        raise _no_interpreter(named, f"it is no Python {'.'.join(map(str, _OLDEST))} or newer")
+        raise _no_interpreter(named, f"it is no Python {'.'.join(map(str, _MIN_PYTHON))} or newer")
     return path
 
 
@@ -84,21 +84,21 @@ def _no_interpreter(named: str, why: str) -> UsageError:
 
 def _is_python(path: str) -> bool:
     # -I -S: a quarter of the time, and nothing of the suite's environment is imported.
-    command = [path, "-I", "-S", "-c", _TELLS_AGE]
+    command = [path, "-I", "-S", "-c", _VERSION_CHECK]
     try:
-        told = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return told.stdout.split()[-1:] == [b"True"]
+    return done.stdout.split()[-1:] == [b"True"]
 
 
 def isolation_from(suite: SuiteOptions) -> Isolation | None:
-    """How runs are isolated, None where we may choose."""
+    """How runs are isolated; None: fork where a fork is faithful."""
     return Isolation(suite.isolation) if suite.isolation else None
 
 
 def jobs_from(suite: SuiteOptions) -> int:
-    """Processes at once, where it is settled beforehand."""
+    """How many processes run at once; by default one for each core."""
     from flakehound.engine.suite.parallelism import usable_cores
 
     return suite.jobs or usable_cores()
@@ -127,7 +127,7 @@ def seed_from(suite: SuiteOptions) -> int:
 
 
 def plain_arguments(pytest_args: Iterable[str], switched_off: Iterable[str]) -> tuple[str, ...]:
-    """The user's pytest arguments, and what keeps an order as it is given where we switched a shuffler off."""
+    """The user's pytest arguments, and those that keep the order of tests if pytest-randomly was switched off."""
     shuffled = ("-p", "no:randomly") if "pytest-randomly" in switched_off else ()
     return (*pytest_args, *shuffled)
 
@@ -135,7 +135,7 @@ def plain_arguments(pytest_args: Iterable[str], switched_off: Iterable[str]) -> 
 def commit_of(folder: Path) -> str | None:
     """The checked-out commit, marked when files differ from it; None without git."""
     try:
-        told = subprocess.run(
+        done = subprocess.run(
             ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude", "*"],
             cwd=folder,
             capture_output=True,
@@ -144,4 +144,4 @@ def commit_of(folder: Path) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return told.stdout.strip() or None if told.returncode == 0 else None
+    return done.stdout.strip() or None if done.returncode == 0 else None

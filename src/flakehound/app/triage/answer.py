@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from flakehound.app.sessions.plain_runs import (
+    PastOutcomes,
     PlainRun,
-    Remembered,
     import_pending_runs,
-    remembered,
+    past_outcomes,
+    plain_run_record,
     save_run,
-    whole_run,
 )
 from flakehound.app.triage.change import Change, change_of
 from flakehound.app.triage.failing_run import FailingRun
@@ -108,12 +108,12 @@ def _open_store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
 
 def _store_look_up(
     run: FailingRun, change: Change, store: Store | None
-) -> Callable[[NodeId, str], Remembered | None]:
-    def look_up(test: NodeId, signature: str) -> Remembered | None:
+) -> Callable[[NodeId, str], PastOutcomes | None]:
+    def look_up(test: NodeId, signature: str) -> PastOutcomes | None:
         if store is None:
             return None
         base = change.base.revision if change.base else None
-        return remembered(store, run.rootdir, test, signature, base=base, of_the_change=change.commits)
+        return past_outcomes(store, run.rootdir, test, signature, base=base, of_the_change=change.commits)
 
     return look_up
 
@@ -142,4 +142,4 @@ def _records_of(run: FailingRun) -> Iterator[RunRecord]:
             failed.place: failed.failure for failed in run.failures if failed.worker == process.worker
         }
         if process.order:
-            yield whole_run(process.order, process.outcomes, process.durations_s, failures, run.started_s)
+            yield plain_run_record(process.order, process.outcomes, process.durations_s, failures, run.started_s)

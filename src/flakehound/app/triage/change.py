@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from flakehound.app.sessions.plain_runs import DIRTY, SPOOL
+from flakehound.app.sessions.plain_runs import DIRTY, PENDING_FOLDER
 from flakehound.app.triage.failing_run import FailingRun
 from flakehound.engine.git.changed_files import ChangedFile, changed_files, is_dirty
 from flakehound.engine.git.repository import NoRepository, Repository, open_repository
@@ -76,7 +76,11 @@ def change_of(run: FailingRun) -> Change:
 def _own_files(run: FailingRun) -> Collection[Path]:
     """Files that flakehound writes itself; they are no change of the user's."""
     store = run.options.store
-    own = [store, store.with_name(SPOOL), *(store.with_name(store.name + end) for end in ("-wal", "-shm"))]
+    own = [
+        store,
+        store.with_name(PENDING_FOLDER),
+        *(store.with_name(store.name + end) for end in ("-wal", "-shm")),
+    ]
     return [*own, *([run.options.json_file] if run.options.json_file else [])]
 
 

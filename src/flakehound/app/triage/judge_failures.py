@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 
-from flakehound.app.sessions.plain_runs import Remembered
+from flakehound.app.sessions.plain_runs import PastOutcomes
 from flakehound.app.triage.base_suite import BaseSuite, tally_of
 from flakehound.app.triage.change import Change
 from flakehound.app.triage.failing_run import FailedTest, FailingRun
@@ -52,7 +52,7 @@ def judge_failures(
     change: Change,
     processes: NewProcesses,
     *,
-    look_up: Callable[[NodeId, str], Remembered | None],
+    look_up: Callable[[NodeId, str], PastOutcomes | None],
     show_progress: Callable[[str], None],
 ) -> list[TriageVerdict]:
     """One verdict per failure; `look_up` finds a test and the signature of its failure in the store."""
@@ -70,7 +70,7 @@ class _Triage:
         change: Change,
         processes: NewProcesses,
         base: BaseSuite,
-        look_up: Callable[[NodeId, str], Remembered | None],
+        look_up: Callable[[NodeId, str], PastOutcomes | None],
         show_progress: Callable[[str], None],
     ) -> None:
         self._run = run
