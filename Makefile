@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
 
-.PHONY: hunt test test-all lint types unit slow docs wheel bench clean
+.PHONY: hunt test test-all lint types unit coverage slow docs wheel bench clean
 
 # uv installs in seconds what takes pip minutes; pip is there where uv cannot reach the registry.
 $(VENV)/ready: pyproject.toml
@@ -37,6 +37,10 @@ types: $(VENV)/ready
 
 # Our own suite runs shuffled and in parallel: it may not be flaky.
 unit: $(VENV)/ready
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow"
+
+# The same with coverage of both packages and of child processes; twice as long, so it is not part of `make test` yet.
+coverage: $(VENV)/ready
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered
 
 slow: $(VENV)/ready
