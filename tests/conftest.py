@@ -1,6 +1,7 @@
 """Our tests start as on a laptop, wherever they run: a build server's variables change what flakehound does.
 
-They have a cache of their own, one for all workers: models are fitted once, and the user's cache is not touched.
+They have a cache and a folder of their own, one for all workers: models are fitted once, projects that many tests
+read are hunted once (`shared_once.py`), and the user's cache is not touched.
 """
 
 from __future__ import annotations
@@ -10,21 +11,29 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from child_coverage import ChildCoverage
+from line_markers import LineMarkers
 
 _NAMES = ("CI", "TF_BUILD", "PYTHONDONTWRITEBYTECODE")  # with the last, every process that we start compiles us
 _PREFIXES = ("CI_", "GITHUB_", "GITLAB_", "SYSTEM_")
-_CACHE = pytest.StashKey[str]()
-_CHILDREN = pytest.StashKey[ChildCoverage]()
+_FOLDER = pytest.StashKey[Path]()
+_MARKERS = pytest.StashKey[LineMarkers]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--record-lines", action="store_true", help="write which lines of src/ ran to .coverage; needs -n"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # workers inherit it
-        config.stash[_CACHE] = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="fh-cache-")
+        config.stash[_FOLDER] = folder = Path(tempfile.mkdtemp(prefix="fh-tests-"))
+        for variable, name in (("XDG_CACHE_HOME", "cache"), ("FH_SHARED_BY_TESTS", "shared")):
+            (folder / name).mkdir()
+            os.environ[variable] = str(folder / name)
     for name in list(os.environ):
         if name in _NAMES or name.startswith(_PREFIXES):
             del os.environ[name]
@@ -36,19 +45,18 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist starts its workers
 def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
-    if not hasattr(config, "workerinput") and getattr(config.option, "cov_source", None):
-        config.stash[_CHILDREN] = ChildCoverage(Path(config.stash[_CACHE]))
-        config.stash[_CHILDREN].start()
+    if config.option.record_lines and not hasattr(config, "workerinput"):
+        if not config.getoption("numprocesses", None):
+            raise pytest.UsageError("--record-lines counts what pytest-xdist's workers run: add -n 3")
+        config.stash[_MARKERS] = LineMarkers(config.stash[_FOLDER])
+        config.stash[_MARKERS].start()
 
 
-@pytest.hookimpl(wrapper=True, trylast=True)  # inside pytest-cov's own, which reports behind its yield
-def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
-    result = yield
-    if _CHILDREN in session.config.stash:
-        session.config.stash[_CHILDREN].save()
-    return result
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _MARKERS in session.config.stash:
+        session.config.stash[_MARKERS].save()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if _CACHE in config.stash:
-        shutil.rmtree(config.stash[_CACHE], ignore_errors=True)
+    if _FOLDER in config.stash:
+        shutil.rmtree(config.stash[_FOLDER], ignore_errors=True)

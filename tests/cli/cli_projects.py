@@ -120,16 +120,11 @@ def _said(folder: Path, command: list[str], **changes: str) -> Said:
 
 
 def paste(folder: Path, command: str, *more: str) -> Said:
-    """Run a printed command as if it were pasted into a shell, with our own package behind `flakehound`.
-
-    pytest-randomly, where it is installed, would shuffle what a plain pytest command names in order.
-    """
+    """Run a printed command as if it were pasted into a shell, with our own package behind `flakehound`."""
     ours = f"{shlex.quote(sys.executable)} -m flakehound"
     words = re.sub(r"(^|&& )flakehound\b", lambda match: match[1] + ours, command)
     shown = " ".join([words, *map(shlex.quote, more)])
-    return _said(
-        folder, ["/bin/sh", "-c", shown], PYTEST_ADDOPTS="-p no:randomly", PYTEST_DISABLE_PLUGIN_AUTOLOAD=""
-    )
+    return _said(folder, ["/bin/sh", "-c", shown])
 
 
 def remedy_in(said: Said) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
 from cli_projects import QUICK, SHOP, STEADY, Said, flakehound_in, write_project
-from fitted_models import fit_lint_model
+from shared_once import fit_lint_model, prepared_folder
 
 from flakehound.cli.main import run
 
@@ -34,20 +35,29 @@ def _fitted() -> None:
     fit_lint_model()
 
 
+def _hunted_once(name: str, files: dict[str, str], *options: str) -> HuntedProject:
+    """A project that is hunted once for all workers."""
+
+    def prepare(folder: Path) -> None:
+        project = write_project(folder / name, files)
+        said = flakehound_in(project, "hunt", *QUICK, *options, "--json", "report.json")
+        (folder / "said.json").write_text(json.dumps(asdict(said)))
+
+    folder = prepared_folder(name, prepare)
+    said = Said(**json.loads((folder / "said.json").read_text()))
+    return HuntedProject(folder=folder / name, said=said, json_file=folder / name / "report.json")
+
+
 @pytest.fixture(scope="session")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> HuntedProject:
+def shop() -> HuntedProject:
     """A suite with one test of each kind, hunted once."""
-    folder = write_project(tmp_path_factory.mktemp("shop"), SHOP)
-    said = flakehound_in(folder, "hunt", *QUICK, "--json", "report.json")
-    return HuntedProject(folder=folder, said=said, json_file=folder / "report.json")
+    return _hunted_once("shop", SHOP)
 
 
 @pytest.fixture(scope="session")
-def calm(tmp_path_factory: pytest.TempPathFactory) -> HuntedProject:
+def calm() -> HuntedProject:
     """A suite without a fault, hunted once and quietly."""
-    folder = write_project(tmp_path_factory.mktemp("calm"), STEADY)
-    said = flakehound_in(folder, "hunt", *QUICK, "--quiet", "--json", "report.json")
-    return HuntedProject(folder=folder, said=said, json_file=folder / "report.json")
+    return _hunted_once("calm", STEADY, "--quiet")
 
 
 @pytest.fixture

@@ -223,16 +223,18 @@ def test_a_hunt_whose_interpreter_is_gone_is_resumed_with_another_one(project, t
     assert paste(project, remedy_in(said)).code == 0
 
 
+ONCE = "seen = []\n\n\ndef test_once():\n    assert not seen\n    seen.append(1)\n"
+
+
 @pytest.mark.parametrize("gone", ["folder", "python"])
-def test_a_failure_whose_suite_or_interpreter_is_gone_cannot_be_replayed(shop, tmp_path, gone):
-    folder, python = tmp_path / "copy", tmp_path / "python"
-    shutil.copytree(shop.folder, folder, ignore=shutil.ignore_patterns(".flakehound"))
+def test_a_failure_whose_suite_or_interpreter_is_gone_cannot_be_replayed(tmp_path, gone):
+    folder, python = write_project(tmp_path / "project", {"test_once.py": ONCE}), tmp_path / "python"
     make_interpreter(python)
     store = ("--store", str(tmp_path / "s.db"))
     assert flakehound_in(folder, "hunt", *QUICK, "-q", "--python", str(python), *store).code == 1
     shutil.rmtree(folder) if gone == "folder" else python.unlink()
 
-    said = flakehound_in(tmp_path, "replay", *store, "test_victim")
+    said = flakehound_in(tmp_path, "replay", *store, "test_once")
 
     assert said.code == 2
     assert f"{gone if gone == 'folder' else 'interpreter'} of that hunt is gone" in said.err

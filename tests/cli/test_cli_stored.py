@@ -7,7 +7,6 @@ import shutil
 import pytest
 from cli_projects import (
     QUICK,
-    SHOP,
     WITH_PLUGINS,
     commands_in,
     flakehound_in,
@@ -18,6 +17,17 @@ from cli_projects import (
 )
 
 from flakehound.store import Store
+
+# A victim before its polluter.
+TWO_TESTS = """
+    seen = []
+
+    def test_v():
+        assert not seen
+
+    def test_p():
+        seen.append(1)
+"""
 
 
 def records_in(store_path):
@@ -136,10 +146,10 @@ def test_the_plain_pytest_command_of_replay_fails_when_pasted(shop):
 
 def test_the_plain_pytest_command_switches_off_what_would_shuffle_its_tests(tmp_path):
     pytest.importorskip("pytest_randomly")
-    folder = write_project(tmp_path / "shop", SHOP)
+    folder = write_project(tmp_path / "two", {"test_two.py": TWO_TESTS})
     assert flakehound_in(folder, "hunt", *QUICK, "-q", **WITH_PLUGINS).code == 1
 
-    said = flakehound_in(folder, "replay", "test_victim", **WITH_PLUGINS)
+    said = flakehound_in(folder, "replay", "test_v", **WITH_PLUGINS)
 
     plain = next(line for line in said.out.splitlines() if line.startswith("plain pytest: "))
     assert "no:randomly" in plain
@@ -179,20 +189,10 @@ def test_replay_of_a_test_that_was_removed_is_an_error_and_not_a_traceback(tmp_p
 
 # Hunted from a folder below the project's root
 
-BELOW = """
-    seen = []
-
-    def test_v():
-        assert not seen
-
-    def test_p():
-        seen.append(1)
-"""
-
 
 @pytest.fixture(scope="module")
 def below(tmp_path_factory):
-    folder = write_project(tmp_path_factory.mktemp("root"), {"tests/api/test_u.py": BELOW}) / "tests"
+    folder = write_project(tmp_path_factory.mktemp("root"), {"tests/api/test_u.py": TWO_TESTS}) / "tests"
     assert flakehound_in(folder, "hunt", *QUICK, "-q", "api").code == 1
     return folder
 

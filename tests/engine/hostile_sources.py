@@ -144,7 +144,7 @@ MEDDLING = {
                 for name, value in list(vars(module).items()):
                     try:
                         if value in clocks: setattr(module, name, lambda *_: 0.0)
-                    except TypeError:
+                    except (TypeError, ValueError):  # it has no hash
                         continue
         def test_replaces_stdout():
             sys.stdout = io.StringIO()

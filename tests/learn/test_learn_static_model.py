@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from fitted_models import FIT_LIMIT_S, fit_lint_model
+from shared_once import FIT_LIMIT_S, fit_lint_model
 
 from flakehound.app.lint.model_file import default_model
 from flakehound.learn.static.fit import COLUMNS, Sample, fit_static_model

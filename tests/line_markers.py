@@ -1,12 +1,12 @@
-"""Count which lines of our packages run in child processes, however they are started and however they end.
+"""Record which lines of our packages run, in every process that the test session starts.
 
-coverage.py measures the process that runs our tests. It cannot measure the children: our code there sets trace and
-profile functions itself, starts coverage.py, forks hundreds of times, leaves by `os._exit` and is killed. So every
-statement of the source gets a marker, `__executed__[n] = 1`, where `__executed__` is a part of a file that all
-processes map into their memory. Nothing is traced, nothing has to be saved, and the cost cannot be measured.
+pytest-xdist's workers, and all that they start, import our modules with a marker at each statement,
+`__executed__[n] = 1`, where `__executed__` is a part of a file that all processes map into their memory. No trace
+function is set and nothing has to be saved at exit. So it works in processes that set trace functions themselves,
+fork, leave by `os._exit` or are killed, and it costs a few percent where a trace function doubles the time.
 
-`child_coverage_startup.py` makes an interpreter load the marked modules. A `.pth` file in the environment's
-site-packages runs it where `VARIABLE` is set, which only a pytest session of ours with `--cov` does.
+`line_markers_startup.py` makes an interpreter load the marked modules. A `.pth` file in the environment's
+site-packages runs it where the environment variable `VARIABLE` is set; `pytest --record-lines` sets it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from types import CodeType
 
 import flakehound
 
-VARIABLE = "FH_CHILD_COVERAGE"  # the folder with what the children need
+VARIABLE = "FH_LINE_MARKERS"  # the folder with the marked modules and the file of markers
 SOURCES = Path(flakehound.__file__).parents[1]
 PACKAGES = ("flakehound", "flakehound_inside")
-_STARTUP = Path(__file__).with_name("child_coverage_startup.py")
-_PTH = "fh_child_coverage.pth"
+_STARTUP = Path(__file__).with_name("line_markers_startup.py")
+_PTH = "fh_line_markers.pth"
 _PTH_LINE = (
     f"import os; file = os.environ.get('{VARIABLE}', '') + '/startup.py'; "
     "os.path.exists(file) and exec(open(file).read())\n"
@@ -45,7 +45,7 @@ class MarkedModule:
     lines: list[list[int]] = field(default_factory=list)  # the lines that each marker stands for
 
 
-class ChildCoverage:
+class LineMarkers:
     """The marked modules of our packages, and the file in which their markers are set."""
 
     def __init__(self, folder: Path) -> None:
@@ -70,7 +70,7 @@ class ChildCoverage:
             pth.write_text(_PTH_LINE)
 
     def executed_lines(self) -> dict[str, set[int]]:
-        """The lines that ran in any child so far, by file."""
+        """The lines that ran in any process so far, by file."""
         found: dict[str, set[int]] = {}
         markers, offset = (self._folder / "markers").read_bytes(), 0
         for module in self._modules:
@@ -81,12 +81,12 @@ class ChildCoverage:
         return found
 
     def save(self) -> None:
-        """Write the lines beside the data of this process, for `coverage combine` and pytest-cov."""
+        """Write the lines as data of coverage.py, which reports them."""
         import coverage
 
-        config = coverage.Coverage().config  # the data file that pyproject.toml names
-        data = coverage.CoverageData(basename=config.data_file, suffix="children")
-        data.add_lines(self.executed_lines())
+        data = coverage.CoverageData(basename=coverage.Coverage().config.data_file)
+        data.erase()
+        data.add_lines({module.path: () for module in self._modules} | self.executed_lines())
         data.write()
 
 

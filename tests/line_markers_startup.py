@@ -1,4 +1,4 @@
-"""Runs at the start of every interpreter of ours in a measured test session; see child_coverage.py."""
+"""Runs at the start of every interpreter of ours in a measured test session; see line_markers.py."""
 
 
 def _start(folder):
@@ -84,5 +84,5 @@ def _start(folder):
     sys.path_hooks.insert(0, hook)
 
 
-_start(__import__("os").environ["FH_CHILD_COVERAGE"])
+_start(__import__("os").environ["FH_LINE_MARKERS"])
 del _start

@@ -1,11 +1,11 @@
-"""The markers that count lines in child processes; see child_coverage.py."""
+"""The markers that record which lines ran; see line_markers.py."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from textwrap import dedent
 
-from child_coverage import mark
+from line_markers import mark
 
 SOURCE = '''
     """A docstring."""
