@@ -54,6 +54,12 @@ SHOP = {
             assert state.kept["open"]
     """,
 }
+# For `flakehound_with`: models that are fitted in a tenth of the time.
+FEW_TREES = """
+from dataclasses import replace
+from flakehound.learn.measured import assisted_reruns
+assisted_reruns.PIPELINE = replace(assisted_reruns.PIPELINE, trees=10)
+"""
 STEADY = {"test_calm.py": "def test_one():\n    pass\n\n\ndef test_two():\n    pass\n"}
 
 

@@ -8,7 +8,7 @@ import random
 import sys
 
 import pytest
-from cli_projects import SHOP, flakehound_in, flakehound_with, remedy_in, write_project
+from cli_projects import FEW_TREES, SHOP, flakehound_in, flakehound_with, remedy_in, write_project
 
 from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.features.table import NAMES
@@ -16,11 +16,6 @@ from flakehound.store import Store
 
 pytest.importorskip("sklearn", reason="needs flakehound[learn]")
 
-FEW_TREES = """
-from dataclasses import replace
-from flakehound.learn.measured import assisted_reruns
-assisted_reruns.PIPELINE = replace(assisted_reruns.PIPELINE, trees=10)
-"""
 COUNTED = ("--runs", "3", "--shuffles", "1", "--seed", "3")
 HEAD = "id,project,original_passed,original_failed,shuffled_passed,shuffled_failed,polluter,cost_s"
 
@@ -50,7 +45,8 @@ def own_table(folder, features):
 def chosen(tmp_path_factory):
     """A suite whose tests the default models chose among, after the hunt had measured them; and its export."""
     folder = write_project(tmp_path_factory.mktemp("chosen"), SHOP)
-    said = flakehound_in(folder, "hunt", "--policy", "cannier", "--measure", *COUNTED, "--json", "report.json")
+    words = ("hunt", "--policy", "cannier", "--measure", *COUNTED, "--json", "report.json")
+    said = flakehound_with(FEW_TREES, folder, *words)
     exported = flakehound_in(folder, "data", "export", "tests.csv")
     assert exported.code == 0, exported.err
     with open(folder / "tests.csv", newline="") as file:
@@ -88,7 +84,7 @@ def test_features_of_a_file_are_taken_in_place_of_measured_ones(chosen, shop):
         writer.writeheader()
         writer.writerows(rows)
 
-    said = flakehound_in(shop, "hunt", "--policy", "cannier", "--features", "here.csv", *COUNTED)
+    said = flakehound_with(FEW_TREES, shop, "hunt", "--policy", "cannier", "--features", "here.csv", *COUNTED)
 
     assert said.code == 1, said.err
     assert "measuring the features" not in said.err

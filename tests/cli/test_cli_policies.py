@@ -6,7 +6,7 @@ import json
 import random
 
 import pytest
-from cli_projects import SHOP, flakehound_in, parsed, write_project
+from cli_projects import FEW_TREES, SHOP, flakehound_in, flakehound_with, parsed, write_project
 
 HEAD = (
     "id,project,original_passed,original_failed,shuffled_passed,shuffled_failed,polluter,cost_s,luck,leaks,reads\n"
@@ -100,7 +100,8 @@ def test_a_second_hunt_starts_from_what_the_first_one_saw(tmp_path):
 
 
 def test_a_model_decides_which_tests_are_rerun_and_which_are_paired(modelled):
-    said = flakehound_in(modelled, "hunt", *COUNTED, "--seed", "3", *CANNIER, "--json", "report.json")
+    words = ("hunt", *COUNTED, "--seed", "3", *CANNIER, "--json", "report.json")
+    said = flakehound_with(FEW_TREES, modelled, *words)
 
     report = report_in(modelled)
     kinds = {test["id"].rpartition("::")[2]: test["kind"] for test in report["tests"]}
