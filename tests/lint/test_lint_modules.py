@@ -15,7 +15,7 @@ from flakehound.lint.analyse import analyse_file
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.encoding import encode_analyses
 from flakehound.lint.links.reached_code import reached_functions
-from flakehound.lint.source.modules import DEEPEST_TREE, Module, Unparsable, parse_source
+from flakehound.lint.source.modules import MAX_TREE_DEPTH, Module, Unparsable, parse_source
 from flakehound.lint.source.names import names_of
 from flakehound.lint.source.project import Project
 
@@ -110,7 +110,7 @@ def test_an_empty_file_parses():
         (b"x = '\xff'\n", None, "invalid or missing encoding"),
         (b"(" * 5000, None, "nested"),
         (b"-" * 100_000 + b"1\n", None, "nested"),
-        (b"x = 1" + b" + 1" * (DEEPEST_TREE + 1), None, "nested"),
+        (b"x = 1" + b" + 1" * (MAX_TREE_DEPTH + 1), None, "nested"),
     ],
 )
 def test_what_does_not_parse_is_told_with_its_place(content, line, reason):

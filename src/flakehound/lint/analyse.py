@@ -31,7 +31,7 @@ class CaseAnalysis:
 
 def analyse_file(project: Project, module: Module) -> tuple[CaseAnalysis, ...]:
     """Everything that lint reads in the tests of a file, in their order."""
-    cache = project.cached(("rules",), FactsCache)
+    cache = project.compute_once(("rules",), FactsCache)
     cases = cases_of(module, project.patterns, project)
     sharing = FileSharing(cases)
     return tuple(_analysis(case, project, cache, sharing) for case in cases)
@@ -66,4 +66,4 @@ def _comments(path: str, project: Project) -> tuple[Suppression, ...]:
         module = project.module(path)
         return suppressions_in(module.text) if module is not None else ()
 
-    return project.cached(("comments", path), read)
+    return project.compute_once(("comments", path), read)

@@ -11,7 +11,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.lint.collect.fixture_requests import is_parametrised, requested_fixtures
 from flakehound.lint.collect.pytest_rules import CollectionRules
 from flakehound.lint.source.definitions import Definition
-from flakehound.lint.source.functions import function_with_module
+from flakehound.lint.source.functions import function_and_module
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import FunctionNode
@@ -59,7 +59,7 @@ class _Collection:
         if not self._rules.is_collected_module():
             return
         for name in self._project.module_names(self._home):
-            found = None if name.startswith("__") else self._project.resolve_bound(self._home, name)
+            found = None if name.startswith("__") else self._project.resolve_if_bound(self._home, name)
             if isinstance(found, Definition):
                 yield from self._item(name, found, ())
 
@@ -85,7 +85,7 @@ class _Collection:
     ) -> StaticCase:
         classes = tuple(one for one, _owner in within)
         owners = tuple(owner for _name, owner in within)
-        written = function_with_module(found, self._project)
+        written = function_and_module(found, self._project)
         return StaticCase(
             id=NodeId("::".join([self._home.path, *classes, name])),
             path=self._home.path,

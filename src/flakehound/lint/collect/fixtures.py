@@ -51,7 +51,7 @@ class VisibleFixtures:
 def fixtures_for(home: Module, owner: Definition | None, project: Project) -> VisibleFixtures:
     """The fixtures that a test of the class in the file sees."""
     key = ("fixtures", home.tree, owner.node if owner else None)
-    return project.cached(key, lambda: _visible_fixtures(home, owner, project))
+    return project.compute_once(key, lambda: _visible_fixtures(home, owner, project))
 
 
 def _visible_fixtures(home: Module, owner: Definition | None, project: Project) -> VisibleFixtures:
@@ -67,12 +67,12 @@ def _visible_fixtures(home: Module, owner: Definition | None, project: Project) 
 
 def fixtures_of(module: Module, project: Project) -> tuple[Fixture, ...]:
     """The fixtures a file defines or imports from the project."""
-    return project.cached(("fixtures_of", module.tree), lambda: tuple(_of_module(module, project)))
+    return project.compute_once(("fixtures_of", module.tree), lambda: tuple(_of_module(module, project)))
 
 
 def _of_module(module: Module, project: Project) -> Iterator[Fixture]:
     for name in project.module_names(module):
-        found = project.resolve_bound(module, name)
+        found = project.resolve_if_bound(module, name)
         if isinstance(found, Definition) and not found.is_module and (one := _fixture(name, found, None, project)):
             yield one
 

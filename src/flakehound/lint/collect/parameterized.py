@@ -36,7 +36,7 @@ def _expansion(found: Definition, project: Project) -> ast.Call | None:
 def _rows(node: ast.expr | None, found: Definition, project: Project) -> list[ast.expr] | None:
     if isinstance(node, ast.Name):
         bound = project.member(found.owner, node.id) if found.owner else None
-        meaning = bound or project.resolve_bound(found.module, node.id)
+        meaning = bound or project.resolve_if_bound(found.module, node.id)
         node = meaning.value if isinstance(meaning, Definition) else None
     if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in node.elts):
         return list(node.elts)

@@ -59,7 +59,7 @@ def reached_functions(case: StaticCase, project: Project, depth: int = 2) -> tup
 
 def is_test_code(path: str, project: Project) -> bool:
     """Whether a file belongs to the tests and not to what they test."""
-    return project.cached(("test code", path), lambda: _is_test_code(path, project))
+    return project.compute_once(("test code", path), lambda: _is_test_code(path, project))
 
 
 def _is_test_code(path: str, project: Project) -> bool:
@@ -149,7 +149,7 @@ class _Walk:
                 yield from self._steps(self._project.member(owner, name), owner, Role.SETUP)
         names = _FUNCTIONS if owner is not None else (*_FUNCTIONS, *_FUNCTION_ONLY)
         for name in names:
-            found = self._project.resolve_bound(self._case.home, name)
+            found = self._project.resolve_if_bound(self._case.home, name)
             if isinstance(found, Definition):
                 yield from self._steps(found, None, Role.SETUP)
 
@@ -205,7 +205,7 @@ def callees(
 ) -> tuple[Callee, ...]:
     """The project's functions that a function calls, or hands to another as `Thread(target=work)` does."""
     key = ("callees", function, owner.node if owner else None)
-    return project.cached(key, lambda: tuple(_callees(function, module, project, owner)))
+    return project.compute_once(key, lambda: tuple(_callees(function, module, project, owner)))
 
 
 def _callees(

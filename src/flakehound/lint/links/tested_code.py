@@ -47,7 +47,7 @@ class Link:
 
 def link_of(case: StaticCase, project: Project) -> Link:
     """The production code that the test is about."""
-    return project.cached(("link", case.function, case.id), lambda: _find_link(case, project))
+    return project.compute_once(("link", case.function, case.id), lambda: _find_link(case, project))
 
 
 def _find_link(case: StaticCase, project: Project) -> Link:
@@ -129,7 +129,7 @@ def _production_by_words(project: Project) -> dict[tuple[str, ...], list[str]]:
                 found.setdefault(module_words(path), []).append(path)
         return found
 
-    return project.cached("production by words", made)
+    return project.compute_once("production by words", made)
 
 
 def _shared_words(one: str, other: str) -> int:
@@ -139,12 +139,12 @@ def _shared_words(one: str, other: str) -> int:
 
 def _imported_definitions(home: Module, project: Project) -> list[Definition]:
     """The production classes, functions and modules that the test's file imports by name."""
-    return project.cached(("imported things", home.tree), lambda: list(_imported(home, project)))
+    return project.compute_once(("imported things", home.tree), lambda: list(_imported(home, project)))
 
 
 def _imported(home: Module, project: Project) -> Iterator[Definition]:
     for name in project.module_names(home):
-        found = project.resolve_bound(home, name)
+        found = project.resolve_if_bound(home, name)
         if isinstance(found, Definition) and not is_test_code(found.module.path, project):
             yield found
 
@@ -164,7 +164,7 @@ def _most_used(case: StaticCase, project: Project) -> Definition | None:
     for use, weight in _weighted_uses(case, project):
         if not is_test_code(use.definition.module.path, project):
             definitions[use.definition.node] = use.definition
-            weights[use.definition.node] = weights.get(use.definition.node, 0.0) + weight * use.times
+            weights[use.definition.node] = weights.get(use.definition.node, 0.0) + weight * use.count
     # A class is what the metrics are about; a function that builds one is used as often.
     best = max(weights, key=lambda node: (weights[node], isinstance(node, ast.ClassDef)), default=None)
     return definitions[best] if best is not None else None

@@ -137,7 +137,9 @@ def _production(target: Definition | None, project: Project) -> ProductionMetric
     unit = _unit(target)
     node = unit.node
     assert isinstance(node, ast.ClassDef | ast.Module)
-    return project.cached(("production", node), lambda: production_metrics(node, _around_unit(unit, project)))
+    return project.compute_once(
+        ("production", node), lambda: production_metrics(node, _around_unit(unit, project))
+    )
 
 
 def _unit(target: Definition) -> Definition:
@@ -175,15 +177,15 @@ def _around(module: Module, project: Project, production: ProductionMetrics | No
     return CaseSource(
         lines=lines_of(module, project),
         imports=_imports_of(module, project),
-        is_own=lambda package: project.paths.of_module(package, module.path) is not None,
+        is_own=lambda package: project.paths.path_of_module(package, module.path) is not None,
         methods=production.method_names if production else None,
     )
 
 
 def lines_of(module: Module, project: Project) -> Lines:
     """The file's line counts, computed once."""
-    return project.cached(("lines", module.tree), lambda: Lines(module.text))
+    return project.compute_once(("lines", module.tree), lambda: Lines(module.text))
 
 
 def _imports_of(module: Module, project: Project) -> Mapping[str, str]:
-    return project.cached(("imported names", module.tree), lambda: imported_names(module.tree.body))
+    return project.compute_once(("imported names", module.tree), lambda: imported_names(module.tree.body))

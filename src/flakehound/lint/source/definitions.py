@@ -1,4 +1,4 @@
-"""What a name can stand for: something in the project, or something outside it."""
+"""What a name can refer to: a definition in the project, or something outside it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ class Definition:
     name: str  # within its module: "Cart.total"; "" for the module itself
     module: Module
     node: ast.Module | ast.ClassDef | FunctionNode | ast.expr
-    owner: Definition | None = None  # the class whose body holds it
+    owner: Definition | None = None  # the class whose body contains it
 
     @property
     def function(self) -> FunctionNode | None:
-        """The function, where it is one."""
+        """Its node if it is a function, else None."""
         return self.node if isinstance(self.node, FunctionNode) else None
 
     @property
     def class_(self) -> ast.ClassDef | None:
-        """The class, where it is one."""
+        """Its node if it is a class, else None."""
         return self.node if isinstance(self.node, ast.ClassDef) else None
 
     @property
     def value(self) -> ast.expr | None:
-        """The expression a variable is bound to, where it is a variable."""
+        """The expression that a variable is bound to; None if it is no variable."""
         return self.node if isinstance(self.node, ast.expr) else None
 
     @property
@@ -41,16 +41,16 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class External:
-    """Something that is not defined in the project: the standard library's, a dependency's, a builtin."""
+    """Something that is not defined in the project: from the standard library, a dependency, or a builtin."""
 
-    name: str  # full and dotted: "unittest.mock.patch"; a builtin's is bare: "open"
+    name: str  # full and dotted: "unittest.mock.patch"; of a builtin just "open"
 
 
 Meaning = Definition | External
 
 
 def dotted_name(node: ast.expr) -> str | None:
-    """`a.b.c` as it is written; None for an expression that is not a plain chain of names."""
+    """`a.b.c` as it is written; None for an expression other than a chain of names."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -61,7 +61,7 @@ def dotted_name(node: ast.expr) -> str | None:
 
 
 def string_literals(node: ast.expr | None) -> list[str]:
-    """The strings of a literal: one, or a list or tuple of them."""
+    """The strings of a string literal, or of a list or tuple of them."""
     if isinstance(node, ast.List | ast.Tuple):
-        return [text for one in node.elts for text in string_literals(one)]
+        return [text for element in node.elts for text in string_literals(element)]
     return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []

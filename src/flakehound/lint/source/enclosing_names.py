@@ -1,4 +1,4 @@
-"""Which function or class a line of a file belongs to: a name for a place that outlives moved lines."""
+"""Which function or class a line of a file belongs to: names places that stay the same when lines move."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def scope_at(path: str, line: int, project: Project) -> str:
     module = project.module(path)
     if module is None:
         return ""
-    spans = project.cached(("spans", path), lambda: tuple(_spans(module)))
-    # Inner definitions come after the ones around them.
+    spans = project.compute_once(("spans", path), lambda: tuple(_spans(module)))
+    # Inner definitions come after the definitions around them.
     return next((span.name for span in reversed(spans) if span.first <= line <= span.last), "")
 
 
@@ -32,13 +32,13 @@ def _spans(module: Module) -> Iterator[_Span]:
     yield from _spans_in(module.tree.body, "")
 
 
-def _spans_in(body: Sequence[ast.AST], start: str) -> Iterator[_Span]:
+def _spans_in(body: Sequence[ast.AST], prefix: str) -> Iterator[_Span]:
     for node in body:
         if isinstance(node, FunctionNode | ast.ClassDef):
-            name = f"{start}{node.name}"
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            name = f"{prefix}{node.name}"
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             yield _Span(name=name, first=first, last=node.end_lineno or first)
             yield from _spans_in(node.body, f"{name}.")
         elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
             for field in ("body", "orelse", "handlers", "finalbody", "cases"):
-                yield from _spans_in(getattr(node, field, ()), start)
+                yield from _spans_in(getattr(node, field, ()), prefix)

@@ -1,4 +1,4 @@
-"""What `self.x` was set to: the values that a class's methods give its attributes."""
+"""The values that the methods of a class assign to `self.x`."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from flakehound.lint.source.syntax_walk import nodes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SetAttribute:
-    """`self.x = value`, and the method it stands in."""
+class SelfAssignment:
+    """An assignment `self.x = value`, and the method that contains it."""
 
     value: ast.expr
     method: FunctionNode
-    owner: Definition  # the class whose body holds the method
+    owner: Definition  # the class whose body contains the method
 
 
-def attributes_set_on_self(owner: Definition, project: Project) -> dict[str, SetAttribute]:
-    """The attributes that methods of the class or its bases set on `self` or `cls`; the first setter wins."""
-    return project.cached(("set_attributes", owner.node), lambda: _attributes_of(owner, project))
+def attributes_set_on_self(owner: Definition, project: Project) -> dict[str, SelfAssignment]:
+    """Attributes that methods of the class or its bases set on `self` or `cls`; the first assignment counts."""
+    return project.compute_once(("set_attributes", owner.node), lambda: _attributes_of(owner, project))
 
 
-def _attributes_of(owner: Definition, project: Project) -> dict[str, SetAttribute]:
-    found: dict[str, SetAttribute] = {}
-    for one in project.mro(owner):
-        if isinstance(one, Definition) and one.class_ is not None:
-            for method in one.class_.body:
+def _attributes_of(owner: Definition, project: Project) -> dict[str, SelfAssignment]:
+    found: dict[str, SelfAssignment] = {}
+    for base in project.mro(owner):
+        if isinstance(base, Definition) and base.class_ is not None:
+            for method in base.class_.body:
                 if isinstance(method, FunctionNode):
                     for name, value in _assignments_to_self(method):
-                        found.setdefault(name, SetAttribute(value=value, method=method, owner=one))
+                        found.setdefault(name, SelfAssignment(value=value, method=method, owner=base))
     return found
 
 

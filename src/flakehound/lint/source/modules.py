@@ -1,4 +1,4 @@
-"""One parsed source file, or why it could not be parsed."""
+"""Parse a source file, or say why it cannot be parsed."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import tokenize
 import warnings
 from dataclasses import dataclass
 
-from flakehound.lint.source.syntax_walk import is_nested_deeper
+from flakehound.lint.source.syntax_walk import is_deeper_than
 
 # A visitor takes up to three frames per level, and Python allows a thousand.
-DEEPEST_TREE = 250
-_FAULTS = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError)
+MAX_TREE_DEPTH = 250
+_PARSE_ERRORS = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Module:
-    """A source file that parses; parsed once, handed round, compared by identity."""
+    """A parsed source file; each file is parsed once, so modules are compared by identity."""
 
     path: str  # relative to pytest's rootdir, with forward slashes
     tree: ast.Module
-    text: str  # line ends are "\n" whatever the file has
+    text: str  # line ends are "\n", also where the file has others
     lines: tuple[str, ...]  # line n of the syntax tree is lines[n - 1]
 
 
@@ -30,50 +30,50 @@ class Unparsable:
     """A source file that does not parse; it is reported and skipped."""
 
     path: str
-    line: int | None  # None: the fault has no place, as with an unknown encoding
+    line: int | None  # None: the error has no line, such as an unknown encoding
     reason: str
 
 
 def parse_source(path: str, content: bytes) -> Module | Unparsable:
-    """The file's syntax tree, by the grammar of the Python that runs us.
+    """Parse a file by the grammar of the running Python.
 
-    Never raises, whatever the bytes are. A tree too deep for recursive visitors counts as unparsable.
+    Never raises. A tree too deep for recursive visitors counts as unparsable.
     """
     try:
         text = source_text(content)
-        tree = _tree(text, path)
-    except _FAULTS as fault:
-        return Unparsable(path=path, line=_line_of(fault), reason=_reason(fault))
+        tree = _parse(text, path)
+    except _PARSE_ERRORS as error:
+        return Unparsable(path=path, line=_line_of(error), reason=_reason(error))
     lines = tuple(text.split("\n"))
-    if is_nested_deeper(tree, lines, DEEPEST_TREE):
-        return Unparsable(path=path, line=None, reason=f"nested more than {DEEPEST_TREE} levels deep")
+    if is_deeper_than(tree, lines, MAX_TREE_DEPTH):
+        return Unparsable(path=path, line=None, reason=f"nested more than {MAX_TREE_DEPTH} levels deep")
     return Module(path=path, tree=tree, text=text, lines=lines)
 
 
 def source_text(content: bytes) -> str:
-    """A source file's text: its own encoding (PEP 263), no byte order mark, all line ends a newline."""
+    """Decode a source file by its declared encoding (PEP 263), without byte order mark, with "\\n" as line end."""
     encoding, _lines = tokenize.detect_encoding(io.BytesIO(content).readline)
     text = content.decode(encoding)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _tree(text: str, path: str) -> ast.Module:
+def _parse(text: str, path: str) -> ast.Module:
     if "\0" in text:
-        # Which Pythons raise what for it differs; pytest cannot import such a file with any.
+        # Python versions raise different errors for it; pytest cannot import such a file with any of them.
         raise ValueError("source code cannot contain null bytes")
     with warnings.catch_warnings():
-        # An invalid escape is the user's own business; as an error it would hide the whole file.
+        # Where warnings are errors, an invalid escape would make the whole file unparsable.
         warnings.simplefilter("ignore")
         return ast.parse(text, filename=path)
 
 
-def _line_of(fault: BaseException) -> int | None:
-    return (fault.lineno or None) if isinstance(fault, SyntaxError) else None
+def _line_of(error: BaseException) -> int | None:
+    return (error.lineno or None) if isinstance(error, SyntaxError) else None
 
 
-def _reason(fault: BaseException) -> str:
-    if isinstance(fault, SyntaxError):
-        return fault.msg or "invalid syntax"
-    if isinstance(fault, RecursionError | MemoryError):
+def _reason(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return error.msg or "invalid syntax"
+    if isinstance(error, RecursionError | MemoryError):
         return "nested too deep to parse"
-    return str(fault) or type(fault).__name__
+    return str(error) or type(error).__name__

@@ -1,11 +1,11 @@
-"""What the expressions of a function stand for, as full dotted names.
+"""What the expressions of a function refer to, as full dotted names.
 
-random.random          a thing of a library, whatever alias the file gives it
+random.random          a function of a library; an alias of the import is resolved
 open                   a builtin
-tests.helpers.wait     a thing of the project, by the path of its file
-random.Random()        what calling it gives; its methods are `random.Random().choice`
-@tmp_path              a parameter, so in a test a fixture; `@self.x` where the class does not show what x is
-str(), list(), set()   a literal, or a display, of that type
+tests.helpers.wait     a definition of the project, by the path of its file
+random.Random()        the result of a call; a method of it is `random.Random().choice`
+@tmp_path              a parameter, in a test thus a fixture; `@self.x` if the class does not show what x is
+str(), list(), set()   a literal or a comprehension of that type
 """
 
 from __future__ import annotations
@@ -29,12 +29,17 @@ from flakehound.lint.source.scopes import (
 )
 from flakehound.lint.source.syntax_walk import nodes_of
 
-_MAX_ALIASES = 8  # variables of variables that are followed
-_BINDING = (
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.comprehension),
-    *(ast.NamedExpr, ast.Global, ast.Nonlocal),
+_MAX_ALIASES = 8  # how many variables bound to variables are followed
+_NODES_THAT_BIND_NAMES = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.Lambda,
+    ast.comprehension,
+    ast.NamedExpr,
+    ast.Global,
+    ast.Nonlocal,
 )
-_DISPLAYS: dict[type[ast.expr], str] = {
+_TYPE_OF_LITERAL: dict[type[ast.expr], str] = {
     ast.JoinedStr: "str()",
     ast.List: "list()",
     ast.ListComp: "list()",
@@ -49,7 +54,7 @@ _DISPLAYS: dict[type[ast.expr], str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Instance:
-    """What calling a class of the project gives."""
+    """An instance of a class of the project."""
 
     definition: Definition
 
@@ -59,7 +64,7 @@ class NamedCall:
     """One call in a function."""
 
     node: ast.Call
-    name: str  # full and dotted; "" where nothing is known of what is called
+    name: str  # full dotted name of the callee; "" if it is unknown
 
 
 ExpressionMeaning = Meaning | Instance
@@ -67,16 +72,16 @@ ExpressionMeaning = Meaning | Instance
 
 def names_of(
     function: FunctionNode | None, module: Module, project: Project, owner: Definition | None = None
-) -> Names:
-    """The names of a function, made once; None for a function gives those of the module's top level."""
+) -> FunctionNames:
+    """The names of a function, cached per project; with None as function those of the module's top level."""
     key = ("names", function or module.tree, owner.node if owner else None)
-    return project.cached(key, lambda: Names(function, module, project, owner))
+    return project.compute_once(key, lambda: FunctionNames(function, module, project, owner))
 
 
-class Names:
-    """What the expressions in one function stand for; `owner` is the class that `self` is one of.
+class FunctionNames:
+    """Resolves the expressions of one function; `owner` is the class of `self`.
 
-    A variable stands for what it was last bound to, wherever in the function that is.
+    A variable refers to the last value that is bound to it anywhere in the function.
     """
 
     def __init__(
@@ -94,17 +99,15 @@ class Names:
         self._meanings: dict[ast.expr, ExpressionMeaning | None] = {}
 
     def name_of(self, node: ast.expr) -> str | None:
-        """The full name of a name, attribute, call or literal; None where nothing is known."""
-        found = self.meaning_of(node)
-        if isinstance(found, Instance):
-            return f"{full_name(found.definition)}()"
-        return full_name(found) if found is not None else None
+        """The full name of a name, attribute, call or literal; None if it is unknown."""
+        meaning = self.meaning_of(node)
+        return _name_of_meaning(meaning) if meaning is not None else None
 
     def calls(self) -> tuple[NamedCall, ...]:
-        """Every call in the function with the name of what it calls, in the order of `ast.walk`."""
+        """Every call in the function with the name of its callee, in the order of `ast.walk`."""
         if self._calls is None:
-            walked = (node for node in self.nodes if isinstance(node, ast.Call))
-            self._calls = tuple(NamedCall(node=node, name=self.name_of(node.func) or "") for node in walked)
+            call_nodes = (node for node in self.nodes if isinstance(node, ast.Call))
+            self._calls = tuple(NamedCall(node=node, name=self.name_of(node.func) or "") for node in call_nodes)
         return self._calls
 
     @property
@@ -114,45 +117,41 @@ class Names:
             self._nodes = nodes_of(self.function or self.module.tree)
         return self._nodes
 
-    def is_local(self, name: str) -> bool:
-        """Whether the function binds the name itself, as a parameter or a variable."""
-        return name in self._parameters or name in self._local_bindings
-
     def meaning_of(self, node: ast.expr, depth: int = 0) -> ExpressionMeaning | None:
-        """What an expression stands for: a definition, an instance of one, or something outside the project."""
+        """What an expression refers to: a definition, an instance of a class, or something outside the project."""
         if depth > _MAX_ALIASES:
             return None
         if node not in self._meanings:
-            found = self._resolve(node, depth)
+            meaning = self._resolve(node, depth)
             if depth:
-                return found  # not cached: after many aliases less may be known than from here
-            self._meanings[node] = found
+                return meaning  # not cached: near the limit of aliases less is resolved than with depth 0
+            self._meanings[node] = meaning
         return self._meanings[node]
 
     def _resolve(self, node: ast.expr, depth: int) -> ExpressionMeaning | None:
         if isinstance(node, ast.Name):
-            return self._of_name(node.id, depth)
+            return self._meaning_of_name(node.id, depth)
         if isinstance(node, ast.Attribute):
-            return self._of_attribute(node, depth)
+            return self._meaning_of_attribute(node, depth)
         if isinstance(node, ast.Call):
-            return self._of_call(node, depth)
-        return self._of_other(node, depth)
+            return self._meaning_of_call(node, depth)
+        return self._meaning_of_literal_or_operator(node, depth)
 
-    def _of_name(self, name: str, depth: int) -> ExpressionMeaning | None:
+    def _meaning_of_name(self, name: str, depth: int) -> ExpressionMeaning | None:
         if name in self._local_bindings:
-            return self._of_binding(name, self._local_bindings[name], depth)
+            return self._meaning_of_binding(name, self._local_bindings[name], depth)
         if name in self._parameters:
             return External(name=f"@{name}")
-        return self._follow(self.project.resolve_bound(self.module, name), depth)
+        return self._follow_variable(self.project.resolve_if_bound(self.module, name), depth)
 
-    def _follow(self, found: Meaning | None, depth: int) -> ExpressionMeaning | None:
-        """A module's or class's variable stands for its value, if that says more than the variable's name."""
+    def _follow_variable(self, found: Meaning | None, depth: int) -> ExpressionMeaning | None:
+        """Replace a variable of a module or class by the value it is bound to, where that can be resolved."""
         if not isinstance(found, Definition) or not isinstance(found.value, ast.Call):
             return found
-        outside = names_of(None, found.module, self.project)
-        return outside.meaning_of(found.value, depth + 1) or found
+        module_names = names_of(None, found.module, self.project)
+        return module_names.meaning_of(found.value, depth + 1) or found
 
-    def _of_binding(self, name: str, binding: Binding, depth: int) -> ExpressionMeaning | None:
+    def _meaning_of_binding(self, name: str, binding: Binding, depth: int) -> ExpressionMeaning | None:
         if isinstance(binding, ImportedName):
             return self.project.resolve_import(self.module, binding)
         if not isinstance(binding, AssignedName):
@@ -161,103 +160,106 @@ class Names:
             return None
         return self.meaning_of(binding.value, depth + 1)
 
-    def _of_attribute(self, node: ast.Attribute, depth: int) -> ExpressionMeaning | None:
+    def _meaning_of_attribute(self, node: ast.Attribute, depth: int) -> ExpressionMeaning | None:
         if self.owner is not None and isinstance(node.value, ast.Name) and node.value.id == self._self_name:
-            return self._of_self(self.owner, node.attr, depth)
+            return self._meaning_of_self_attribute(self.owner, node.attr, depth)
         base = self.meaning_of(node.value, depth + 1)
-        return self._member(base, node.attr, depth) if base is not None else None
+        return self._meaning_of_member(base, node.attr, depth) if base is not None else None
 
-    def _of_self(self, owner: Definition, name: str, depth: int) -> ExpressionMeaning | None:
-        found = self.project.resolve_in(owner, name)
+    def _meaning_of_self_attribute(self, owner: Definition, name: str, depth: int) -> ExpressionMeaning | None:
+        found = self.project.resolve_attribute(owner, name)
         if found is not None:
-            return self._follow(found, depth)
-        was_set = attributes_set_on_self(owner, self.project).get(name)
-        if was_set is not None:
-            names = names_of(was_set.method, was_set.owner.module, self.project, owner)
-            return names.meaning_of(was_set.value, depth + 1)
+            return self._follow_variable(found, depth)
+        assignment = attributes_set_on_self(owner, self.project).get(name)
+        if assignment is not None:
+            names = names_of(assignment.method, assignment.owner.module, self.project, owner)
+            return names.meaning_of(assignment.value, depth + 1)
         return External(name=f"@{self._self_name}.{name}")
 
-    def _member(self, base: ExpressionMeaning, name: str, depth: int) -> ExpressionMeaning | None:
+    def _meaning_of_member(self, base: ExpressionMeaning, name: str, depth: int) -> ExpressionMeaning | None:
         if isinstance(base, Instance):
-            return self._of_instance(base, name, depth)
+            return self._meaning_of_instance_attribute(base, name, depth)
         if isinstance(base, External):
             return External(name=f"{base.name}.{name}")
-        found = self.project.resolve_in(base, name)
-        return self._follow(found, depth) or External(name=f"{full_name(base)}.{name}")
+        found = self.project.resolve_attribute(base, name)
+        return self._follow_variable(found, depth) or External(name=f"{full_name(base)}.{name}")
 
-    def _of_instance(self, base: Instance, name: str, depth: int) -> ExpressionMeaning | None:
-        found = self.project.resolve_in(base.definition, name)
-        return self._follow(found, depth) or External(name=f"{full_name(base.definition)}().{name}")
+    def _meaning_of_instance_attribute(self, base: Instance, name: str, depth: int) -> ExpressionMeaning | None:
+        found = self.project.resolve_attribute(base.definition, name)
+        return self._follow_variable(found, depth) or External(name=f"{full_name(base.definition)}().{name}")
 
-    def _of_call(self, node: ast.Call, depth: int) -> ExpressionMeaning | None:
+    def _meaning_of_call(self, node: ast.Call, depth: int) -> ExpressionMeaning | None:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and self.owner is not None:
             return None
-        called = self.meaning_of(node.func, depth + 1)
-        if isinstance(called, Definition) and called.class_ is not None:
-            return Instance(definition=called)
-        if isinstance(called, Definition | External):
-            return External(name=f"{full_name(called)}()")
+        callee = self.meaning_of(node.func, depth + 1)
+        if isinstance(callee, Definition) and callee.class_ is not None:
+            return Instance(definition=callee)
+        if isinstance(callee, Definition | External):
+            return External(name=f"{full_name(callee)}()")
         return None
 
-    def _of_other(self, node: ast.expr, depth: int) -> ExpressionMeaning | None:
+    def _meaning_of_literal_or_operator(self, node: ast.expr, depth: int) -> ExpressionMeaning | None:
         if isinstance(node, ast.Constant):
             return External(name=f"{type(node.value).__name__}()")
-        if type(node) in _DISPLAYS:
-            return External(name=_DISPLAYS[type(node)])
+        if type(node) in _TYPE_OF_LITERAL:
+            return External(name=_TYPE_OF_LITERAL[type(node)])
         if isinstance(node, ast.Await | ast.NamedExpr | ast.Starred):
             return self.meaning_of(node.value, depth + 1)
         if isinstance(node, ast.IfExp):
             return self.meaning_of(node.body, depth + 1) or self.meaning_of(node.orelse, depth + 1)
         if isinstance(node, ast.BoolOp):
-            return next((one for part in node.values if (one := self.meaning_of(part, depth + 1))), None)
+            meanings = (self.meaning_of(operand, depth + 1) for operand in node.values)
+            return next((meaning for meaning in meanings if meaning), None)
         if isinstance(node, ast.Subscript) and (base := self.meaning_of(node.value, depth + 1)):
-            return External(name=f"{_full_name_of(base)}[]")
+            return External(name=f"{_name_of_meaning(base)}[]")
         return None
 
     @property
     def _local_bindings(self) -> dict[str, Binding]:
         if self._locals is None:
-            self._locals = self._read_locals() if self.function is not None else {}
+            self._locals = self._read_local_bindings() if self.function is not None else {}
         return self._locals
 
-    def _read_locals(self) -> dict[str, Binding]:
+    def _read_local_bindings(self) -> dict[str, Binding]:
         assert self.function is not None
         found: dict[str, Binding] = {}
-        shared: set[str] = set()
+        outer_names: set[str] = set()
         for node in self.nodes[1:]:
-            if not isinstance(node, _BINDING):
+            if not isinstance(node, _NODES_THAT_BIND_NAMES):
                 continue
             found.update(dict.fromkeys(_names_bound_by(node), AssignedName(value=None)))
             if isinstance(node, ast.Global | ast.Nonlocal):
-                shared.update(node.names)
+                outer_names.update(node.names)
             elif isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
                 found[node.target.id] = AssignedName(value=node.value)
         found.update(scope_of(self.function.body).names)
-        return {name: binding for name, binding in found.items() if name not in shared}
+        return {name: binding for name, binding in found.items() if name not in outer_names}
 
 
 def _names_bound_by(node: ast.AST) -> Iterator[str]:
-    """Names that inner functions and comprehensions bind: they hide outer ones, and nothing is known of them."""
+    """Names that inner functions and comprehensions bind: they hide outer names, and their values are unknown."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         yield from parameter_names(node)
         yield from (name for name in scope_of(node.body).names if not name.startswith("*"))
     elif isinstance(node, ast.Lambda):
-        yield from (one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
+        yield from (argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
     elif isinstance(node, ast.comprehension):
-        yield from (one.id for one in ast.walk(node.target) if isinstance(one, ast.Name))
+        yield from (target.id for target in ast.walk(node.target) if isinstance(target, ast.Name))
 
 
 def _first_parameter(function: FunctionNode) -> str | None:
-    if any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in function.decorator_list):
+    if any(
+        isinstance(decorator, ast.Name) and decorator.id == "staticmethod" for decorator in function.decorator_list
+    ):
         return None
     arguments = (*function.args.posonlyargs, *function.args.args)
     return arguments[0].arg if arguments else None
 
 
 def _refers_to(value: ast.expr, name: str) -> bool:
-    """Whether `x = f(x)` binds a variable to what it was before."""
-    return any(isinstance(one, ast.Name) and one.id == name for one in nodes_of(value))
+    """Whether a value such as `f(x)` in `x = f(x)` uses the variable that it is bound to."""
+    return any(isinstance(node, ast.Name) and node.id == name for node in nodes_of(value))
 
 
-def _full_name_of(meaning_of: ExpressionMeaning) -> str:
-    return f"{full_name(meaning_of.definition)}()" if isinstance(meaning_of, Instance) else full_name(meaning_of)
+def _name_of_meaning(meaning: ExpressionMeaning) -> str:
+    return f"{full_name(meaning.definition)}()" if isinstance(meaning, Instance) else full_name(meaning)

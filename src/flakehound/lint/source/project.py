@@ -1,4 +1,4 @@
-"""All the source files of a project, and what a name in one of them stands for."""
+"""All source files of a project, and what a name in one of them refers to."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from flakehound.lint.source.definitions import Definition, External, Meaning, do
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project_files import ProjectFiles
 from flakehound.lint.source.scopes import AssignedName, Binding, ImportedName, Scope
-from flakehound.lint.source.star_imports import exported_names, names_in_dict, star_sources
+from flakehound.lint.source.star_imports import exported_names, names_in_dict, star_imported_modules
 
-_MAX_ALIASES = 20  # aliases of aliases that are followed; also what ends a cycle of imports
+_MAX_ALIASES = 20  # how many aliases of aliases are followed; also ends a cycle of imports
 _BUILTINS = frozenset(dir(builtins))
 
 
 class Project(ProjectFiles):
-    """A project's files, and the definitions that names in them stand for."""
+    """The files of a project; finds the definitions that names in them refer to."""
 
     def __init__(
         self,
@@ -32,49 +32,49 @@ class Project(ProjectFiles):
         self._in_progress: set[Hashable] = set()  # names that are being resolved
 
     def resolve(self, module: Module, name: str) -> Meaning:
-        """What a dotted name at the module's top level stands for; follows imports, re-exports and aliases.
+        """What a dotted name at the module's top level refers to; follows imports, re-exports and aliases.
 
-        A name that is bound nowhere is External under that very name, be it a builtin or a mistake.
+        A name that is bound nowhere, such as a builtin or a misspelt name, is an External of that name.
         """
         return self._meaning(module, name) or External(name=name)
 
-    def resolve_bound(self, module: Module, name: str) -> Meaning | None:
-        """Like `resolve`, but None where the first part is neither bound in the module nor a builtin."""
+    def resolve_if_bound(self, module: Module, name: str) -> Meaning | None:
+        """Like `resolve`, but None if the first part is neither bound in the module nor a builtin."""
         head = name.partition(".")[0]
         found = self._meaning(module, name)
         return External(name=name) if found is None and head in _BUILTINS else found
 
-    def resolve_in(self, owner: Definition, name: str) -> Meaning | None:
-        """What an attribute path of a class or a module stands for: `Cart.total` is `total` in `Cart`."""
-        return self._attribute(owner, name, 0)
+    def resolve_attribute(self, owner: Definition, name: str) -> Meaning | None:
+        """What a dotted attribute of a class or module refers to, such as `total` of `Cart`."""
+        return self._follow_attributes(owner, name, 0)
 
     def module_names(self, module: Module) -> Iterator[str]:
-        """Every name of the module's `__dict__`, in its order, with those of star imports within the project."""
+        """Every name of the module's `__dict__`, in its order, with names from star imports within the project."""
         yield from dict.fromkeys(names_in_dict(module, self))
 
     def mro(self, owner: Definition) -> tuple[Meaning, ...]:
-        """The class and its bases in the order that attributes are looked up."""
-        return self.cached(("mro", owner.node), lambda: method_resolution_order(owner, self._bases))
+        """The class and its bases, in the order in which Python looks up attributes."""
+        return self.compute_once(("mro", owner.node), lambda: method_resolution_order(owner, self._bases))
 
     def member(self, owner: Definition, name: str) -> Definition | None:
-        """The class attribute of that name, inherited ones too; None where the project does not show it."""
-        found = self._attribute(owner, name, 0)
+        """The class attribute of that name, own or inherited; None if it is not defined in the project."""
+        found = self._follow_attributes(owner, name, 0)
         return found if isinstance(found, Definition) else None
 
     def _bases(self, owner: Definition) -> list[Meaning]:
         assert isinstance(owner.node, ast.ClassDef)
-        found = []
+        bases = []
         for base in base_expressions(owner.node):
             name = dotted_name(base.func if isinstance(base, ast.Call) else base)
             if name is not None:
-                found.append(self._resolve_base(owner, name))
-        return found
+                bases.append(self._resolve_base(owner, name))
+        return bases
 
     def _resolve_base(self, owner: Definition, name: str) -> Meaning:
-        """A name as the class statement sees it: a nested class's base can be its neighbour."""
+        """Resolve the name of a base; that of a nested class can be a class beside it."""
         outer = owner.owner
         if outer is not None and name.partition(".")[0] in self._class_scope(outer).names:
-            return self._attribute(outer, name, 1) or External(name=name)
+            return self._follow_attributes(outer, name, 1) or External(name=name)
         return self.resolve(owner.module, name)
 
     def _class_scope(self, owner: Definition) -> Scope:
@@ -84,25 +84,25 @@ class Project(ProjectFiles):
     def _meaning(self, module: Module, name: str, depth: int = 0) -> Meaning | None:
         key = ("meaning", module.path, name)
         if key in self._in_progress:
-            return None  # a cycle ends here
+            return None  # a cycle
         self._in_progress.add(key)
         try:
-            return self.cached(key, lambda: self._look_up(module, name, depth))
+            return self.compute_once(key, lambda: self._look_up(module, name, depth))
         finally:
             self._in_progress.discard(key)
 
     def _look_up(self, module: Module, name: str, depth: int) -> Meaning | None:
         if depth > _MAX_ALIASES:
             return None
-        head, _, rest = name.partition(".")
+        head, _, attributes = name.partition(".")
         binding = self.scope(module.tree).names.get(head)
         if binding is None:
             found = self._from_star_imports(module, head, depth)
         else:
-            found = self._of_binding(module, head, binding, depth)
-        return self._attribute(found, rest, depth) if found is not None and rest else found
+            found = self._meaning_of_binding(module, head, binding, depth)
+        return self._follow_attributes(found, attributes, depth) if found is not None and attributes else found
 
-    def _of_binding(
+    def _meaning_of_binding(
         self, module: Module, name: str, binding: Binding, depth: int, owner: Definition | None = None
     ) -> Meaning | None:
         if isinstance(binding, ImportedName):
@@ -115,68 +115,68 @@ class Project(ProjectFiles):
         alias = dotted_name(binding.value)
         if alias is None:
             return Definition(name=qualified, module=module, node=binding.value, owner=owner)
-        return self._alias(module, alias, name, depth, owner)
+        return self._meaning_of_alias(module, alias, name, depth, owner)
 
-    def _alias(
+    def _meaning_of_alias(
         self, module: Module, alias: str, name: str, depth: int, owner: Definition | None
     ) -> Meaning | None:
         head = alias.partition(".")[0]
         if owner is not None and head != name and head in self._class_scope(owner).names:
-            return self._attribute(owner, alias, depth + 1)
+            return self._follow_attributes(owner, alias, depth + 1)
         found = None if owner is None and head == name else self._meaning(module, alias, depth + 1)
         return found or External(name=alias)
 
     def resolve_import(self, module: Module, binding: ImportedName, depth: int = 0) -> Meaning | None:
-        """What an import statement anywhere in the module binds a name to."""
+        """What a name refers to that an import statement in the module binds."""
         source = self.imported_module(binding.module, binding.level, module)
         if binding.name is None:
-            return _whole(source) if source else External(name=binding.module)
+            return _module_definition(source) if source else External(name=binding.module)
         if source is not None:
             found = self._meaning(source, binding.name, depth + 1)
             if found is not None:
                 return found
-        inner = f"{binding.module}.{binding.name}" if binding.module else binding.name
-        submodule = self.paths.of_import(inner, binding.level, module.path)
-        below = self.module(submodule) if submodule and submodule != module.path else None
-        return _whole(below) if below else External(name=inner)
+        dotted = f"{binding.module}.{binding.name}" if binding.module else binding.name
+        path = self.paths.path_of_import(dotted, binding.level, module.path)
+        submodule = self.module(path) if path and path != module.path else None
+        return _module_definition(submodule) if submodule else External(name=dotted)
 
-    def _attribute(self, found: Meaning | None, rest: str, depth: int) -> Meaning | None:
-        while rest and isinstance(found, Definition):
-            head, _, rest = rest.partition(".")
-            found = self._one_attribute(found, head, depth + 1)
-        if rest and isinstance(found, External):
-            return External(name=f"{found.name}.{rest}")
+    def _follow_attributes(self, found: Meaning | None, attributes: str, depth: int) -> Meaning | None:
+        while attributes and isinstance(found, Definition):
+            head, _, attributes = attributes.partition(".")
+            found = self._direct_attribute(found, head, depth + 1)
+        if attributes and isinstance(found, External):
+            return External(name=f"{found.name}.{attributes}")
         return found
 
-    def _one_attribute(self, owner: Definition, name: str, depth: int) -> Meaning | None:
+    def _direct_attribute(self, owner: Definition, name: str, depth: int) -> Meaning | None:
         if depth > _MAX_ALIASES:
             return None
         if owner.is_module:
             found = self._meaning(owner.module, name, depth)
             return found or self._submodule(owner.module, name)
         if owner.class_ is not None:
-            return self._inherited(owner, name, depth)
+            return self._inherited_attribute(owner, name, depth)
         return None
 
     def _submodule(self, package: Module, name: str) -> Meaning | None:
-        path = self.paths.below(package.path, name)
+        path = self.paths.path_of_submodule(package.path, name)
         module = self.module(path) if path else None
-        return _whole(module) if module else None
+        return _module_definition(module) if module else None
 
-    def _inherited(self, owner: Definition, name: str, depth: int) -> Meaning | None:
-        for one in self.mro(owner):
-            if isinstance(one, Definition) and one.class_ is not None:
-                binding = self.scope(one.class_).names.get(name)
+    def _inherited_attribute(self, owner: Definition, name: str, depth: int) -> Meaning | None:
+        for base in self.mro(owner):
+            if isinstance(base, Definition) and base.class_ is not None:
+                binding = self.scope(base.class_).names.get(name)
                 if binding is not None:
-                    return self._of_binding(one.module, name, binding, depth, one)
+                    return self._meaning_of_binding(base.module, name, binding, depth, base)
         return None
 
     def _from_star_imports(self, module: Module, name: str, depth: int) -> Meaning | None:
-        for source in star_sources(module, self):
+        for source in star_imported_modules(module, self):
             if name in exported_names(source, self) and (found := self._meaning(source, name, depth + 1)):
                 return found
         return None
 
 
-def _whole(module: Module) -> Definition:
+def _module_definition(module: Module) -> Definition:
     return Definition(name="", module=module, node=module.tree)

@@ -1,4 +1,4 @@
-"""The source files of a project, parsed once, and a cache that knows which files a result depends on."""
+"""The source files of a project, parsed once, and a cache that records which files a result depends on."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _Result = TypeVar("_Result")
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _CachedResult:
     result: object
-    read_paths: set[str]  # of the files it was computed from
+    read_paths: set[str]  # files that it was computed from
 
 
 class ProjectFiles:
-    """The files by path relative to pytest's rootdir; each is parsed once, when first asked for.
+    """The files by path relative to pytest's rootdir; each is parsed when it is first needed.
 
-    `import_roots` are the folders that imports start from besides those pytest finds itself.
+    `import_roots` are folders that imports start from, in addition to those that pytest finds itself.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class ProjectFiles:
 
     @contextmanager
     def track_reads(self) -> Iterator[set[str]]:
-        """Fill a set with the paths of all files that are read within the block: what an answer depends on.
+        """Collect the paths of all files that are read within the block, in the set that it yields.
 
         A cached result adds the files that it was computed from.
         """
@@ -59,12 +59,12 @@ class ProjectFiles:
             self._read_paths = outer
 
     def unparsable_in(self, paths: Collection[str]) -> tuple[Unparsable, ...]:
-        """Those of the files that do not parse."""
-        found = (self._parsed.get(path) for path in sorted(paths))
-        return tuple(one for one in found if isinstance(one, Unparsable))
+        """The files among the paths that cannot be parsed."""
+        parsed = (self._parsed.get(path) for path in sorted(paths))
+        return tuple(file for file in parsed if isinstance(file, Unparsable))
 
     def module(self, path: str) -> Module | None:
-        """The file at a path; None where there is none or it does not parse."""
+        """The file at a path; None if there is none or it cannot be parsed."""
         if path not in self._sources:
             return None
         self._read_paths.add(path)
@@ -76,11 +76,11 @@ class ProjectFiles:
 
     @property
     def source_paths(self) -> tuple[str, ...]:
-        """Every file's path, sorted."""
+        """The paths of all files, sorted."""
         return tuple(sorted(self._sources))
 
-    def cached(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
-        """The result that `compute` gave when it was first called for the key; syntax nodes are good keys."""
+    def compute_once(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
+        """The result of `compute`, which is called only the first time that the key is used."""
         found = self._cache.get(key)
         if found is None:
             outer, self._read_paths = self._read_paths, set()
@@ -92,24 +92,24 @@ class ProjectFiles:
         return cast("_Result", found.result)
 
     def test_modules(self) -> Iterator[Module]:
-        """The files that the patterns make test files, in the order of their paths."""
+        """The test files, by the patterns of their names, in the order of their paths."""
         for path in sorted(self._sources):
             if self.patterns.is_test_file(path) and (module := self.module(path)):
                 yield module
 
     def module_named(self, name: str, near: Module | None = None) -> Module | None:
-        """The file that `import name` means; of several the one nearest to the importing file."""
-        path = self.paths.of_module(name, near.path if near else "")
+        """The file that `import name` imports; of several the one nearest to the importing file."""
+        path = self.paths.path_of_module(name, near.path if near else "")
         return self.module(path) if path else None
 
     def imported_module(self, name: str, level: int, importer: Module) -> Module | None:
-        """The file that an import statement means, relative or not; None outside the project."""
-        path = self.paths.of_import(name, level, importer.path)
+        """The file that an import statement imports; None if it is outside the project."""
+        path = self.paths.path_of_import(name, level, importer.path)
         return self.module(path) if path else None
 
     def conftests(self, module: Module) -> tuple[Module, ...]:
-        """The `conftest.py` files in force for a file, the nearest first."""
-        return self.cached(("conftests", module.tree), lambda: tuple(self._conftests(module)))
+        """The `conftest.py` files that apply to a file, the nearest first."""
+        return self.compute_once(("conftests", module.tree), lambda: tuple(self._conftests(module)))
 
     def _conftests(self, module: Module) -> Iterator[Module]:
         for folder in PurePosixPath(module.path).parents:
@@ -118,7 +118,7 @@ class ProjectFiles:
                 yield found
 
     def scope(self, node: ast.Module | ast.ClassDef) -> Scope:
-        """The names that a module's or a class's body binds."""
+        """The names that the body of a module or class binds."""
         if node not in self._scopes:
             self._scopes[node] = scope_of(node.body)
         return self._scopes[node]

@@ -1,4 +1,4 @@
-"""Which classes and functions of the project a function's names stand for, and how often."""
+"""Which classes and functions of the project a function uses, and how often."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from dataclasses import dataclass
 
 from flakehound.lint.source.definitions import Definition
 from flakehound.lint.source.modules import Module
-from flakehound.lint.source.names import ExpressionMeaning, Instance, Names, names_of
+from flakehound.lint.source.names import ExpressionMeaning, FunctionNames, Instance, names_of
 from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import FunctionNode
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class DefinitionUse:
-    """A class or function outside every class, and the times that a function names it or something of it."""
+    """A class or a function outside of classes, and how often a function uses it or its members."""
 
     definition: Definition
-    times: int = 0
+    count: int = 0
 
 
 def definition_uses(
     function: FunctionNode, module: Module, project: Project, owner: Definition | None = None
 ) -> Mapping[ast.AST, DefinitionUse]:
-    """The project's things that a function names, by their nodes; a method counts for its class."""
+    """The definitions of the project that a function uses, by their nodes; a method counts as its class."""
     key = ("uses", function, owner.node if owner else None)
-    return project.cached(key, lambda: _count_uses(names_of(function, module, project, owner)))
+    return project.compute_once(key, lambda: _count_uses(names_of(function, module, project, owner)))
 
 
-def _count_uses(names: Names) -> dict[ast.AST, DefinitionUse]:
-    found: dict[ast.AST, DefinitionUse] = {}
+def _count_uses(names: FunctionNames) -> dict[ast.AST, DefinitionUse]:
+    uses: dict[ast.AST, DefinitionUse] = {}
     for node in _longest_chains(names.nodes):
-        subject = _subject(names.meaning_of(node))
-        if subject is not None:
-            found.setdefault(subject.node, DefinitionUse(definition=subject)).times += 1
-    return found
+        definition = _used_definition(names.meaning_of(node))
+        if definition is not None:
+            uses.setdefault(definition.node, DefinitionUse(definition=definition)).count += 1
+    return uses
 
 
 def _longest_chains(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
-    """The longest chains: of `cart.items.add` not also `cart.items` and `cart`."""
+    """The longest chains of attributes: `cart.items.add` without its parts `cart.items` and `cart`."""
     inner: set[ast.expr] = set()
     for node in nodes:
         if isinstance(node, ast.Attribute):
@@ -48,7 +48,7 @@ def _longest_chains(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
             yield node
 
 
-def _subject(meaning: ExpressionMeaning | None) -> Definition | None:
+def _used_definition(meaning: ExpressionMeaning | None) -> Definition | None:
     if isinstance(meaning, Instance):
         return meaning.definition
     if not isinstance(meaning, Definition):
