@@ -24,21 +24,21 @@ class CaseAnalysis:
 
     row: MetricsRow
     sharing: SharingCounts
-    words: tuple[str, ...]  # of `core.vocabulary.WORDS`, those that its code uses
-    suppressed: int  # findings that comments in the source take out
+    words: tuple[str, ...]  # the words of `core.vocabulary.WORDS` that its code uses
+    suppressed: int  # number of findings that comments in the source suppress
     findings: tuple[LintFinding, ...]
 
 
 def analyse_file(project: Project, module: Module) -> tuple[CaseAnalysis, ...]:
-    """Everything that lint reads in the tests of a file, in their order."""
+    """Analyse the tests of a file; in the order of the tests."""
     cache = project.compute_once(("rules",), FactsCache)
     cases = cases_of(module, project.patterns, project)
     sharing = FileSharing(cases)
-    return tuple(_analysis(case, project, cache, sharing) for case in cases)
+    return tuple(_analyse_case(case, project, cache, sharing) for case in cases)
 
 
 def measure_file(project: Project, module: Module) -> tuple[MetricsRow, ...]:
-    """The metrics of the tests of a file, without findings."""
+    """Compute the metrics of the tests of a file, without findings."""
     return tuple(row_of(case, project) for case in cases_of(module, project.patterns, project))
 
 
@@ -47,21 +47,25 @@ def case_ids(project: Project, module: Module) -> tuple[str, ...]:
     return tuple(case.id for case in cases_of(module, project.patterns, project))
 
 
-def _analysis(case: StaticCase, project: Project, cache: FactsCache, sharing: FileSharing) -> CaseAnalysis:
+def _analyse_case(case: StaticCase, project: Project, cache: FactsCache, sharing: FileSharing) -> CaseAnalysis:
     context = context_of(case, project, cache)
-    found = findings_of(context)
-    comments = {path: _comments(path, project) for path in {case.path, *(one.path for one in found)}}
-    remaining = list(without_suppressed(found, comments, case.path, case.line))
+    findings = findings_of(context)
+    suppressions = {
+        path: _suppressions_in_file(path, project) for path in {case.path, *(finding.path for finding in findings)}
+    }
+    remaining = list(without_suppressed(findings, suppressions, case.path, case.line))
     return CaseAnalysis(
         row=row_of(case, project),
         sharing=sharing.counts_of(case, context),
         words=tuple(words_of(context.test_code)),
-        suppressed=len(found) - len(remaining),
-        findings=tuple(replace(one, scope=scope_at(one.path, one.line, project)) for one in remaining),
+        suppressed=len(findings) - len(remaining),
+        findings=tuple(
+            replace(finding, scope=scope_at(finding.path, finding.line, project)) for finding in remaining
+        ),
     )
 
 
-def _comments(path: str, project: Project) -> tuple[Suppression, ...]:
+def _suppressions_in_file(path: str, project: Project) -> tuple[Suppression, ...]:
     def read() -> tuple[Suppression, ...]:
         module = project.module(path)
         return suppressions_in(module.text) if module is not None else ()

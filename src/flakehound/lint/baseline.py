@@ -1,4 +1,4 @@
-"""Findings a team has decided to live with for now, recognised again after lines have moved."""
+"""Read and write baseline files: findings that a team accepts for now, recognised also after lines moved."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ SCHEMA = "flakehound/lint-baseline/2"
 
 
 class BadBaseline(UsageError):
-    """A baseline file that we did not write."""
+    """The error about a file that is not a baseline written by flakehound."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"{name!r} is no baseline of flakehound", detail=reason)
 
 
 def baseline_text(findings: Iterable[LintFinding]) -> str:
-    """The text of a baseline file: at how many places each finding is there now."""
+    """The text of a baseline file: each finding with its number of places."""
     places = {(finding.fingerprint, finding.path, finding.line) for finding in findings}
-    counts = Counter(name for name, _path, _line in places)
+    counts = Counter(fingerprint for fingerprint, _path, _line in places)
     return json.dumps({"schema": SCHEMA, "known": dict(sorted(counts.items()))}, indent=1) + "\n"
 
 
 def parse_baseline(text: str, name: str) -> Mapping[str, int]:
-    """The findings of a baseline file; `name` is for the error."""
+    """The number of places of each finding in a baseline file; `name` is for the error message."""
     try:
-        found = json.loads(text)
-    except ValueError as fault:
-        raise BadBaseline(name, str(fault)) from fault
-    known = found.get("known") if isinstance(found, dict) and found.get("schema") == SCHEMA else None
+        content = json.loads(text)
+    except ValueError as error:
+        raise BadBaseline(name, str(error)) from error
+    known = content.get("known") if isinstance(content, dict) and content.get("schema") == SCHEMA else None
     if not isinstance(known, dict) or not all(isinstance(count, int) for count in known.values()):
         raise BadBaseline(name, f"its schema is not {SCHEMA}")
     return known
 
 
 def new_findings(findings: Iterable[LintFinding], known: Mapping[str, int]) -> Iterator[LintFinding]:
-    """The findings that the baseline does not hold; a second place of the same kind in a function is new."""
+    """The findings that are not in the baseline; one more place of the same finding in a function is new."""
     left = Counter(known)
-    allowed: set[tuple[str, str, int]] = set()
+    known_places: set[tuple[str, str, int]] = set()
     for finding in findings:
         place = (finding.fingerprint, finding.path, finding.line)
-        if place not in allowed and left[place[0]] > 0:
+        if place not in known_places and left[place[0]] > 0:
             left[place[0]] -= 1
-            allowed.add(place)
-        if place not in allowed:
+            known_places.add(place)
+        if place not in known_places:
             yield finding

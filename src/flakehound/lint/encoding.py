@@ -1,4 +1,4 @@
-"""Analyses of test files as plain JSON values, for the cache of answers."""
+"""Encode analyses of test files as JSON values for the cache, and decode them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def encode_analyses(cases: Iterable[CaseAnalysis]) -> list[dict[str, Any]]:
     """The analyses of a file's tests as JSON values."""
     return [
         {
-            "row": _encode_row(one.row),
-            "sharing": one.sharing.cells(),
-            "words": one.words,
-            "suppressed": one.suppressed,
-            "findings": [_encode_finding(finding) for finding in one.findings],
+            "row": _encode_row(case.row),
+            "sharing": case.sharing.cells(),
+            "words": case.words,
+            "suppressed": case.suppressed,
+            "findings": [_encode_finding(finding) for finding in case.findings],
         }
-        for one in cases
+        for case in cases
     ]
 
 
@@ -36,18 +36,18 @@ def decode_analyses(encoded: Iterable[Mapping[str, Any]]) -> tuple[CaseAnalysis,
     """The analyses that `encode_analyses` wrote."""
     return tuple(
         CaseAnalysis(
-            row=_decode_row(one["row"]),
-            sharing=SharingCounts(**one["sharing"]),
-            words=tuple(one["words"]),
-            suppressed=one["suppressed"],
-            findings=tuple(_decode_finding(finding) for finding in one["findings"]),
+            row=_decode_row(case["row"]),
+            sharing=SharingCounts(**case["sharing"]),
+            words=tuple(case["words"]),
+            suppressed=case["suppressed"],
+            findings=tuple(_decode_finding(finding) for finding in case["findings"]),
         )
-        for one in encoded
+        for case in encoded
     )
 
 
 def _values(value: object, names: Iterable[str]) -> dict[str, Any]:
-    # `dataclasses.asdict` would copy each value, which takes longer than to write all of them.
+    # `dataclasses.asdict` copies each value, which takes longer than writing all of them.
     return {name: getattr(value, name) for name in names}
 
 
