@@ -37,7 +37,7 @@ from flakehound.core.statistics.rates import probability
 from flakehound.learn.models.logistic import solve_linear
 from flakehound.lint.collect.cases import StaticCase, cases_of
 from flakehound.lint.facts.case_context import FactsCache
-from flakehound.lint.facts.reading import context_of
+from flakehound.lint.facts.read_context import context_of
 from flakehound.lint.metrics.table import METRIC_NAMES, metrics_of
 from flakehound.lint.rules.registry import findings_of
 from flakehound.lint.scoring.rule_weights import WEIGHTS, signals

@@ -27,7 +27,7 @@ from flakehound.learn.static.table import VERSION
 from flakehound.lint.analyse import CaseAnalysis, analyse_file
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.facts.case_context import FactsCache
-from flakehound.lint.facts.reading import context_of
+from flakehound.lint.facts.read_context import context_of
 from flakehound.lint.scoring.vocabulary import all_words_of
 
 _OUT = Path(flakehound.learn.__file__).parent / "facts" / "static_training.csv.gz"

@@ -48,7 +48,7 @@ def test_a_parametrised_test_is_one_case():
 
     (case,) = cases(text)
 
-    assert case.parametrised
+    assert case.is_parametrised
     assert case.id == "test_it.py::test_n"
     assert case.fixtures == ("tmp_path",)
 
@@ -58,7 +58,7 @@ def test_parametrisation_of_a_class_counts_for_its_tests():
 
     (case,) = cases(text)
 
-    assert case.parametrised
+    assert case.is_parametrised
     assert case.fixtures == ()
 
 
@@ -110,7 +110,7 @@ def test_an_inherited_test_keeps_the_file_it_is_written_in():
 
     assert [case.id for case in tests] == ["test_a.py::Base::test_it", "test_a.py::A::test_it"]
     assert {case.module.path for case in tests} == {"base.py"}
-    assert {case.home.path for case in tests} == {"test_a.py"}
+    assert {case.collected_module.path for case in tests} == {"test_a.py"}
     assert all(case.is_unittest for case in tests)
 
 

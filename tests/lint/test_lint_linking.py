@@ -30,7 +30,7 @@ def link(text, path="tests/test_cart.py", **more):
 
 def target(text, path="tests/test_cart.py", **more):
     found = link(text, path, **more)
-    return (full_name(found.target) if found.target else None), found.by
+    return (full_name(found.target) if found.target else None), found.source
 
 
 @pytest.mark.parametrize("name", ["TestCoupon", "CouponTest", "CouponTests", "CouponTestCase", "TestCouponCase"])
@@ -94,8 +94,8 @@ def test_of_files_of_one_name_the_mirrored_folder_is_meant():
 def test_a_test_that_touches_nothing_of_the_project_is_not_linked():
     found = link("import os\ndef test_works(): os.getcwd()\n", "tests/test_flow.py")
 
-    assert not found.is_linked
-    assert found.by is None
+    assert found.target is None
+    assert found.source is None
 
 
 def test_test_code_is_never_the_target():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lint_samples import only_case, project_of
 
-from flakehound.lint.links.reached_code import MOST_REACHED, Role, reached_functions
+from flakehound.lint.links.reached_code import MAX_REACHED_FUNCTIONS, Role, reached_functions
 
 
 def ways(files, path="test_a.py", name=None, depth=2):
@@ -200,4 +200,4 @@ def test_the_work_for_one_test_is_bounded():
     many = "".join(f"def f{n}(): pass\n" for n in range(500))
     text = many + "def test_it():\n" + "".join(f"    f{n}()\n" for n in range(500))
 
-    assert len(ways({"test_a.py": text})) == MOST_REACHED
+    assert len(ways({"test_a.py": text})) == MAX_REACHED_FUNCTIONS

@@ -6,7 +6,7 @@ from lint_samples import project
 
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.facts.case_context import FactsCache
-from flakehound.lint.facts.reading import context_of
+from flakehound.lint.facts.read_context import context_of
 from flakehound.lint.scoring.shared_objects import FileSharing
 
 

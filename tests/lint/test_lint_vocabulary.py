@@ -8,7 +8,7 @@ from lint_samples import project
 from flakehound.core.vocabulary import WORDS, column_of
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.facts.case_context import FactsCache
-from flakehound.lint.facts.reading import context_of
+from flakehound.lint.facts.read_context import context_of
 from flakehound.lint.scoring.vocabulary import all_words_of, word_columns, words_in_name, words_of
 
 

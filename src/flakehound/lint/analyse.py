@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from flakehound.core.predictions import LintFinding
 from flakehound.lint.collect.cases import StaticCase, cases_of
 from flakehound.lint.facts.case_context import FactsCache
-from flakehound.lint.facts.reading import context_of
+from flakehound.lint.facts.read_context import context_of
 from flakehound.lint.metrics.table import MetricsRow, row_of
 from flakehound.lint.rules.registry import findings_of
 from flakehound.lint.scoring.shared_objects import FileSharing, SharingCounts

@@ -7,7 +7,7 @@ import pytest
 from flakehound.core.predictions import LintFinding
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.facts.case_context import FactsCache
-from flakehound.lint.facts.reading import context_of
+from flakehound.lint.facts.read_context import context_of
 from flakehound.lint.rules.registry import all_rules, findings_of
 from flakehound.lint.source.project import Project
 

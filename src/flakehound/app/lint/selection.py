@@ -12,7 +12,7 @@ from flakehound.engine.git.changed_files import changed_files
 from flakehound.engine.git.repository import NoRepository, open_repository
 from flakehound.engine.git.revisions import NoSuchRevision
 from flakehound.lint.analyse import CaseAnalysis
-from flakehound.lint.collect.pytest_settings import MalformedSettings, toml_in
+from flakehound.lint.collect.pytest_settings import MalformedSettings, parse_toml
 from flakehound.lint.rules.registry import all_rules
 from flakehound.lint.suppression import RuleSelection, selection_from
 
@@ -32,7 +32,7 @@ def _lint_settings(rootdir: Path) -> Mapping[str, object]:
     if not file.is_file():
         return {}
     try:
-        found: object = toml_in(file.read_text(encoding="utf-8"))
+        found: object = parse_toml(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, MalformedSettings) as fault:
         raise UsageError(f"{str(file)!r} cannot be read: {fault}", remedy="pytest --collect-only -q") from fault
     for key in ("tool", "flakehound", "lint"):

@@ -1,4 +1,4 @@
-"""The tests of a file, as pytest would collect them, read from the source alone."""
+"""Find the tests of a file that pytest would collect, from the source alone."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import FunctionNode
 
-_DEEPEST_NESTING = 10
-_Within = tuple[tuple[str, Definition], ...]  # name and class, outermost first
+_MAX_NESTED_CLASSES = 10
+_EnclosingClasses = tuple[tuple[str, Definition], ...]  # name and class, outermost first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StaticCase:
-    """One test; one for all its parameters."""
+    """One test, with all its parameters."""
 
-    id: NodeId  # pytest's, without the brackets of parameters
-    path: str  # of the file that pytest collects it from
-    line: int  # of the function in `module`
-    name: str  # the last part of the id; an alias can differ from `function.name`
+    id: NodeId  # pytest's node id, without the brackets of parameters
+    path: str  # the file that pytest collects it from
+    line: int  # line of the function in `module`
+    name: str  # the last part of the id; differs from `function.name` for an alias
     classes: tuple[str, ...]  # names in the id, outermost first
-    function: FunctionNode  # made up for a lambda, from its parts
-    module: Module  # where the function is written; for inherited and imported tests not the collected file
-    home: Module  # the collected file, whose fixtures and conftests are in force
-    owner: Definition | None  # the collected class, innermost: what `self` is one of
+    function: FunctionNode  # for a lambda, a function with the same body
+    module: Module  # contains the function; differs from `collected_module` for inherited and imported tests
+    collected_module: Module  # the file at `path`; its fixtures and conftests apply
+    owner: Definition | None  # the innermost collected class: the class of `self`
     is_async: bool
     is_unittest: bool
-    parametrised: bool
+    is_parametrised: bool
     fixtures: tuple[str, ...]  # requested by parameter or `usefixtures`, on the test or its classes
 
 
@@ -48,56 +48,66 @@ def cases_of(module: Module, patterns: Patterns, project: Project | None = None)
 
 
 class _Collection:
-    """One file's collection."""
+    """Collects the tests of one file."""
 
-    def __init__(self, home: Module, patterns: Patterns, project: Project) -> None:
-        self._home = home
+    def __init__(self, collected_module: Module, patterns: Patterns, project: Project) -> None:
+        self._collected_module = collected_module
         self._project = project
-        self._rules = CollectionRules(home, patterns, project)
+        self._rules = CollectionRules(collected_module, patterns, project)
 
     def cases(self) -> Iterator[StaticCase]:
         if not self._rules.is_collected_module():
             return
-        for name in self._project.module_names(self._home):
-            found = None if name.startswith("__") else self._project.resolve_if_bound(self._home, name)
-            if isinstance(found, Definition):
-                yield from self._item(name, found, ())
+        for name in self._project.module_names(self._collected_module):
+            meaning = (
+                None if name.startswith("__") else self._project.resolve_if_bound(self._collected_module, name)
+            )
+            if isinstance(meaning, Definition):
+                yield from self._cases_of_definition(name, meaning, ())
 
-    def _item(self, name: str, found: Definition, within: _Within) -> Iterator[StaticCase]:
-        if found.class_ is not None:
-            yield from self._of_class(name, found, within)
-        elif (function := self._rules.test_function(name, found)) is not None:
-            yield self._case(name, found, function, within, is_unittest=False)
+    def _cases_of_definition(
+        self, name: str, definition: Definition, enclosing: _EnclosingClasses
+    ) -> Iterator[StaticCase]:
+        if definition.class_ is not None:
+            yield from self._cases_of_class(name, definition, enclosing)
+        elif (function := self._rules.test_function(name, definition)) is not None:
+            yield self._case(name, definition, function, enclosing, is_unittest=False)
 
-    def _of_class(self, name: str, owner: Definition, within: _Within) -> Iterator[StaticCase]:
-        if len(within) > _DEEPEST_NESTING:
+    def _cases_of_class(self, name: str, owner: Definition, enclosing: _EnclosingClasses) -> Iterator[StaticCase]:
+        if len(enclosing) > _MAX_NESTED_CLASSES:
             return
-        inside = (*within, (name, owner))
+        classes = (*enclosing, (name, owner))
         if self._rules.is_unittest(owner):
             for method in self._rules.unittest_methods(owner):
-                yield self._case(method.name, method.definition, method.function, inside, is_unittest=True)
+                yield self._case(method.name, method.definition, method.function, classes, is_unittest=True)
         elif self._rules.is_test_class(name, owner):
-            for attribute, found in self._rules.attributes(owner):
-                yield from self._item(attribute, found, inside)
+            for attribute, definition in self._rules.attributes(owner):
+                yield from self._cases_of_definition(attribute, definition, classes)
 
     def _case(
-        self, name: str, found: Definition, function: FunctionNode, within: _Within, *, is_unittest: bool
+        self,
+        name: str,
+        definition: Definition,
+        function: FunctionNode,
+        enclosing: _EnclosingClasses,
+        *,
+        is_unittest: bool,
     ) -> StaticCase:
-        classes = tuple(one for one, _owner in within)
-        owners = tuple(owner for _name, owner in within)
-        written = function_and_module(found, self._project)
+        classes = tuple(class_name for class_name, _owner in enclosing)
+        owners = tuple(owner for _class_name, owner in enclosing)
+        source = function_and_module(definition, self._project)
         return StaticCase(
-            id=NodeId("::".join([self._home.path, *classes, name])),
-            path=self._home.path,
+            id=NodeId("::".join([self._collected_module.path, *classes, name])),
+            path=self._collected_module.path,
             line=function.lineno,
             name=name,
             classes=classes,
             function=function,
-            module=written[1] if written is not None else found.module,
-            home=self._home,
+            module=source[1] if source is not None else definition.module,
+            collected_module=self._collected_module,
             owner=owners[-1] if owners else None,
             is_async=isinstance(function, ast.AsyncFunctionDef),
             is_unittest=is_unittest,
-            parametrised=is_parametrised(function, owners, self._home, self._project),
-            fixtures=requested_fixtures(function, found, owners, self._home, self._project),
+            is_parametrised=is_parametrised(function, owners, self._collected_module, self._project),
+            fixtures=requested_fixtures(function, definition, owners, self._collected_module, self._project),
         )

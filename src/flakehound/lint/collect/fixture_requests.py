@@ -1,4 +1,4 @@
-"""The fixtures that a function asks for, and whether pytest gives it parameters."""
+"""Which fixtures a function requests, and whether it is parametrised."""
 
 from __future__ import annotations
 
@@ -12,67 +12,85 @@ from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import AssignedName, FunctionNode
 
 _PARAMETRIZE = "parametrize"
-_PATCHES = ("mock.patch", "mock.patch.object")  # with unittest. or alone
+_USEFIXTURES = "usefixtures"
+_PATCHES = ("mock.patch", "mock.patch.object")  # also after `unittest.`
 
 
-def argument_names(function: FunctionNode, *, is_method: bool) -> tuple[str, ...]:
-    """The parameters pytest fills: no default, not `self`, not those that `mock.patch` fills."""
+def parameters_filled_by_pytest(function: FunctionNode, *, is_method: bool) -> tuple[str, ...]:
+    """The parameters that pytest fills: without default, without `self` and those that `mock.patch` fills."""
     arguments = function.args
-    positional = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+    positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     if arguments.defaults:
         positional = positional[: -len(arguments.defaults)]
-    named = [
-        one.arg
-        for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    keyword_only = [
+        argument.arg
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         if default is None
     ]
-    first = int(is_method and not _is_static(function)) + _patched(function)
-    return (*positional[first:], *named)
+    first = int(is_method and not _is_static(function)) + _patched_parameter_count(function)
+    return (*positional[first:], *keyword_only)
 
 
 def requested_fixtures(
-    function: FunctionNode, found: Definition, owners: Sequence[Definition], home: Module, project: Project
+    function: FunctionNode,
+    definition: Definition,
+    owners: Sequence[Definition],
+    collected_module: Module,
+    project: Project,
 ) -> tuple[str, ...]:
-    """Fixtures that a test names itself, or that a mark on it, its classes or its module names."""
-    marks = list(_marks(function, found.module, owners, home, project))
-    given = {name for mark in marks if mark[0] == _PARAMETRIZE for name in _parameter_names(mark[1])}
-    used = [name for mark in marks if mark[0] == "usefixtures" for name in _strings(mark[1])]
-    asked = argument_names(function, is_method=bool(owners))
-    if any(name.endswith("hypothesis.given") for name in decorator_names(function, found.module, project)):
-        asked = ()
-    return tuple(dict.fromkeys([*used, *(name for name in asked if name not in given)]))
+    """The fixtures that a test requests by parameters, or by marks on it, its classes or its module."""
+    marks = list(_all_fixture_marks(function, definition.module, owners, collected_module, project))
+    parametrised = {name for mark in marks if mark[0] == _PARAMETRIZE for name in _parameter_names(mark[1])}
+    named_by_marks = [name for mark in marks if mark[0] == _USEFIXTURES for name in _strings(mark[1])]
+    parameters = parameters_filled_by_pytest(function, is_method=bool(owners))
+    if any(name.endswith("hypothesis.given") for name in decorator_names(function, definition.module, project)):
+        parameters = ()
+    return tuple(dict.fromkeys([*named_by_marks, *(name for name in parameters if name not in parametrised)]))
 
 
-def used_fixtures(function: FunctionNode) -> list[str]:
-    """Fixtures that `usefixtures` names on the function itself."""
+def usefixtures_names(function: FunctionNode) -> list[str]:
+    """The fixtures that `usefixtures` marks on the function itself name."""
     return [
-        name for kind, mark in _calls(function.decorator_list) if kind == "usefixtures" for name in _strings(mark)
+        name
+        for kind, mark in _fixture_marks_in(function.decorator_list)
+        if kind == _USEFIXTURES
+        for name in _strings(mark)
     ]
 
 
-def is_parametrised(function: FunctionNode, owners: Sequence[Definition], home: Module, project: Project) -> bool:
+def is_parametrised(
+    function: FunctionNode, owners: Sequence[Definition], collected_module: Module, project: Project
+) -> bool:
     """Whether the test, one of its classes or its module is marked with `parametrize`."""
-    module = owners[0].module if owners else home
-    return any(kind == _PARAMETRIZE for kind, _mark in _marks(function, module, owners, home, project))
+    module = owners[0].module if owners else collected_module
+    return any(
+        kind == _PARAMETRIZE
+        for kind, _mark in _all_fixture_marks(function, module, owners, collected_module, project)
+    )
 
 
-def _marks(
-    function: FunctionNode, module: Module, owners: Sequence[Definition], home: Module, project: Project
+def _all_fixture_marks(
+    function: FunctionNode,
+    module: Module,
+    owners: Sequence[Definition],
+    collected_module: Module,
+    project: Project,
 ) -> Iterator[tuple[str, ast.Call]]:
-    yield from _calls(function.decorator_list)
+    yield from _fixture_marks_in(function.decorator_list)
     for owner in owners:
-        for one in project.mro(owner):
-            if isinstance(one, Definition) and one.class_ is not None:
-                yield from _calls(one.class_.decorator_list)
-                yield from _calls(_pytestmark(one.class_, project))
-    yield from _calls(_pytestmark(home.tree, project))
+        for base in project.mro(owner):
+            if isinstance(base, Definition) and base.class_ is not None:
+                yield from _fixture_marks_in(base.class_.decorator_list)
+                yield from _fixture_marks_in(_pytestmark(base.class_, project))
+    yield from _fixture_marks_in(_pytestmark(collected_module.tree, project))
 
 
-def _calls(marks: Sequence[ast.expr]) -> Iterator[tuple[str, ast.Call]]:
+def _fixture_marks_in(marks: Sequence[ast.expr]) -> Iterator[tuple[str, ast.Call]]:
+    """The marks `parametrize` and `usefixtures` among decorators, with their names."""
     for mark in marks:
         if isinstance(mark, ast.Call):
             name = (dotted_name(mark.func) or "").rpartition(".")[2]
-            if name in (_PARAMETRIZE, "usefixtures"):
+            if name in (_PARAMETRIZE, _USEFIXTURES):
                 yield name, mark
 
 
@@ -90,9 +108,9 @@ def _parameter_names(mark: ast.Call) -> list[str]:
     indirect = next((key.value for key in mark.keywords if key.arg == "indirect"), None)
     if isinstance(indirect, ast.Constant) and indirect.value is True:
         return []
-    passed_on = set(string_literals(indirect)) if indirect is not None else set()
-    written = [name.strip() for text in string_literals(names) for name in text.split(",")]
-    return [name for name in written if name and name not in passed_on]
+    indirect_names = set(string_literals(indirect)) if indirect is not None else set()
+    names_in_mark = [name.strip() for text in string_literals(names) for name in text.split(",")]
+    return [name for name in names_in_mark if name and name not in indirect_names]
 
 
 def _strings(call: ast.Call) -> list[str]:
@@ -100,17 +118,21 @@ def _strings(call: ast.Call) -> list[str]:
 
 
 def _is_static(function: FunctionNode) -> bool:
-    return any(dotted_name(one) == "staticmethod" for one in function.decorator_list)
+    return any(dotted_name(decorator) == "staticmethod" for decorator in function.decorator_list)
 
 
-def _patched(function: FunctionNode) -> int:
-    """How many leading parameters `mock.patch` decorators fill: those that name no replacement."""
-    return sum(1 for one in function.decorator_list if isinstance(one, ast.Call) and _fills(one))
+def _patched_parameter_count(function: FunctionNode) -> int:
+    """How many leading parameters `mock.patch` decorators fill: one for each patch without a replacement."""
+    return sum(
+        1
+        for decorator in function.decorator_list
+        if isinstance(decorator, ast.Call) and _fills_parameter(decorator)
+    )
 
 
-def _fills(call: ast.Call) -> bool:
+def _fills_parameter(call: ast.Call) -> bool:
     name = dotted_name(call.func) or ""
     if name != "patch" and name != "patch.object" and not name.endswith(_PATCHES):
         return False
-    places = 2 if name.endswith(".object") else 1
-    return len(call.args) <= places and not any(key.arg == "new" for key in call.keywords)
+    arguments_before_replacement = 2 if name.endswith(".object") else 1
+    return len(call.args) <= arguments_before_replacement and not any(key.arg == "new" for key in call.keywords)

@@ -1,4 +1,4 @@
-"""The fixtures in force for a test: its classes', its file's, the conftest chain's."""
+"""The fixtures that a test can see: of its classes, its file and the conftest files above it."""
 
 from __future__ import annotations
 
@@ -6,124 +6,136 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from flakehound.lint.collect.fixture_requests import argument_names, used_fixtures
+from flakehound.lint.collect.fixture_requests import parameters_filled_by_pytest, usefixtures_names
 from flakehound.lint.source.definitions import Definition, dotted_name, string_literals
 from flakehound.lint.source.functions import full_name, underlying_function
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import AssignedName, FunctionNode
 
-_MAKERS = ("fixture", "yield_fixture")
+_FIXTURE_DECORATORS = ("fixture", "yield_fixture")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fixture:
     """One fixture function."""
 
-    name: str  # under which tests ask for it
+    name: str  # that tests request it by
     function: FunctionNode
     module: Module
-    owner: Definition | None  # the class it is written in
-    scope: str  # "function", "class", "module", "package", "session"; "function" where it is computed
+    owner: Definition | None  # the class that contains it
+    scope: str  # "function", "class", "module", "package", "session"; "function" if it is computed
     autouse: bool
-    requests: tuple[str, ...]  # the fixtures it asks for itself
+    requests: tuple[str, ...]  # the fixtures that it requests itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class VisibleFixtures:
-    """All fixtures one test can see; for each name the nearest first, as an override asks for the next."""
+    """All fixtures that a test can see, by name; where some override others, the nearest comes first."""
 
     by_name: dict[str, list[Fixture]]
 
     def autouse(self) -> list[Fixture]:
-        """Those in force without being asked for."""
-        return [layers[0] for layers in self.by_name.values() if layers[0].autouse]
+        """The fixtures that run without a request."""
+        return [overrides[0] for overrides in self.by_name.values() if overrides[0].autouse]
 
-    def named(self, name: str, requester: Fixture | None = None) -> Fixture | None:
-        """The fixture that a request means; a fixture that asks for its own name means the one it overrides."""
-        layers = self.by_name.get(name, [])
-        if requester is None or requester not in layers:
-            return layers[0] if layers else None
-        below = layers[layers.index(requester) + 1 :]
-        return below[0] if below else None
-
-
-def fixtures_for(home: Module, owner: Definition | None, project: Project) -> VisibleFixtures:
-    """The fixtures that a test of the class in the file sees."""
-    key = ("fixtures", home.tree, owner.node if owner else None)
-    return project.compute_once(key, lambda: _visible_fixtures(home, owner, project))
+    def find(self, name: str, requester: Fixture | None = None) -> Fixture | None:
+        """The fixture that a request refers to; a fixture that requests its own name gets the one it overrides."""
+        overrides = self.by_name.get(name, [])
+        if requester is None or requester not in overrides:
+            return overrides[0] if overrides else None
+        overridden = overrides[overrides.index(requester) + 1 :]
+        return overridden[0] if overridden else None
 
 
-def _visible_fixtures(home: Module, owner: Definition | None, project: Project) -> VisibleFixtures:
+def visible_fixtures(collected_module: Module, owner: Definition | None, project: Project) -> VisibleFixtures:
+    """The fixtures that the tests of a file see, or those of a class (`owner`) in it."""
+    key = ("fixtures", collected_module.tree, owner.node if owner else None)
+    return project.compute_once(key, lambda: _find_visible_fixtures(collected_module, owner, project))
+
+
+def _find_visible_fixtures(
+    collected_module: Module, owner: Definition | None, project: Project
+) -> VisibleFixtures:
     by_name: dict[str, list[Fixture]] = {}
-    layers: list[Sequence[Fixture]] = [_of_class(owner, project)] if owner else []
-    layers += [fixtures_of(module, project) for module in (home, *project.conftests(home))]
-    layers += [fixtures_of(module, project) for module in _plugins(home, project)]
+    layers: list[Sequence[Fixture]] = [_class_fixtures(owner, project)] if owner else []
+    layers += [
+        module_fixtures(module, project) for module in (collected_module, *project.conftests(collected_module))
+    ]
+    layers += [module_fixtures(module, project) for module in _plugin_modules(collected_module, project)]
     for layer in layers:
         for fixture in layer:
             by_name.setdefault(fixture.name, []).append(fixture)
     return VisibleFixtures(by_name=by_name)
 
 
-def fixtures_of(module: Module, project: Project) -> tuple[Fixture, ...]:
-    """The fixtures a file defines or imports from the project."""
-    return project.compute_once(("fixtures_of", module.tree), lambda: tuple(_of_module(module, project)))
+def module_fixtures(module: Module, project: Project) -> tuple[Fixture, ...]:
+    """The fixtures that a file defines or imports from the project."""
+    return project.compute_once(
+        ("fixtures_of", module.tree), lambda: tuple(_find_module_fixtures(module, project))
+    )
 
 
-def _of_module(module: Module, project: Project) -> Iterator[Fixture]:
+def _find_module_fixtures(module: Module, project: Project) -> Iterator[Fixture]:
     for name in project.module_names(module):
-        found = project.resolve_if_bound(module, name)
-        if isinstance(found, Definition) and not found.is_module and (one := _fixture(name, found, None, project)):
-            yield one
+        definition = project.resolve_if_bound(module, name)
+        if isinstance(definition, Definition) and not definition.is_module:
+            fixture = _fixture(name, definition, None, project)
+            if fixture is not None:
+                yield fixture
 
 
-def _of_class(owner: Definition, project: Project) -> list[Fixture]:
+def _class_fixtures(owner: Definition, project: Project) -> list[Fixture]:
     names = [
         name
-        for one in project.mro(owner)
-        if isinstance(one, Definition) and one.class_ is not None
-        for name in project.scope(one.class_).names
+        for base in project.mro(owner)
+        if isinstance(base, Definition) and base.class_ is not None
+        for name in project.scope(base.class_).names
     ]
-    found = ((name, project.member(owner, name)) for name in dict.fromkeys(names))
-    made = [_fixture(name, one, owner, project) for name, one in found if one is not None]
-    outer = _of_class(owner.owner, project) if owner.owner else []
-    return [*(one for one in made if one is not None), *outer]
+    members = ((name, project.member(owner, name)) for name in dict.fromkeys(names))
+    fixtures = [_fixture(name, member, owner, project) for name, member in members if member is not None]
+    outer = _class_fixtures(owner.owner, project) if owner.owner else []
+    return [*(fixture for fixture in fixtures if fixture is not None), *outer]
 
 
-def _plugins(home: Module, project: Project) -> Iterator[Module]:
+def _plugin_modules(collected_module: Module, project: Project) -> Iterator[Module]:
     """Files of the project that a literal `pytest_plugins` names."""
-    for module in (home, *project.conftests(home)):
+    for module in (collected_module, *project.conftests(collected_module)):
         binding = project.scope(module.tree).names.get("pytest_plugins")
         if isinstance(binding, AssignedName):
             for name in string_literals(binding.value):
-                if found := project.module_named(name, module):
-                    yield found
+                if plugin := project.module_named(name, module):
+                    yield plugin
 
 
-def _fixture(name: str, found: Definition, owner: Definition | None, project: Project) -> Fixture | None:
-    function = underlying_function(found, project)
-    marker = _marker(function, found.module, project) if function is not None else None
-    if function is None or marker is None:
+def _fixture(name: str, definition: Definition, owner: Definition | None, project: Project) -> Fixture | None:
+    """The fixture that a definition is; None if it is none."""
+    function = underlying_function(definition, project)
+    decorator = _fixture_decorator(function, definition.module, project) if function is not None else None
+    if function is None or decorator is None:
         return None
-    options = {key.arg: key.value for key in marker.keywords} if isinstance(marker, ast.Call) else {}
+    options = {key.arg: key.value for key in decorator.keywords} if isinstance(decorator, ast.Call) else {}
     renamed = _constant(options.get("name"))
     scope = _constant(options.get("scope"))
     return Fixture(
         name=renamed if isinstance(renamed, str) else name,
         function=function,
-        module=found.module,
+        module=definition.module,
         owner=owner,
         scope=scope if isinstance(scope, str) else "function",
         autouse=bool(_constant(options.get("autouse"))),
-        requests=(*used_fixtures(function), *argument_names(function, is_method=owner is not None)),
+        requests=(
+            *usefixtures_names(function),
+            *parameters_filled_by_pytest(function, is_method=owner is not None),
+        ),
     )
 
 
-def _marker(function: FunctionNode, module: Module, project: Project) -> ast.expr | None:
-    for one in function.decorator_list:
-        written = dotted_name(one.func if isinstance(one, ast.Call) else one)
-        if written and full_name(project.resolve(module, written)).rpartition(".")[2] in _MAKERS:
-            return one
+def _fixture_decorator(function: FunctionNode, module: Module, project: Project) -> ast.expr | None:
+    for decorator in function.decorator_list:
+        name = dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        if name and full_name(project.resolve(module, name)).rpartition(".")[2] in _FIXTURE_DECORATORS:
+            return decorator
     return None
 
 

@@ -10,23 +10,23 @@ from flakehound.lint.source.modules import Module
 
 def literal_list(module: Module, name: str) -> tuple[str, ...]:
     """The strings that the file's top level puts into a list: `collect_ignore`, `collect_ignore_glob`."""
-    found: list[str] = []
+    strings: list[str] = []
     for statement in module.tree.body:
-        if isinstance(statement, ast.Assign) and any(_is(target, name) for target in statement.targets):
-            found = string_literals(statement.value)
-        elif isinstance(statement, ast.AugAssign) and _is(statement.target, name):
-            found += string_literals(statement.value)
+        if isinstance(statement, ast.Assign) and any(_is_name(target, name) for target in statement.targets):
+            strings = string_literals(statement.value)
+        elif isinstance(statement, ast.AugAssign) and _is_name(statement.target, name):
+            strings += string_literals(statement.value)
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            found += _added(statement.value, name)
-    return tuple(found)
+            strings += _strings_added_by(statement.value, name)
+    return tuple(strings)
 
 
-def _is(target: ast.expr, name: str) -> bool:
+def _is_name(target: ast.expr, name: str) -> bool:
     return isinstance(target, ast.Name) and target.id == name
 
 
-def _added(call: ast.Call, name: str) -> list[str]:
+def _strings_added_by(call: ast.Call, name: str) -> list[str]:
     adds = isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "extend")
-    if not adds or not _is(call.func.value, name):  # type: ignore[attr-defined]
+    if not adds or not _is_name(call.func.value, name):  # type: ignore[attr-defined]
         return []
     return [text for argument in call.args for text in string_literals(argument)]

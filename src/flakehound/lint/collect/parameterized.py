@@ -1,4 +1,4 @@
-"""The tests that `parameterized.expand` makes of one: it gives each its own name instead of brackets."""
+"""The tests that `parameterized.expand` makes of a method; each has its own name, without brackets."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from flakehound.lint.source.definitions import Definition, dotted_name
 from flakehound.lint.source.project import Project
 
 _EXPAND = "parameterized.expand"
-_UNSAFE = re.compile(r"[^a-zA-Z0-9_]+")
+_NOT_ALLOWED_IN_NAME = re.compile(r"[^a-zA-Z0-9_]+")
 
 
-def expanded_names(name: str, found: Definition, project: Project) -> list[str]:
-    """The names of the tests made of a method; its own where they cannot be seen, or it is not expanded."""
-    call = _expansion(found, project)
+def expanded_names(name: str, method: Definition, project: Project) -> list[str]:
+    """The names of the tests made of a method; only its own name if it is not expanded or the rows are unknown."""
+    call = _expand_call(method, project)
     if call is None or any(key.arg == "name_func" for key in call.keywords):
         return [name]
-    rows = _rows(call.args[0] if call.args else None, found, project)
+    rows = _rows(call.args[0] if call.args else None, method, project)
     if rows is None:
         return [name]
     digits = len(str(len(rows) - 1))
     return [f"{name}_{number:0>{digits}}{_suffix(row)}" for number, row in enumerate(rows)]
 
 
-def _expansion(found: Definition, project: Project) -> ast.Call | None:
-    for one in found.function.decorator_list if found.function is not None else ():
-        written = dotted_name(one.func) if isinstance(one, ast.Call) else None
-        if written and project.resolve(found.module, written).name.endswith(_EXPAND):
-            assert isinstance(one, ast.Call)
-            return one
+def _expand_call(method: Definition, project: Project) -> ast.Call | None:
+    for decorator in method.function.decorator_list if method.function is not None else ():
+        name = dotted_name(decorator.func) if isinstance(decorator, ast.Call) else None
+        if name and project.resolve(method.module, name).name.endswith(_EXPAND):
+            assert isinstance(decorator, ast.Call)
+            return decorator
     return None
 
 
-def _rows(node: ast.expr | None, found: Definition, project: Project) -> list[ast.expr] | None:
+def _rows(node: ast.expr | None, method: Definition, project: Project) -> list[ast.expr] | None:
     if isinstance(node, ast.Name):
-        bound = project.member(found.owner, node.id) if found.owner else None
-        meaning = bound or project.resolve_if_bound(found.module, node.id)
+        bound = project.member(method.owner, node.id) if method.owner else None
+        meaning = bound or project.resolve_if_bound(method.module, node.id)
         node = meaning.value if isinstance(meaning, Definition) else None
-    if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in node.elts):
+    if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(row, ast.Starred) for row in node.elts):
         return list(node.elts)
     return None
 
 
 def _suffix(row: ast.expr) -> str:
-    """The first value, if it is text."""
+    """What is appended to the test's name: the first value of the row if it is a string."""
     if isinstance(row, ast.Tuple | ast.List):
         first = row.elts[0] if row.elts else None
     elif isinstance(row, ast.Call):  # param(...)
         first = row.args[0] if row.args else None
     else:
         first = row
-    text = first.value if isinstance(first, ast.Constant) else None
-    return "_" + _UNSAFE.sub("_", text) if isinstance(text, str) else ""
+    value = first.value if isinstance(first, ast.Constant) else None
+    return "_" + _NOT_ALLOWED_IN_NAME.sub("_", value) if isinstance(value, str) else ""

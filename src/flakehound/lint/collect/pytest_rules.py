@@ -1,4 +1,4 @@
-"""pytest's own rules for what is a test: names, markers, bases, attributes."""
+"""Which functions and classes pytest collects: by names, decorators, base classes and `__test__`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,46 @@ from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import AssignedName, FunctionNode, Scope
 
-_FIXTURE = ("fixture", "yield_fixture")
-_NO_TEST_CASE = ("Mixin", "Result", "Suite", "Loader", "Runner")
-# Bases outside the project that bring an __init__ or __new__ of their own, which pytest refuses.
+_FIXTURE_DECORATORS = ("fixture", "yield_fixture")
+_NOT_TEST_CASES = ("Mixin", "Result", "Suite", "Loader", "Runner")
+_DATA_CLASS_DECORATORS = frozenset({"attr.attrs", "attr.s", "attrs.define", "dataclasses.dataclass"})
+# Base classes outside the project that have an __init__ or __new__; pytest does not collect such classes.
 _BASES_WITH_CONSTRUCTOR = frozenset(
     {
-        *("dict", "list", "set", "frozenset", "tuple", "str", "bytes", "int", "float", "complex", "type"),
-        *("NamedTuple", "namedtuple", "TypedDict", "Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"),
-        *("Thread", "Process", "BaseModel", "UserDict", "UserList", "OrderedDict", "defaultdict", "Model"),
+        "BaseModel",
+        "Enum",
+        "Flag",
+        "IntEnum",
+        "IntFlag",
+        "Model",
+        "NamedTuple",
+        "OrderedDict",
+        "Process",
+        "StrEnum",
+        "Thread",
+        "TypedDict",
+        "UserDict",
+        "UserList",
+        "bytes",
+        "complex",
+        "defaultdict",
+        "dict",
+        "float",
+        "frozenset",
+        "int",
+        "list",
+        "namedtuple",
+        "set",
+        "str",
+        "tuple",
+        "type",
     }
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnittestMethod:
-    """A method that unittest's loader finds."""
-
-    __test__ = False
+    """A test method that unittest's loader finds."""
 
     name: str
     definition: Definition
@@ -38,110 +61,110 @@ class UnittestMethod:
 
 
 class CollectionRules:
-    """The rules for one collected file."""
+    """pytest's rules, applied to one file that it collects."""
 
-    def __init__(self, home: Module, patterns: Patterns, project: Project) -> None:
-        self._home = home
+    def __init__(self, collected_module: Module, patterns: Patterns, project: Project) -> None:
+        self._collected_module = collected_module
         self._patterns = patterns
         self._project = project
 
     def is_collected_module(self) -> bool:
-        """Whether the file does not opt out with `__test__ = False`."""
-        return _constant_truth(self._project.scope(self._home.tree).names.get("__test__")) is not False
+        """Whether pytest collects the file at all: it does not set `__test__ = False`."""
+        return _constant_truth(self._project.scope(self._collected_module.tree).names.get("__test__")) is not False
 
-    def test_function(self, name: str, found: Definition) -> FunctionNode | None:
-        """The function, where pytest takes it for a test."""
-        wanted = self._test_attribute(name, found)
-        if wanted is False or not (wanted or self._patterns.is_test_function(name)):
+    def test_function(self, name: str, definition: Definition) -> FunctionNode | None:
+        """The test function behind a name; None if pytest does not collect it."""
+        test_attribute = self._test_attribute(name, definition)
+        if test_attribute is False or not (test_attribute or self._patterns.is_test_function(name)):
             return None
-        function = underlying_function(found, self._project)
-        if function is None or self._is_fixture(function, found.module):
+        function = underlying_function(definition, self._project)
+        if function is None or self._is_fixture(function, definition.module):
             return None
         return function
 
     def is_unittest(self, owner: Definition) -> bool:
-        """Whether the class derives from `unittest.TestCase`; outside the project the base's name decides."""
-        lineage = self._project.mro(owner)
-        return any(isinstance(one, External) and _is_test_case(one.name) for one in lineage)
+        """Whether the class derives from `unittest.TestCase`; of a base outside the project the name decides."""
+        bases = self._project.mro(owner)
+        return any(isinstance(base, External) and _is_test_case(base.name) for base in bases)
 
     def is_test_class(self, name: str, owner: Definition) -> bool:
-        """Whether pytest looks for tests in a class that is not unittest's."""
-        wanted = self._class_test_attribute(name, owner)
-        if wanted is False or not (wanted or self._patterns.is_test_class(name)):
+        """Whether pytest collects tests from a class that does not derive from `unittest.TestCase`."""
+        test_attribute = self._class_test_attribute(name, owner)
+        if test_attribute is False or not (test_attribute or self._patterns.is_test_class(name)):
             return False
         return not self._has_or_inherits_constructor(owner) and not self._is_abstract(owner)
 
     def attributes(self, owner: Definition) -> list[tuple[str, Definition]]:
-        """A class's attributes in the order pytest collects them: those of bases first."""
+        """The attributes of a class in the order in which pytest collects them: those of bases first."""
         seen: set[str] = set()
         groups = []
-        for one in self._project.mro(owner):
-            if isinstance(one, Definition) and one.class_ is not None:
-                own = [name for name in self._project.scope(one.class_).names if name not in seen]
+        for base in self._project.mro(owner):
+            if isinstance(base, Definition) and base.class_ is not None:
+                own = [name for name in self._project.scope(base.class_).names if name not in seen]
                 seen.update(own)
                 groups.append(own)
         names = [name for own in reversed(groups) for name in own if not name.startswith("__")]
-        found = ((name, self._project.member(owner, name)) for name in names)
+        members = ((name, self._project.member(owner, name)) for name in names)
         return [
-            (made, one)
-            for name, one in found
-            if one is not None
-            for made in expanded_names(name, one, self._project)
+            (expanded_name, member)
+            for name, member in members
+            if member is not None
+            for expanded_name in expanded_names(name, member, self._project)
         ]
 
     def unittest_methods(self, owner: Definition) -> Iterator[UnittestMethod]:
-        """The methods unittest's loader gives pytest, sorted by name."""
+        """The test methods that unittest's loader finds for pytest, sorted by name."""
         if self._class_test_attribute("", owner) is False or self._is_abstract(owner):
             return
-        found = dict(self.attributes(owner))
-        names = sorted(name for name in found if name.startswith("test")) or ["runTest"]
+        attributes = dict(self.attributes(owner))
+        names = sorted(name for name in attributes if name.startswith("test")) or ["runTest"]
         for name in names:
-            one = found.get(name)
-            if one is not None and self._test_attribute(name, one) is not False:
-                function = underlying_function(one, self._project)
+            definition = attributes.get(name)
+            if definition is not None and self._test_attribute(name, definition) is not False:
+                function = underlying_function(definition, self._project)
                 if function is not None:
-                    yield UnittestMethod(name=name, definition=one, function=function)
+                    yield UnittestMethod(name=name, definition=definition, function=function)
 
-    def _test_attribute(self, name: str, found: Definition) -> bool | None:
-        """What `__test__` says of a function; None: nothing."""
-        scopes = self._scopes_of(found)
-        for scope in scopes:
-            for known in (name, found.name.rpartition(".")[2]):
-                value = scope.attributes.get(known, {}).get("__test__")
+    def _test_attribute(self, name: str, definition: Definition) -> bool | None:
+        """The value of `__test__`, or of the decorators `istest` and `nottest`; None if there is none."""
+        for scope in self._scopes_of(definition):
+            for alias in (name, definition.name.rpartition(".")[2]):
+                value = scope.attributes.get(alias, {}).get("__test__")
                 if value is not None:
                     return _constant_truth(AssignedName(value=value))
-        if found.function is not None:
-            last = {one.rpartition(".")[2] for one in decorator_names(found.function, found.module, self._project)}
-            return False if "nottest" in last else True if "istest" in last else None
+        if definition.function is not None:
+            names = decorator_names(definition.function, definition.module, self._project)
+            short_names = {name.rpartition(".")[2] for name in names}
+            return False if "nottest" in short_names else True if "istest" in short_names else None
         return None
 
-    def _scopes_of(self, found: Definition) -> list[Scope]:
-        nodes: list[ast.Module | ast.ClassDef] = [self._home.tree, found.module.tree]
-        if found.owner is not None and found.owner.class_ is not None:
-            nodes.append(found.owner.class_)
+    def _scopes_of(self, definition: Definition) -> list[Scope]:
+        nodes: list[ast.Module | ast.ClassDef] = [self._collected_module.tree, definition.module.tree]
+        if definition.owner is not None and definition.owner.class_ is not None:
+            nodes.append(definition.owner.class_)
         return [self._project.scope(node) for node in dict.fromkeys(nodes)]
 
     def _class_test_attribute(self, name: str, owner: Definition) -> bool | None:
-        for one in self._project.mro(owner):
-            if isinstance(one, Definition) and one.class_ is not None:
-                said = self._test_attribute(name if one is owner else "", one)
-                own = _constant_truth(self._project.scope(one.class_).names.get("__test__"))
-                if said is not None or own is not None:
-                    return own if said is None else said
+        for base in self._project.mro(owner):
+            if isinstance(base, Definition) and base.class_ is not None:
+                set_from_outside = self._test_attribute(name if base is owner else "", base)
+                set_in_body = _constant_truth(self._project.scope(base.class_).names.get("__test__"))
+                if set_from_outside is not None or set_in_body is not None:
+                    return set_in_body if set_from_outside is None else set_from_outside
         return None
 
     def _is_fixture(self, function: FunctionNode, module: Module) -> bool:
         names = decorator_names(function, module, self._project)
-        return any(name.rpartition(".")[2] in _FIXTURE for name in names)
+        return any(name.rpartition(".")[2] in _FIXTURE_DECORATORS for name in names)
 
     def _has_or_inherits_constructor(self, owner: Definition) -> bool:
         """Whether the class has a constructor of its own or inherits one."""
-        for one in self._project.mro(owner):
-            if isinstance(one, External):
-                last = one.name.rpartition(".")[2]
-                if last in _BASES_WITH_CONSTRUCTOR or last.endswith(("Exception", "Error", "Warning")):
+        for base in self._project.mro(owner):
+            if isinstance(base, External):
+                short_name = base.name.rpartition(".")[2]
+                if short_name in _BASES_WITH_CONSTRUCTOR or short_name.endswith(("Exception", "Error", "Warning")):
                     return True
-            elif one.class_ is not None and self._has_constructor(one.class_, one.module):
+            elif base.class_ is not None and self._has_constructor(base.class_, base.module):
                 return True
         return False
 
@@ -150,28 +173,26 @@ class CollectionRules:
         if "__init__" in names or "__new__" in names:
             return True
         decorators = decorator_names(node, module, self._project)
-        return any(
-            name in ("dataclasses.dataclass", "attr.s", "attr.attrs", "attrs.define") for name in decorators
-        )
+        return not _DATA_CLASS_DECORATORS.isdisjoint(decorators)
 
     def _is_abstract(self, owner: Definition) -> bool:
-        lineage = self._project.mro(owner)
-        if not any(isinstance(one, External) and one.name == "abc.ABC" for one in lineage) and not any(
-            _has_abstract_meta(one.class_) for one in lineage if isinstance(one, Definition) and one.class_
+        bases = self._project.mro(owner)
+        if not any(isinstance(base, External) and base.name == "abc.ABC" for base in bases) and not any(
+            _has_abstract_meta(base.class_) for base in bases if isinstance(base, Definition) and base.class_
         ):
             return False
-        methods = (one for _name, one in self.attributes(owner) if one.function is not None)
-        return any(self._is_abstract_method(one) for one in methods)
+        methods = (member for _name, member in self.attributes(owner) if member.function is not None)
+        return any(self._is_abstract_method(method) for method in methods)
 
-    def _is_abstract_method(self, found: Definition) -> bool:
-        assert found.function is not None
-        names = decorator_names(found.function, found.module, self._project)
+    def _is_abstract_method(self, definition: Definition) -> bool:
+        assert definition.function is not None
+        names = decorator_names(definition.function, definition.module, self._project)
         return any(name.rpartition(".")[2].startswith("abstract") for name in names)
 
 
 def _is_test_case(name: str) -> bool:
-    last = name.rpartition(".")[2]
-    return "TestCase" in last and not last.endswith(_NO_TEST_CASE)
+    short_name = name.rpartition(".")[2]
+    return "TestCase" in short_name and not short_name.endswith(_NOT_TEST_CASES)
 
 
 def _has_abstract_meta(node: ast.ClassDef) -> bool:

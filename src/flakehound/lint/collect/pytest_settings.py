@@ -21,107 +21,107 @@ CONFIG_NAMES = (
     "tox.ini",
     "setup.cfg",
 )
-_ALWAYS = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")  # count even when they are empty
-_SECTIONS = {"setup.cfg": "tool:pytest"}  # any other INI file's section is [pytest]
-_NOT_ENTERED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
+_CONFIGURE_EVEN_IF_EMPTY = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
+_INI_SECTIONS = {"setup.cfg": "tool:pytest"}  # in other INI files the section is [pytest]
+_DEFAULT_SKIPPED_FOLDERS = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestSettings:
-    """pytest's settings, as far as they decide which tests there are; the defaults are pytest's."""
+    """The settings of pytest that decide which tests it collects; the defaults are pytest's."""
 
     patterns: Patterns = field(default_factory=Patterns)
     testpaths: tuple[str, ...] = ()  # globs relative to the rootdir
-    skipped_folders: tuple[str, ...] = _NOT_ENTERED  # `norecursedirs`
+    skipped_folders: tuple[str, ...] = _DEFAULT_SKIPPED_FOLDERS  # `norecursedirs`
     import_roots: tuple[str, ...] = ()  # `pythonpath`
     ignored: tuple[str, ...] = ()  # `--ignore` in addopts
     ignored_globs: tuple[str, ...] = ()  # `--ignore-glob` in addopts
 
 
 class MalformedSettings(Exception):
-    """A configuration file that cannot be read."""
+    """The error about a configuration file that cannot be parsed."""
 
 
 def options_in(name: str, text: str) -> Mapping[str, Any] | None:
-    """pytest's options in one configuration file; None where the file does not configure pytest.
+    """pytest's options in one configuration file; None if the file does not configure pytest.
 
-    Raises Malformed, because pytest would not run with such a file either.
+    Raises `MalformedSettings` for a file with which pytest would not run either.
     """
-    found = _toml_options(name, toml_in(text)) if name.endswith(".toml") else _ini_options(name, text)
-    return {} if found is None and name in _ALWAYS else found
+    options = _toml_options(name, parse_toml(text)) if name.endswith(".toml") else _ini_options(name, text)
+    return {} if options is None and name in _CONFIGURE_EVEN_IF_EMPTY else options
 
 
 def settings_from(options: Mapping[str, Any]) -> PytestSettings:
-    """The settings that a file's options make; what is absent has pytest's default."""
+    """The settings by the options of a file; an absent option has pytest's default."""
     defaults = PytestSettings()
-    added = _words(options.get("addopts"), ())
+    addopts = _split_words(options.get("addopts"), ())
     return PytestSettings(
         patterns=Patterns(
-            files=_words(options.get("python_files"), defaults.patterns.files),
-            functions=_words(options.get("python_functions"), defaults.patterns.functions),
-            classes=_words(options.get("python_classes"), defaults.patterns.classes),
+            files=_split_words(options.get("python_files"), defaults.patterns.files),
+            functions=_split_words(options.get("python_functions"), defaults.patterns.functions),
+            classes=_split_words(options.get("python_classes"), defaults.patterns.classes),
         ),
-        testpaths=_words(options.get("testpaths"), ()),
-        skipped_folders=_words(options.get("norecursedirs"), defaults.skipped_folders),
-        import_roots=_words(options.get("pythonpath"), ()),
-        ignored=_values_of("--ignore", added),
-        ignored_globs=_values_of("--ignore-glob", added),
+        testpaths=_split_words(options.get("testpaths"), ()),
+        skipped_folders=_split_words(options.get("norecursedirs"), defaults.skipped_folders),
+        import_roots=_split_words(options.get("pythonpath"), ()),
+        ignored=_values_of("--ignore", addopts),
+        ignored_globs=_values_of("--ignore-glob", addopts),
     )
 
 
-def toml_in(text: str) -> Mapping[str, Any]:
-    """A TOML file's content; raises Malformed."""
+def parse_toml(text: str) -> Mapping[str, Any]:
+    """Parse a TOML file; raises `MalformedSettings`."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as fault:
-        raise MalformedSettings(str(fault)) from fault
+    except tomllib.TOMLDecodeError as error:
+        raise MalformedSettings(str(error)) from error
 
 
-def _toml_options(name: str, found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _toml_options(name: str, table: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if name != "pyproject.toml":
-        return _table(found, "pytest")
-    tool = _table(found, "tool", "pytest") or {}
+        return _table(table, "pytest")
+    tool = _table(table, "tool", "pytest") or {}
     if "ini_options" in tool:
         return _table(tool, "ini_options")
     return tool or None
 
 
-def _table(found: Mapping[str, Any], *keys: str) -> Mapping[str, Any] | None:
+def _table(table: Mapping[str, Any], *keys: str) -> Mapping[str, Any] | None:
     for key in keys:
-        inner = found.get(key)
+        inner = table.get(key)
         if not isinstance(inner, dict):
             return None
-        found = inner
-    return found
+        table = inner
+    return table
 
 
 def _ini_options(name: str, text: str) -> Mapping[str, Any] | None:
-    # An INI file may say things twice or use % for itself; pytest's reader minds neither.
+    # pytest's reader allows repeated options and does not interpolate `%`.
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True, comment_prefixes=("#", ";"))
     try:
         parser.read_string(text)
-    except configparser.Error as fault:
-        raise MalformedSettings(str(fault).replace("\n", " ")) from fault
-    section = _SECTIONS.get(name, "pytest")
+    except configparser.Error as error:
+        raise MalformedSettings(str(error).replace("\n", " ")) from error
+    section = _INI_SECTIONS.get(name, "pytest")
     return dict(parser[section]) if parser.has_section(section) else None
 
 
-def _words(value: object, defaults: tuple[str, ...]) -> tuple[str, ...]:
+def _split_words(value: object, defaults: tuple[str, ...]) -> tuple[str, ...]:
     if isinstance(value, list):
-        return tuple(str(one) for one in value)
+        return tuple(str(word) for word in value)
     if not isinstance(value, str):
         return defaults
     try:
         return tuple(shlex.split(value, comments=True))
-    except ValueError as fault:
-        raise MalformedSettings(f"{fault}: {value!r}") from fault
+    except ValueError as error:
+        raise MalformedSettings(f"{error}: {value!r}") from error
 
 
 def _values_of(option: str, words: Sequence[str]) -> tuple[str, ...]:
-    joined = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
-    apart = [after for word, after in pairwise(words) if word == option]
-    return (*joined, *apart)
+    after_equals_sign = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
+    next_words = [next_word for word, next_word in pairwise(words) if word == option]
+    return (*after_equals_sign, *next_words)

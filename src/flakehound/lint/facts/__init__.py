@@ -1,1 +1,1 @@
-"""What is known of the functions that a test runs: calls, assignments, comparisons, and how each was reached."""
+"""Facts about the functions that a test runs: calls, assignments, comparisons, and how the test reaches them."""

@@ -1,4 +1,4 @@
-"""One test with every function that it runs, as far as the source shows."""
+"""A test with every function that it runs, as far as the source shows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ from flakehound.lint.source.scopes import FunctionNode
 from flakehound.lint.source.syntax_walk import statements_of
 
 _Result = TypeVar("_Result")
+_PATCH_FUNCTIONS = (
+    "delattr",
+    "patch",
+    "patch.dict",
+    "patch.multiple",
+    "patch.object",
+    "setattr",
+    "setitem",
+    "stub",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,14 +43,16 @@ def place_of(path: str, node: ast.AST) -> ReportedPlace:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ModuleFacts:
-    """What is known of a module, for all of its functions."""
+    """The facts of a module that all its functions share."""
 
     source: Module
     imports: Mapping[str, str]  # name -> full name
-    bindings: Mapping[str, ast.expr]  # names of the module and their values
-    owners: Mapping[int, ast.ClassDef]  # id of a function -> the class it is written in
+    bindings: Mapping[str, ast.expr]  # variable of the module -> its value
+    owners: Mapping[int, ast.ClassDef]  # id of a function node -> the class that contains it
     top_level: FunctionFacts  # the statements outside of functions and classes
-    name_sets: dict[str, frozenset[str]] = field(default_factory=dict)  # computed once, by a key of their own
+    name_sets: dict[str, frozenset[str]] = field(
+        default_factory=dict
+    )  # computed sets of names, by a key of the caller
 
     @property
     def imported_packages(self) -> set[str]:
@@ -50,18 +62,18 @@ class ModuleFacts:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ReachedFunction:
-    """One function that a test runs, the test itself among them."""
+    """A function that a test runs, or the test function itself."""
 
     module: ModuleFacts
     node: ast.AST
     facts: FunctionFacts
-    via: tuple[str, ...] = ()  # names on the way from the test, this function's own last; () is the test
+    via: tuple[str, ...] = ()  # functions called from the test to this one, its own name last; () for the test
     is_production: bool = False
     is_fixture: bool = False
-    outlives_test: bool = False  # a fixture of a scope wider than the test
-    runs_before_every_test: bool = False  # an autouse fixture of a conftest
-    reported_at: ReportedPlace | None = None  # the place to report instead of the sign's own
-    is_far: bool = False  # so many calls away that only some rules look at it
+    outlives_test: bool = False  # a fixture with a scope wider than "function"
+    runs_before_every_test: bool = False  # an autouse fixture in a conftest.py
+    reported_at: ReportedPlace | None = None  # where to report findings instead of their own place
+    is_far: bool = False  # so many calls away that only some rules check it
 
     @property
     def name(self) -> str:
@@ -70,22 +82,22 @@ class ReachedFunction:
 
     @property
     def owner(self) -> ast.ClassDef | None:
-        """The class it is written in."""
+        """The class that contains it."""
         return self.module.owners.get(id(self.node))
 
     def place_of(self, node: ast.AST) -> ReportedPlace:
-        """Where to report a finding about a node of the function."""
+        """The place to report for a finding at a node of the function."""
         return self.reported_at or place_of(self.module.source.path, node)
 
-    def once(self, compute: Callable[[ReachedFunction], _Result]) -> _Result:
-        """The result of `compute` for this function; computed once, however many tests run the function."""
-        found = self.facts.results.get(compute)
-        if found is None:
-            found = self.facts.results[compute] = compute(self)
-        return cast("_Result", found)
+    def compute_once(self, compute: Callable[[ReachedFunction], _Result]) -> _Result:
+        """The result of `compute` for this function; computed once, also if several tests run the function."""
+        result = self.facts.results.get(compute)
+        if result is None:
+            result = self.facts.results[compute] = compute(self)
+        return cast("_Result", result)
 
     def how_reached(self, node: ast.AST) -> str:
-        """The end of a message about a function that is not the test itself."""
+        """How the test reaches the function, as the end of a message; "" for the test itself."""
         if not self.via:
             return ""
         place = f" at {self.module.source.path}:{getattr(node, 'lineno', 1)}" if self.reported_at else ""
@@ -93,7 +105,7 @@ class ReachedFunction:
 
 
 class FactsCache:
-    """The facts that were read already; one cache for a whole project, because tests share helpers."""
+    """Cached facts of modules and functions; one cache per project, because tests share helpers."""
 
     def __init__(self) -> None:
         self._modules: dict[int, ModuleFacts] = {}
@@ -108,7 +120,7 @@ class FactsCache:
         is_production: bool = False,
         reported_at: ReportedPlace | None = None,
     ) -> ReachedFunction:
-        """One function of a test; its facts are read only if no other test has reached it."""
+        """A function that a test runs; its facts are read once for all tests."""
         module = self.module(source)
         if id(node) not in self._functions:
             self._functions[id(node)] = facts_of(node, module.imports, module.bindings)
@@ -137,15 +149,17 @@ def _module_facts(source: Module) -> ModuleFacts:
         if isinstance(node, ast.Import | ast.ImportFrom):
             imports.update(names_imported_by(node))
         elif isinstance(node, ast.ClassDef):
-            owners.update((id(one), node) for one in node.body if isinstance(one, FunctionNode))
-    plain = [one for one in source.tree.body if not isinstance(one, FunctionNode | ast.ClassDef)]
-    top = facts_of(ast.Module(body=plain, type_ignores=[]), imports, {})
-    return ModuleFacts(source=source, imports=imports, bindings=top.bindings, owners=owners, top_level=top)
+            owners.update((id(method), node) for method in node.body if isinstance(method, FunctionNode))
+    statements = [node for node in source.tree.body if not isinstance(node, FunctionNode | ast.ClassDef)]
+    top_level = facts_of(ast.Module(body=statements, type_ignores=[]), imports, {})
+    return ModuleFacts(
+        source=source, imports=imports, bindings=top_level.bindings, owners=owners, top_level=top_level
+    )
 
 
 @dataclass(kw_only=True, eq=False)
 class CaseContext:
-    """One test with all functions that it reaches."""
+    """A test with all functions that it reaches."""
 
     test_id: str
     functions: tuple[ReachedFunction, ...]  # the test first
@@ -153,36 +167,36 @@ class CaseContext:
     conftests: tuple[Module, ...] = ()
 
     @cached_property
-    def near(self) -> tuple[ReachedFunction, ...]:
-        """All functions but those that are many calls away."""
+    def near_functions(self) -> tuple[ReachedFunction, ...]:
+        """The functions without those that are many calls away."""
         return tuple(function for function in self.functions if not function.is_far)
 
     @cached_property
     def test_code(self) -> tuple[ReachedFunction, ...]:
         """The test, its fixtures, set-ups and helpers, without production code."""
-        return tuple(function for function in self.near if not function.is_production)
+        return tuple(function for function in self.near_functions if not function.is_production)
 
     @cached_property
     def used_names(self) -> frozenset[str]:
-        """Dotted names of all that the test code calls, decorates with, requests, or does at import."""
-        found: set[str] = set()
+        """Full names of everything that the test code calls, requests, decorates with, or calls at import."""
+        names: set[str] = set()
         for function in self.test_code:
-            found |= _names_used_by(function)
+            names |= _names_used_by(function)
         for source in self.conftests:
-            found |= {call.name for call in self.cache.module(source).top_level.calls}
-        return frozenset(found)
+            names |= {call.name for call in self.cache.module(source).top_level.calls}
+        return frozenset(names)
 
     @cached_property
     def replaced_names(self) -> frozenset[str]:
-        """Last parts of the names that the test patches."""
+        """The names that the test patches, without the modules and classes before them."""
         return frozenset(name for function in self.test_code for name in _names_patched_by(function))
 
     def uses(self, *prefixes: str) -> bool:
-        """Whether the test uses something whose full name has one of the prefixes."""
+        """Whether the test uses a name that starts with one of the prefixes."""
         return any(name.startswith(prefixes) for name in self.used_names)
 
     def replaces(self, function: ReachedFunction) -> bool:
-        """Whether the test patches the function, so that its own code does not run."""
+        """Whether the test patches the function, so its code does not run."""
         return bool(function.via) and function.name in self.replaced_names
 
     def replaces_call(self, function: ReachedFunction, node: ast.AST) -> bool:
@@ -195,22 +209,23 @@ class CaseContext:
 
 def _names_used_by(function: ReachedFunction) -> set[str]:
     facts, top_level = function.facts, function.module.top_level
-    found = {call.name for call in facts.calls} | {call.name for call in top_level.calls}
-    found |= set(facts.decorators) | facts.parameters
+    names = {call.name for call in facts.calls} | {call.name for call in top_level.calls}
+    names |= set(facts.decorators) | facts.parameters
     if function.owner is not None:
         decorators = function.owner.decorator_list
-        found |= {facts.dotted_name(one.func if isinstance(one, ast.Call) else one) for one in decorators}
-    return found
-
-
-_PATCHERS = ("patch", "patch.object", "patch.multiple", "setattr", "setitem", "patch.dict", "delattr", "stub")
+        names |= {
+            facts.dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            for decorator in decorators
+        }
+    return names
 
 
 def _names_patched_by(function: ReachedFunction) -> Iterator[str]:
     nodes = [call.node for call in function.facts.calls]
-    nodes += [one for one in getattr(function.owner, "decorator_list", []) if isinstance(one, ast.Call)]
+    decorators = getattr(function.owner, "decorator_list", [])
+    nodes += [decorator for decorator in decorators if isinstance(decorator, ast.Call)]
     for node in nodes:
-        if function.facts.dotted_name(node.func).endswith(_PATCHERS):
+        if function.facts.dotted_name(node.func).endswith(_PATCH_FUNCTIONS):
             yield from _patch_targets(node)
 
 

@@ -1,4 +1,4 @@
-"""The calls, assignments, comparisons and names of one function, read in one walk over its syntax tree."""
+"""Read the calls, assignments, comparisons and names of a function in one walk over its syntax tree."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from flakehound.lint.source.scopes import FunctionNode, parameter_names
 from flakehound.lint.source.syntax_walk import CHILD_FIELDS, nodes_of
 
-MAX_BINDINGS_FOLLOWED = 6  # while a name is resolved; longer chains are cycles
+MAX_BINDINGS_FOLLOWED = 6  # to resolve a name; longer chains are cycles
 
-_EQUAL = (
+_ASSERT_EQUAL = (
     "assertEqual",
     "assertEquals",
     "assertListEqual",
@@ -20,21 +20,26 @@ _EQUAL = (
     "assertTupleEqual",
     "assert_equal",
 )
-_LESS = ("assertLess", "assertLessEqual", "assertGreater", "assertGreaterEqual")
-_NEAR = ("assertAlmostEqual", "assertAlmostEquals", "isclose", "approx")
-_IN = ("assertIn", "assertNotIn")
-_ASSERTED_RELATION = {
+_ASSERT_LESS = ("assertLess", "assertLessEqual", "assertGreater", "assertGreaterEqual")
+_ASSERT_NEAR = ("assertAlmostEqual", "assertAlmostEquals", "isclose", "approx")
+_ASSERT_IN = ("assertIn", "assertNotIn")
+_RELATION_OF_ASSERTION = {
     name: relation
-    for relation, names in (("equal", _EQUAL), ("less", _LESS), ("near", _NEAR), ("in", _IN))
+    for relation, names in (
+        ("equal", _ASSERT_EQUAL),
+        ("less", _ASSERT_LESS),
+        ("near", _ASSERT_NEAR),
+        ("in", _ASSERT_IN),
+    )
     for name in names
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call, and the syntax around it."""
+    """A call, and the syntax nodes around it."""
 
-    name: str  # dotted, imports followed: "time.sleep"; "" if what is called has no name
+    name: str  # dotted, with imports resolved: "time.sleep"; "" if the callee has no name
     node: ast.Call
     parents: tuple[ast.AST, ...]  # innermost first, up to the statement
     short_name: str = field(init=False)  # the name after the last dot
@@ -50,7 +55,7 @@ class Call:
 
     def keyword(self, name: str) -> ast.expr | None:
         """The value of a keyword argument."""
-        return next((one.value for one in self.node.keywords if one.arg == name), None)
+        return next((keyword.value for keyword in self.node.keywords if keyword.arg == name), None)
 
     def argument(self, position: int, keyword: str = "") -> ast.expr | None:
         """The value of an argument given by position or by name."""
@@ -60,9 +65,9 @@ class Call:
 
     @property
     def has_no_arguments(self) -> bool:
-        """Whether no argument is given, or only None."""
-        values = [*self.node.args, *(one.value for one in self.node.keywords)]
-        return all(isinstance(one, ast.Constant) and one.value is None for one in values)
+        """Whether it has no arguments except None."""
+        values = [*self.node.args, *(keyword.value for keyword in self.node.keywords)]
+        return all(isinstance(value, ast.Constant) and value.value is None for value in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,24 +90,28 @@ class FunctionFacts:
     """One function's calls, assignments and comparisons, with names resolved."""
 
     imports: Mapping[str, str]
-    module_bindings: Mapping[str, ast.expr]  # what the module's own names are bound to
+    module_bindings: Mapping[str, ast.expr]  # variable of the module -> its value
     calls: list[Call] = field(default_factory=list)
     comparisons: list[ValueComparison] = field(default_factory=list)
-    assignments: list[tuple[ast.expr, ast.stmt]] = field(default_factory=list)  # targets; "del" counts
-    bindings: dict[str, ast.expr] = field(default_factory=dict)  # local name -> value, the last one seen
+    assignments: list[tuple[ast.expr, ast.stmt]] = field(default_factory=list)  # targets of assignments and `del`
+    bindings: dict[str, ast.expr] = field(default_factory=dict)  # local name -> the last value
     globals: set[str] = field(default_factory=set)
     decorators: list[str] = field(default_factory=list)
-    context_manager_calls: set[int] = field(default_factory=set)  # ids of calls that a `with` enters
+    context_manager_calls: set[int] = field(
+        default_factory=set
+    )  # ids of call nodes in the heads of `with` statements
     parameters: set[str] = field(default_factory=set)
     strings: list[ast.Constant] = field(default_factory=list)
-    subscripts: list[ast.Subscript] = field(default_factory=list)  # that are read
-    self_names_resolved: bool = False  # `self.x` in the calls has been looked up in the class
-    results: dict[Any, Any] = field(default_factory=dict)  # what was computed from the facts, by a key of its own
+    subscripts: list[ast.Subscript] = field(default_factory=list)  # only those that are read
+    self_names_resolved: bool = False  # whether `self.x` in the calls has been looked up in the class
+    results: dict[Any, Any] = field(
+        default_factory=dict
+    )  # results computed from the facts, by a key of the caller
 
     def dotted_name(self, node: ast.AST, depth: int = MAX_BINDINGS_FOLLOWED) -> str:
         """An expression as a full dotted name; "()" for a call without arguments, "(_)" for one with.
 
-        A parameter is "@name": in a test it is a fixture, whatever module has the same name.
+        A parameter is "@name": in a test it is a fixture, and not a module of the same name.
         """
         if isinstance(node, ast.Attribute):
             return f"{self.dotted_name(node.value, depth)}.{node.attr}"
@@ -126,31 +135,31 @@ class FunctionFacts:
         return name if name in self.bindings or name in self.parameters else self.imports.get(name, name)
 
     def value_of(self, node: ast.expr) -> ast.expr:
-        """What a name was bound to, as far as the function or module shows; any other expression is itself."""
+        """The value that a name is bound to, if the function or module shows it; else the expression itself."""
         for _ in range(MAX_BINDINGS_FOLLOWED):
             if not isinstance(node, ast.Name):
                 break
-            known = self.bindings.get(node.id) or self.module_bindings.get(node.id)
-            if known is None or known is node:
+            value = self.bindings.get(node.id) or self.module_bindings.get(node.id)
+            if value is None or value is node:
                 break
-            node = known
+            node = value
         return node
 
     def names_in(self, node: ast.expr) -> set[str]:
-        """All dotted names that an expression is made of, bindings followed."""
-        found: set[str] = set()
-        self._add_names(node, found, MAX_BINDINGS_FOLLOWED)
-        return found
+        """All dotted names in an expression and in the values of its variables."""
+        names: set[str] = set()
+        self._add_names(node, names, MAX_BINDINGS_FOLLOWED)
+        return names
 
-    def _add_names(self, node: ast.expr, found: set[str], depth: int) -> None:
-        for one in nodes_of(node):
-            if isinstance(one, ast.Name) and one.id not in found:
-                found.add(one.id)
-                value = self.bindings.get(one.id) or self.module_bindings.get(one.id)
+    def _add_names(self, node: ast.expr, names: set[str], depth: int) -> None:
+        for part in nodes_of(node):
+            if isinstance(part, ast.Name) and part.id not in names:
+                names.add(part.id)
+                value = self.bindings.get(part.id) or self.module_bindings.get(part.id)
                 if depth and value is not None:
-                    self._add_names(value, found, depth - 1)
-            if isinstance(one, ast.Attribute | ast.Name | ast.Call):
-                found.add(self.dotted_name(one))
+                    self._add_names(value, names, depth - 1)
+            if isinstance(part, ast.Attribute | ast.Name | ast.Call):
+                names.add(self.dotted_name(part))
 
 
 def facts_of(
@@ -170,7 +179,7 @@ def facts_of(
 
 
 def names_imported_by(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Names that an import statement binds, with the full names they stand for."""
+    """The names that an import statement binds, with their full names."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield (alias.asname, alias.name) if alias.asname else (alias.name.partition(".")[0],) * 2
@@ -181,19 +190,19 @@ def names_imported_by(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _resolve_calls(facts: FunctionFacts, function: ast.AST) -> None:
-    # Names can be resolved only once all bindings are known, so `_call` leaves them empty.
-    facts.calls = [Call(facts.dotted_name(one.node.func), one.node, one.parents) for one in facts.calls]
+    # Names can be resolved only when all bindings are known, so `_visit_call` leaves them empty.
+    facts.calls = [Call(facts.dotted_name(call.node.func), call.node, call.parents) for call in facts.calls]
     facts.decorators = [
-        facts.dotted_name(one.func if isinstance(one, ast.Call) else one)
-        for one in getattr(function, "decorator_list", [])
+        facts.dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        for decorator in getattr(function, "decorator_list", [])
     ]
-    facts.comparisons += [found for call in facts.calls for found in _compared_by(call)]
+    facts.comparisons += [comparison for call in facts.calls for comparison in _comparisons_by(call)]
 
 
-def _compared_by(call: Call) -> Iterator[ValueComparison]:
+def _comparisons_by(call: Call) -> Iterator[ValueComparison]:
     if len(call.node.args) < 2:
         return
-    relation = _ASSERTED_RELATION.get(call.short_name)
+    relation = _RELATION_OF_ASSERTION.get(call.short_name)
     if relation is not None:
         yield ValueComparison(call.node.args[0], call.node.args[1], relation, call.node)
 
@@ -202,14 +211,16 @@ def _visit(facts: FunctionFacts, node: ast.AST, parents: tuple[ast.AST, ...]) ->
     visitor = _VISITORS.get(type(node))
     if visitor is not None:
         visitor(facts, node, parents)
-    above = () if isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS_WITH_VALUE) else parents
-    inner = (node, *above)
+    parents_within_statement = (
+        () if isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS_WITH_VALUE) else parents
+    )
+    inner = (node, *parents_within_statement)
     for name in CHILD_FIELDS[node.__class__]:
         child = getattr(node, name)
         if child.__class__ is list:
-            for one in child:
-                if one is not None:
-                    _visit(facts, one, inner)
+            for item in child:
+                if item is not None:
+                    _visit(facts, item, inner)
         elif child is not None:
             _visit(facts, child, inner)
 
@@ -217,38 +228,38 @@ def _visit(facts: FunctionFacts, node: ast.AST, parents: tuple[ast.AST, ...]) ->
 _STATEMENTS_WITH_VALUE = (ast.Expr, ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert)
 
 
-def _call(facts: FunctionFacts, node: ast.Call, parents: tuple[ast.AST, ...]) -> None:
+def _visit_call(facts: FunctionFacts, node: ast.Call, parents: tuple[ast.AST, ...]) -> None:
     facts.calls.append(Call("", node, parents))
 
 
-def _assign(facts: FunctionFacts, node: ast.Assign, _parents: tuple[ast.AST, ...]) -> None:
+def _visit_assignment(facts: FunctionFacts, node: ast.Assign, _parents: tuple[ast.AST, ...]) -> None:
     for target in node.targets:
         _bind(facts, target, node.value, node)
 
 
-def _annotated(facts: FunctionFacts, node: ast.AnnAssign, _parents: tuple[ast.AST, ...]) -> None:
+def _visit_annotated_assignment(facts: FunctionFacts, node: ast.AnnAssign, _parents: tuple[ast.AST, ...]) -> None:
     if node.value is not None:
         _bind(facts, node.target, node.value, node)
 
 
-def _augmented(facts: FunctionFacts, node: ast.AugAssign, _parents: tuple[ast.AST, ...]) -> None:
+def _visit_augmented_assignment(facts: FunctionFacts, node: ast.AugAssign, _parents: tuple[ast.AST, ...]) -> None:
     facts.assignments.append((node.target, node))
 
 
-def _deleted(facts: FunctionFacts, node: ast.Delete, _parents: tuple[ast.AST, ...]) -> None:
+def _visit_deletion(facts: FunctionFacts, node: ast.Delete, _parents: tuple[ast.AST, ...]) -> None:
     facts.assignments += [(target, node) for target in node.targets]
 
 
-def _with(facts: FunctionFacts, node: ast.With | ast.AsyncWith, _parents: tuple[ast.AST, ...]) -> None:
+def _visit_with(facts: FunctionFacts, node: ast.With | ast.AsyncWith, _parents: tuple[ast.AST, ...]) -> None:
     for item in node.items:
         facts.context_manager_calls |= {
-            id(one) for one in nodes_of(item.context_expr) if isinstance(one, ast.Call)
+            id(part) for part in nodes_of(item.context_expr) if isinstance(part, ast.Call)
         }
         if item.optional_vars is not None:
             _bind(facts, item.optional_vars, item.context_expr, node)
 
 
-def _walrus(facts: FunctionFacts, node: ast.NamedExpr, _parents: tuple[ast.AST, ...]) -> None:
+def _visit_walrus(facts: FunctionFacts, node: ast.NamedExpr, _parents: tuple[ast.AST, ...]) -> None:
     facts.bindings[node.target.id] = node.value
 
 
@@ -257,15 +268,15 @@ def _bind(facts: FunctionFacts, target: ast.expr, value: ast.expr, statement: as
         facts.bindings[target.id] = value
         facts.assignments.append((target, statement))
     elif isinstance(target, ast.Tuple | ast.List):
-        for index, one in enumerate(target.elts):
-            same = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
-            element = value.elts[index] if same and isinstance(value, ast.Tuple) else value
-            _bind(facts, one, element, statement)
+        is_unpacked = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+        for index, element in enumerate(target.elts):
+            element_value = value.elts[index] if is_unpacked and isinstance(value, ast.Tuple) else value
+            _bind(facts, element, element_value, statement)
     else:
         facts.assignments.append((target, statement))
 
 
-_RELATION: dict[type[ast.cmpop], str] = {
+_RELATION_OF_OPERATOR: dict[type[ast.cmpop], str] = {
     **dict.fromkeys((ast.Eq, ast.NotEq), "equal"),
     **dict.fromkeys((ast.Lt, ast.LtE, ast.Gt, ast.GtE), "less"),
     **dict.fromkeys((ast.Is, ast.IsNot), "is"),
@@ -273,37 +284,37 @@ _RELATION: dict[type[ast.cmpop], str] = {
 }
 
 
-def _compare(facts: FunctionFacts, node: ast.Compare, _parents: tuple[ast.AST, ...]) -> None:
+def _visit_comparison(facts: FunctionFacts, node: ast.Compare, _parents: tuple[ast.AST, ...]) -> None:
     for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
-        facts.comparisons.append(ValueComparison(left, right, _RELATION[type(operator)], node))
+        facts.comparisons.append(ValueComparison(left, right, _RELATION_OF_OPERATOR[type(operator)], node))
 
 
-def _global(facts: FunctionFacts, node: ast.Global, _parents: tuple[ast.AST, ...]) -> None:
+def _visit_global(facts: FunctionFacts, node: ast.Global, _parents: tuple[ast.AST, ...]) -> None:
     facts.globals |= set(node.names)
 
 
-def _subscript(facts: FunctionFacts, node: ast.Subscript, _parents: tuple[ast.AST, ...]) -> None:
+def _visit_subscript(facts: FunctionFacts, node: ast.Subscript, _parents: tuple[ast.AST, ...]) -> None:
     if isinstance(node.ctx, ast.Load):
         facts.subscripts.append(node)
 
 
-def _string(facts: FunctionFacts, node: ast.Constant, parents: tuple[ast.AST, ...]) -> None:
-    # A string that stands alone is documentation.
+def _visit_string(facts: FunctionFacts, node: ast.Constant, parents: tuple[ast.AST, ...]) -> None:
+    # A string that is a statement of its own is documentation.
     if isinstance(node.value, str) and not (parents and isinstance(parents[0], ast.Expr)):
         facts.strings.append(node)
 
 
 _VISITORS: dict[type[ast.AST], Callable[[FunctionFacts, Any, tuple[ast.AST, ...]], None]] = {
-    ast.Call: _call,
-    ast.Assign: _assign,
-    ast.AnnAssign: _annotated,
-    ast.AugAssign: _augmented,
-    ast.Delete: _deleted,
-    ast.With: _with,
-    ast.AsyncWith: _with,
-    ast.NamedExpr: _walrus,
-    ast.Compare: _compare,
-    ast.Global: _global,
-    ast.Constant: _string,
-    ast.Subscript: _subscript,
+    ast.Call: _visit_call,
+    ast.Assign: _visit_assignment,
+    ast.AnnAssign: _visit_annotated_assignment,
+    ast.AugAssign: _visit_augmented_assignment,
+    ast.Delete: _visit_deletion,
+    ast.With: _visit_with,
+    ast.AsyncWith: _visit_with,
+    ast.NamedExpr: _visit_walrus,
+    ast.Compare: _visit_comparison,
+    ast.Global: _visit_global,
+    ast.Constant: _visit_string,
+    ast.Subscript: _visit_subscript,
 }

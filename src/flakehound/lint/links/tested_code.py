@@ -1,7 +1,7 @@
-"""Which production code a test is about.
+"""Find the production code that a test is about.
 
-The names come first, as people mean them: `test_cart.py` is about `cart.py`, `TestCart` about `Cart`, `test_total`
-about `total`. Where they say nothing, what the test uses most; where that is no class and no function, a module.
+First by names: `test_cart.py` is about `cart.py`, `TestCart` about `Cart`, `test_total` about `total`. Else the
+class or function that the test uses most. Else a module.
 """
 
 from __future__ import annotations
@@ -21,28 +21,24 @@ from flakehound.lint.source.project import Project
 from flakehound.lint.source.scopes import FunctionNode
 from flakehound.lint.source.used_definitions import DefinitionUse, definition_uses
 
-_OWN_USE = 3.0  # against 1 for a use in a fixture, setup or helper one call away, 1/2 for two
+# A use in a fixture, set-up or helper has weight 1 if it is one call away, 1/2 if it is two.
+_WEIGHT_OF_OWN_USE = 3.0
 
 
 class LinkSource(Enum):
-    """How a test was linked."""
+    """How the link from a test to production code was found."""
 
     NAMING = "naming"
-    IMPORTS = "imports"  # by what it uses
-    MODULE = "module"  # to a whole module: named like the test's file, or imported by it
+    IMPORTS = "imports"  # by what the test uses
+    MODULE = "module"  # a whole module, named like the test's file or imported by it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Link:
-    """What a test is about; a class or function of the production code, or a whole module."""
+    """The production code that a test is about: a class, a function or a whole module."""
 
     target: Definition | None = None  # None: nothing was found
-    by: LinkSource | None = None
-
-    @property
-    def is_linked(self) -> bool:
-        """Whether there is a target."""
-        return self.target is not None
+    source: LinkSource | None = None
 
 
 def link_of(case: StaticCase, project: Project) -> Link:
@@ -51,17 +47,17 @@ def link_of(case: StaticCase, project: Project) -> Link:
 
 
 def _find_link(case: StaticCase, project: Project) -> Link:
-    imported = _imported_definitions(case.home, project)
+    imported = _imported_definitions(case.collected_module, project)
     modules = _modules_named_like(case, imported, project)
     named = _by_naming(case, modules, imported, project)
     if named is not None:
-        return Link(target=named, by=LinkSource.NAMING)
+        return Link(target=named, source=LinkSource.NAMING)
     used = _most_used(case, project)
     if used is not None:
-        return Link(target=used, by=LinkSource.IMPORTS)
-    module = next(iter([*modules, *(one.module for one in imported)]), None)
+        return Link(target=used, source=LinkSource.IMPORTS)
+    module = next(iter([*modules, *(definition.module for definition in imported)]), None)
     if module is not None:
-        return Link(target=Definition(name="", module=module, node=module.tree), by=LinkSource.MODULE)
+        return Link(target=Definition(name="", module=module, node=module.tree), source=LinkSource.MODULE)
     return Link()
 
 
@@ -74,35 +70,40 @@ def _by_naming(
         *(definition for module in modules for definition in _definitions_in(module, project)),
     ]
     for name in reversed(case.classes):
-        if found := _with_exact_name(subject_words(name), definitions):
-            return found
+        if definition := _with_exact_name(subject_words(name), definitions):
+            return definition
     return (
         _with_name_prefix(subject_words(case.name), definitions)
         or _class_with_method(subject_words(case.name), definitions, project)
         or _with_exact_name(
-            subject_words(PurePosixPath(case.path).stem), [one for one in definitions if one.class_]
+            subject_words(PurePosixPath(case.path).stem),
+            [definition for definition in definitions if definition.class_],
         )
     )
 
 
 def _with_exact_name(words: tuple[str, ...], definitions: Sequence[Definition]) -> Definition | None:
-    """The thing of exactly this name; a class before a function."""
-    fitting = [one for one in definitions if words and words_of(one.name) == words]
-    return min(fitting, key=lambda one: one.class_ is None, default=None)
+    """The definition whose name has exactly these words; a class before a function."""
+    matches = [definition for definition in definitions if words and words_of(definition.name) == words]
+    return min(matches, key=lambda definition: definition.class_ is None, default=None)
 
 
 def _with_name_prefix(words: tuple[str, ...], definitions: Sequence[Definition]) -> Definition | None:
-    """The thing whose name begins the test's: `test_total_of_nothing` is about `total`."""
-    fitting = [one for one in definitions if starts_with(words, words_of(one.name))]
-    return max(fitting, key=lambda one: len(words_of(one.name)), default=None)
+    """The definition whose name starts the test's name: `test_total_of_nothing` is about `total`."""
+    matches = [definition for definition in definitions if starts_with(words, words_of(definition.name))]
+    return max(matches, key=lambda definition: len(words_of(definition.name)), default=None)
 
 
 def _class_with_method(
     words: tuple[str, ...], definitions: Sequence[Definition], project: Project
 ) -> Definition | None:
-    """The one class that has a method whose name begins the test's."""
-    owners = {one.node: one for one in definitions if one.class_ and _has_method(one.class_, words, project)}
-    return next(iter(owners.values())) if len(owners) == 1 else None
+    """The class with a method whose name starts the test's name; None if several classes have one."""
+    classes = {
+        definition.node: definition
+        for definition in definitions
+        if definition.class_ and _has_method(definition.class_, words, project)
+    }
+    return next(iter(classes.values())) if len(classes) == 1 else None
 
 
 def _has_method(node: ast.ClassDef, words: tuple[str, ...], project: Project) -> bool:
@@ -114,48 +115,53 @@ def _has_method(node: ast.ClassDef, words: tuple[str, ...], project: Project) ->
 def _modules_named_like(case: StaticCase, imported: Sequence[Definition], project: Project) -> list[Module]:
     """Production files that the test's file is named after, the most likely first."""
     words = subject_words(PurePosixPath(case.path).stem)
-    paths = _production_by_words(project).get(words, ())
-    known = {one.module.path for one in imported}
-    ranked = sorted(paths, key=lambda path: (path not in known, -_shared_words(path, case.path), path))
-    found = (project.module(path) for path in ranked[:3])
-    return [one for one in found if one is not None]
+    paths = _production_paths_by_words(project).get(words, ())
+    imported_paths = {definition.module.path for definition in imported}
+    ranked = sorted(
+        paths, key=lambda path: (path not in imported_paths, -_shared_folder_names(path, case.path), path)
+    )
+    modules = (project.module(path) for path in ranked[:3])
+    return [module for module in modules if module is not None]
 
 
-def _production_by_words(project: Project) -> dict[tuple[str, ...], list[str]]:
-    def made() -> dict[tuple[str, ...], list[str]]:
-        found: dict[tuple[str, ...], list[str]] = {}
+def _production_paths_by_words(project: Project) -> dict[tuple[str, ...], list[str]]:
+    def group_paths() -> dict[tuple[str, ...], list[str]]:
+        paths: dict[tuple[str, ...], list[str]] = {}
         for path in project.source_paths:
             if not is_test_code(path, project):
-                found.setdefault(module_words(path), []).append(path)
-        return found
+                paths.setdefault(module_words(path), []).append(path)
+        return paths
 
-    return project.compute_once("production by words", made)
-
-
-def _shared_words(one: str, other: str) -> int:
-    """How many folders two paths share by name, wherever they stand: `tests/shop/` mirrors `src/shop/`."""
-    return len(set(PurePosixPath(one).parts[:-1]) & set(PurePosixPath(other).parts[:-1]))
+    return project.compute_once("production by words", group_paths)
 
 
-def _imported_definitions(home: Module, project: Project) -> list[Definition]:
+def _shared_folder_names(path: str, other_path: str) -> int:
+    """How many folder names two paths have in common, at any level: `tests/shop/` mirrors `src/shop/`."""
+    return len(set(PurePosixPath(path).parts[:-1]) & set(PurePosixPath(other_path).parts[:-1]))
+
+
+def _imported_definitions(collected_module: Module, project: Project) -> list[Definition]:
     """The production classes, functions and modules that the test's file imports by name."""
-    return project.compute_once(("imported things", home.tree), lambda: list(_imported(home, project)))
+    return project.compute_once(
+        ("imported things", collected_module.tree),
+        lambda: list(_find_imported_definitions(collected_module, project)),
+    )
 
 
-def _imported(home: Module, project: Project) -> Iterator[Definition]:
-    for name in project.module_names(home):
-        found = project.resolve_if_bound(home, name)
-        if isinstance(found, Definition) and not is_test_code(found.module.path, project):
-            yield found
+def _find_imported_definitions(collected_module: Module, project: Project) -> Iterator[Definition]:
+    for name in project.module_names(collected_module):
+        definition = project.resolve_if_bound(collected_module, name)
+        if isinstance(definition, Definition) and not is_test_code(definition.module.path, project):
+            yield definition
 
 
 def _definitions_in(module: Module, project: Project) -> list[Definition]:
     """A module's own classes and functions."""
-    found = []
+    definitions = []
     for name, binding in project.scope(module.tree).names.items():
         if isinstance(binding, FunctionNode | ast.ClassDef):
-            found.append(Definition(name=name, module=module, node=binding))
-    return found
+            definitions.append(Definition(name=name, module=module, node=binding))
+    return definitions
 
 
 def _most_used(case: StaticCase, project: Project) -> Definition | None:
@@ -165,15 +171,15 @@ def _most_used(case: StaticCase, project: Project) -> Definition | None:
         if not is_test_code(use.definition.module.path, project):
             definitions[use.definition.node] = use.definition
             weights[use.definition.node] = weights.get(use.definition.node, 0.0) + weight * use.count
-    # A class is what the metrics are about; a function that builds one is used as often.
+    # Prefer a class, because the metrics describe classes; a function that builds one is used as often.
     best = max(weights, key=lambda node: (weights[node], isinstance(node, ast.ClassDef)), default=None)
     return definitions[best] if best is not None else None
 
 
 def _weighted_uses(case: StaticCase, project: Project) -> Iterator[tuple[DefinitionUse, float]]:
     for use in definition_uses(case.function, case.module, project, case.owner).values():
-        yield use, _OWN_USE
-    for one in reached_functions(case, project):
-        if one.role is not Role.PRODUCTION:
-            for use in definition_uses(one.function, one.module, project, one.owner).values():
-                yield use, 1.0 / one.depth
+        yield use, _WEIGHT_OF_OWN_USE
+    for reached in reached_functions(case, project):
+        if reached.role is not Role.PRODUCTION:
+            for use in definition_uses(reached.function, reached.module, project, reached.owner).values():
+                yield use, 1.0 / reached.depth

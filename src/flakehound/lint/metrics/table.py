@@ -116,7 +116,7 @@ def row_of(case: StaticCase, project: Project) -> MetricsRow:
         path=case.path,
         line=case.line,
         linked_to=_name_of(link.target),
-        linked_by=link.by.value if link.by else None,
+        linked_by=link.source.value if link.source else None,
         metrics=metrics_of(case, project),
     )
 

@@ -35,7 +35,7 @@ class FunctionCheck:
 
     def _hits(self, context: CaseContext) -> Iterator[Hit]:
         """The hits in all that the test runs, without what it patches."""
-        functions = context.functions if self.in_far_calls else context.near
+        functions = context.functions if self.in_far_calls else context.near_functions
         for function in functions if self.in_production else context.test_code:
             found = signs_in(function, self.find)
             if found and not context.replaces(function):

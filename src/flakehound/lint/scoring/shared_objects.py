@@ -68,7 +68,10 @@ class FileSharing:
 
     def counts_of(self, case: StaticCase, context: CaseContext) -> SharingCounts:
         """What one test shares with others."""
-        own, production = context.test_code, [function for function in context.near if function.is_production]
+        own, production = (
+            context.test_code,
+            [function for function in context.near_functions if function.is_production],
+        )
         steps = [
             function.via[-1].rpartition(".")[2] for function in own if function.via and not function.is_fixture
         ]
@@ -78,7 +81,7 @@ class FileSharing:
             place_in_file=round(self._place[case.id] / max(1, len(self._place) - 1), 4),
             numbered_name=int(bool(_NUMBERED.search(case.name))),
             unittest_style=int(case.is_unittest),
-            parametrised=int(case.parametrised),
+            parametrised=int(case.is_parametrised),
             asynchronous=int(case.is_async),
             fixtures=sum(function.is_fixture for function in own),
             wide_fixtures=sum(function.outlives_test for function in own),
@@ -91,7 +94,7 @@ class FileSharing:
             state_in_tests=_state_read(own),
             state_in_production=_state_read(production),
             patches=len(context.replaced_names),
-            paths=len(frozenset[str]().union(*(function.once(_paths_in) for function in own))),
+            paths=len(frozenset[str]().union(*(function.compute_once(_paths_in) for function in own))),
             set_at_import=_set_at_import(own[0].module) if own else 0,
         )
 
@@ -109,13 +112,17 @@ class _OutsideNames:
 
 def _shared_objects(functions: Sequence[ReachedFunction]) -> int:
     return len(
-        frozenset[tuple[str, str]]().union(*(function.once(_names_from_outside).objects for function in functions))
+        frozenset[tuple[str, str]]().union(
+            *(function.compute_once(_names_from_outside).objects for function in functions)
+        )
     )
 
 
 def _state_read(functions: Sequence[ReachedFunction]) -> int:
     return len(
-        frozenset[tuple[str, str]]().union(*(function.once(_names_from_outside).state for function in functions))
+        frozenset[tuple[str, str]]().union(
+            *(function.compute_once(_names_from_outside).state for function in functions)
+        )
     )
 
 

@@ -29,7 +29,7 @@ def words_of(functions: Sequence[ReachedFunction]) -> list[str]:
 
 def all_words_of(functions: Sequence[ReachedFunction]) -> frozenset[str]:
     """Whatever words the functions use."""
-    return frozenset[str]().union(*(function.once(_words_in) for function in functions))
+    return frozenset[str]().union(*(function.compute_once(_words_in) for function in functions))
 
 
 def word_columns(words: Iterable[str]) -> dict[str, float]:

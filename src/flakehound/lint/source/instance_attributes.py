@@ -27,14 +27,14 @@ def attributes_set_on_self(owner: Definition, project: Project) -> dict[str, Sel
 
 
 def _attributes_of(owner: Definition, project: Project) -> dict[str, SelfAssignment]:
-    found: dict[str, SelfAssignment] = {}
+    assignments: dict[str, SelfAssignment] = {}
     for base in project.mro(owner):
         if isinstance(base, Definition) and base.class_ is not None:
             for method in base.class_.body:
                 if isinstance(method, FunctionNode):
                     for name, value in _assignments_to_self(method):
-                        found.setdefault(name, SelfAssignment(value=value, method=method, owner=base))
-    return found
+                        assignments.setdefault(name, SelfAssignment(value=value, method=method, owner=base))
+    return assignments
 
 
 def _assignments_to_self(method: FunctionNode) -> Iterator[tuple[str, ast.expr]]:

@@ -144,12 +144,12 @@ class FunctionNames:
             return External(name=f"@{name}")
         return self._follow_variable(self.project.resolve_if_bound(self.module, name), depth)
 
-    def _follow_variable(self, found: Meaning | None, depth: int) -> ExpressionMeaning | None:
+    def _follow_variable(self, meaning: Meaning | None, depth: int) -> ExpressionMeaning | None:
         """Replace a variable of a module or class by the value it is bound to, where that can be resolved."""
-        if not isinstance(found, Definition) or not isinstance(found.value, ast.Call):
-            return found
-        module_names = names_of(None, found.module, self.project)
-        return module_names.meaning_of(found.value, depth + 1) or found
+        if not isinstance(meaning, Definition) or not isinstance(meaning.value, ast.Call):
+            return meaning
+        module_names = names_of(None, meaning.module, self.project)
+        return module_names.meaning_of(meaning.value, depth + 1) or meaning
 
     def _meaning_of_binding(self, name: str, binding: Binding, depth: int) -> ExpressionMeaning | None:
         if isinstance(binding, ImportedName):
@@ -167,9 +167,9 @@ class FunctionNames:
         return self._meaning_of_member(base, node.attr, depth) if base is not None else None
 
     def _meaning_of_self_attribute(self, owner: Definition, name: str, depth: int) -> ExpressionMeaning | None:
-        found = self.project.resolve_attribute(owner, name)
-        if found is not None:
-            return self._follow_variable(found, depth)
+        meaning = self.project.resolve_attribute(owner, name)
+        if meaning is not None:
+            return self._follow_variable(meaning, depth)
         assignment = attributes_set_on_self(owner, self.project).get(name)
         if assignment is not None:
             names = names_of(assignment.method, assignment.owner.module, self.project, owner)
@@ -181,12 +181,12 @@ class FunctionNames:
             return self._meaning_of_instance_attribute(base, name, depth)
         if isinstance(base, External):
             return External(name=f"{base.name}.{name}")
-        found = self.project.resolve_attribute(base, name)
-        return self._follow_variable(found, depth) or External(name=f"{full_name(base)}.{name}")
+        meaning = self.project.resolve_attribute(base, name)
+        return self._follow_variable(meaning, depth) or External(name=f"{full_name(base)}.{name}")
 
     def _meaning_of_instance_attribute(self, base: Instance, name: str, depth: int) -> ExpressionMeaning | None:
-        found = self.project.resolve_attribute(base.definition, name)
-        return self._follow_variable(found, depth) or External(name=f"{full_name(base.definition)}().{name}")
+        meaning = self.project.resolve_attribute(base.definition, name)
+        return self._follow_variable(meaning, depth) or External(name=f"{full_name(base.definition)}().{name}")
 
     def _meaning_of_call(self, node: ast.Call, depth: int) -> ExpressionMeaning | None:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and self.owner is not None:
@@ -222,18 +222,18 @@ class FunctionNames:
 
     def _read_local_bindings(self) -> dict[str, Binding]:
         assert self.function is not None
-        found: dict[str, Binding] = {}
+        bindings: dict[str, Binding] = {}
         outer_names: set[str] = set()
         for node in self.nodes[1:]:
             if not isinstance(node, _NODES_THAT_BIND_NAMES):
                 continue
-            found.update(dict.fromkeys(_names_bound_by(node), AssignedName(value=None)))
+            bindings.update(dict.fromkeys(_names_bound_by(node), AssignedName(value=None)))
             if isinstance(node, ast.Global | ast.Nonlocal):
                 outer_names.update(node.names)
             elif isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
-                found[node.target.id] = AssignedName(value=node.value)
-        found.update(scope_of(self.function.body).names)
-        return {name: binding for name, binding in found.items() if name not in outer_names}
+                bindings[node.target.id] = AssignedName(value=node.value)
+        bindings.update(scope_of(self.function.body).names)
+        return {name: binding for name, binding in bindings.items() if name not in outer_names}
 
 
 def _names_bound_by(node: ast.AST) -> Iterator[str]:

@@ -41,8 +41,8 @@ class Project(ProjectFiles):
     def resolve_if_bound(self, module: Module, name: str) -> Meaning | None:
         """Like `resolve`, but None if the first part is neither bound in the module nor a builtin."""
         head = name.partition(".")[0]
-        found = self._meaning(module, name)
-        return External(name=name) if found is None and head in _BUILTINS else found
+        meaning = self._meaning(module, name)
+        return External(name=name) if meaning is None and head in _BUILTINS else meaning
 
     def resolve_attribute(self, owner: Definition, name: str) -> Meaning | None:
         """What a dotted attribute of a class or module refers to, such as `total` of `Cart`."""
@@ -58,8 +58,8 @@ class Project(ProjectFiles):
 
     def member(self, owner: Definition, name: str) -> Definition | None:
         """The class attribute of that name, own or inherited; None if it is not defined in the project."""
-        found = self._follow_attributes(owner, name, 0)
-        return found if isinstance(found, Definition) else None
+        meaning = self._follow_attributes(owner, name, 0)
+        return meaning if isinstance(meaning, Definition) else None
 
     def _bases(self, owner: Definition) -> list[Meaning]:
         assert isinstance(owner.node, ast.ClassDef)
@@ -97,10 +97,12 @@ class Project(ProjectFiles):
         head, _, attributes = name.partition(".")
         binding = self.scope(module.tree).names.get(head)
         if binding is None:
-            found = self._from_star_imports(module, head, depth)
+            meaning = self._from_star_imports(module, head, depth)
         else:
-            found = self._meaning_of_binding(module, head, binding, depth)
-        return self._follow_attributes(found, attributes, depth) if found is not None and attributes else found
+            meaning = self._meaning_of_binding(module, head, binding, depth)
+        return (
+            self._follow_attributes(meaning, attributes, depth) if meaning is not None and attributes else meaning
+        )
 
     def _meaning_of_binding(
         self, module: Module, name: str, binding: Binding, depth: int, owner: Definition | None = None
@@ -123,8 +125,8 @@ class Project(ProjectFiles):
         head = alias.partition(".")[0]
         if owner is not None and head != name and head in self._class_scope(owner).names:
             return self._follow_attributes(owner, alias, depth + 1)
-        found = None if owner is None and head == name else self._meaning(module, alias, depth + 1)
-        return found or External(name=alias)
+        meaning = None if owner is None and head == name else self._meaning(module, alias, depth + 1)
+        return meaning or External(name=alias)
 
     def resolve_import(self, module: Module, binding: ImportedName, depth: int = 0) -> Meaning | None:
         """What a name refers to that an import statement in the module binds."""
@@ -132,28 +134,28 @@ class Project(ProjectFiles):
         if binding.name is None:
             return _module_definition(source) if source else External(name=binding.module)
         if source is not None:
-            found = self._meaning(source, binding.name, depth + 1)
-            if found is not None:
-                return found
+            meaning = self._meaning(source, binding.name, depth + 1)
+            if meaning is not None:
+                return meaning
         dotted = f"{binding.module}.{binding.name}" if binding.module else binding.name
         path = self.paths.path_of_import(dotted, binding.level, module.path)
         submodule = self.module(path) if path and path != module.path else None
         return _module_definition(submodule) if submodule else External(name=dotted)
 
-    def _follow_attributes(self, found: Meaning | None, attributes: str, depth: int) -> Meaning | None:
-        while attributes and isinstance(found, Definition):
+    def _follow_attributes(self, meaning: Meaning | None, attributes: str, depth: int) -> Meaning | None:
+        while attributes and isinstance(meaning, Definition):
             head, _, attributes = attributes.partition(".")
-            found = self._direct_attribute(found, head, depth + 1)
-        if attributes and isinstance(found, External):
-            return External(name=f"{found.name}.{attributes}")
-        return found
+            meaning = self._direct_attribute(meaning, head, depth + 1)
+        if attributes and isinstance(meaning, External):
+            return External(name=f"{meaning.name}.{attributes}")
+        return meaning
 
     def _direct_attribute(self, owner: Definition, name: str, depth: int) -> Meaning | None:
         if depth > _MAX_ALIASES:
             return None
         if owner.is_module:
-            found = self._meaning(owner.module, name, depth)
-            return found or self._submodule(owner.module, name)
+            meaning = self._meaning(owner.module, name, depth)
+            return meaning or self._submodule(owner.module, name)
         if owner.class_ is not None:
             return self._inherited_attribute(owner, name, depth)
         return None
@@ -173,8 +175,8 @@ class Project(ProjectFiles):
 
     def _from_star_imports(self, module: Module, name: str, depth: int) -> Meaning | None:
         for source in star_imported_modules(module, self):
-            if name in exported_names(source, self) and (found := self._meaning(source, name, depth + 1)):
-                return found
+            if name in exported_names(source, self) and (meaning := self._meaning(source, name, depth + 1)):
+                return meaning
         return None
 
 

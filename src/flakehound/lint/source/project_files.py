@@ -71,8 +71,8 @@ class ProjectFiles:
         if path not in self._parsed:
             source = self._sources[path]
             self._parsed[path] = source if isinstance(source, Module) else parse_source(path, source)
-        found = self._parsed[path]
-        return found if isinstance(found, Module) else None
+        parsed = self._parsed[path]
+        return parsed if isinstance(parsed, Module) else None
 
     @property
     def source_paths(self) -> tuple[str, ...]:
@@ -81,15 +81,15 @@ class ProjectFiles:
 
     def compute_once(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
         """The result of `compute`, which is called only the first time that the key is used."""
-        found = self._cache.get(key)
-        if found is None:
+        cached_result = self._cache.get(key)
+        if cached_result is None:
             outer, self._read_paths = self._read_paths, set()
             try:
-                found = self._cache[key] = _CachedResult(result=compute(), read_paths=self._read_paths)
+                cached_result = self._cache[key] = _CachedResult(result=compute(), read_paths=self._read_paths)
             finally:
                 self._read_paths = outer
-        self._read_paths |= found.read_paths
-        return cast("_Result", found.result)
+        self._read_paths |= cached_result.read_paths
+        return cast("_Result", cached_result.result)
 
     def test_modules(self) -> Iterator[Module]:
         """The test files, by the patterns of their names, in the order of their paths."""
@@ -113,9 +113,9 @@ class ProjectFiles:
 
     def _conftests(self, module: Module) -> Iterator[Module]:
         for folder in PurePosixPath(module.path).parents:
-            found = self.module(str(folder / "conftest.py"))
-            if found and found is not module:
-                yield found
+            conftest = self.module(str(folder / "conftest.py"))
+            if conftest and conftest is not module:
+                yield conftest
 
     def scope(self, node: ast.Module | ast.ClassDef) -> Scope:
         """The names that the body of a module or class binds."""

@@ -85,10 +85,10 @@ class _ScopeReader:
 
     def read_import_from(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
-            found = ImportedName(module=node.module or "", name=alias.name, level=node.level, line=node.lineno)
+            imported = ImportedName(module=node.module or "", name=alias.name, level=node.level, line=node.lineno)
             # Several star imports are several bindings.
             key = f"*{node.lineno}" if alias.name == "*" else alias.asname or alias.name
-            self.bind(key, found)
+            self.bind(key, imported)
 
     def read_assignment(self, node: ast.Assign) -> None:
         for target in node.targets:
@@ -133,14 +133,14 @@ class _ScopeReader:
         self.read_alternatives(*(case.body for case in node.cases))
 
     def read_alternatives(self, first: Sequence[ast.stmt], *others: Sequence[ast.stmt]) -> None:
-        bound = set(scope_of(first).names)
+        bound_names = set(scope_of(first).names)
         self.read(first)
         for other in others:
-            found = scope_of(other).names
-            for name, binding in found.items():
-                if name not in bound:
+            names = scope_of(other).names
+            for name, binding in names.items():
+                if name not in bound_names:
                     self.bind(name, binding)
-            bound |= set(found)
+            bound_names |= set(names)
 
     def read_for(self, node: ast.For | ast.AsyncFor) -> None:
         self.bind_target(node.target, None)
