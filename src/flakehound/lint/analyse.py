@@ -8,7 +8,7 @@ from flakehound.core.predictions import LintFinding
 from flakehound.lint.collect.cases import StaticCase, cases_of
 from flakehound.lint.facts.case_context import FactsCache
 from flakehound.lint.facts.read_context import context_of
-from flakehound.lint.metrics.table import MetricsRow, row_of
+from flakehound.lint.metrics.table import MetricsRow, metrics_row
 from flakehound.lint.rules.registry import findings_of
 from flakehound.lint.scoring.shared_objects import FileSharing, SharingCounts
 from flakehound.lint.scoring.vocabulary import words_of
@@ -39,7 +39,7 @@ def analyse_file(project: Project, module: Module) -> tuple[CaseAnalysis, ...]:
 
 def measure_file(project: Project, module: Module) -> tuple[MetricsRow, ...]:
     """Compute the metrics of the tests of a file, without findings."""
-    return tuple(row_of(case, project) for case in cases_of(module, project.patterns, project))
+    return tuple(metrics_row(case, project) for case in cases_of(module, project.patterns, project))
 
 
 def case_ids(project: Project, module: Module) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def _analyse_case(case: StaticCase, project: Project, cache: FactsCache, sharing
     }
     remaining = list(without_suppressed(findings, suppressions, case.path, case.line))
     return CaseAnalysis(
-        row=row_of(case, project),
+        row=metrics_row(case, project),
         sharing=sharing.counts_of(case, context),
         words=tuple(words_of(context.test_code)),
         suppressed=len(findings) - len(remaining),

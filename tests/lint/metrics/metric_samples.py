@@ -7,8 +7,8 @@ from textwrap import dedent
 
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.metrics.case import CaseMetrics, CaseSource, case_metrics
-from flakehound.lint.metrics.imported import imported_names
-from flakehound.lint.metrics.lines import Lines
+from flakehound.lint.metrics.import_names import imported_names
+from flakehound.lint.metrics.lines import LineCounter
 from flakehound.lint.metrics.production import ProductionMetrics, UnitSource, production_metrics
 from flakehound.lint.metrics.table import Metrics, metrics_of
 from flakehound.lint.source.project import Project
@@ -37,7 +37,7 @@ def metrics_of_test(source: str, *, methods: frozenset[str] | None = None) -> Ca
     return case_metrics(
         function,
         CaseSource(
-            lines=Lines(text),
+            lines=LineCounter(text),
             imports=imported_names(tree.body),
             is_own=lambda package: package == "shop",
             methods=methods,
@@ -54,7 +54,7 @@ def metrics_of_class(source: str) -> ProductionMetrics:
         classes[0],
         UnitSource(
             name=classes[0].name,
-            lines=Lines(text),
+            lines=LineCounter(text),
             imports=imported_names(tree.body),
             classes={one.name for one in classes},
         ),
@@ -65,4 +65,6 @@ def metrics_of_module(source: str, name: str = "shop") -> ProductionMetrics:
     """The metrics of a source text as a module."""
     text = dedent(source).lstrip("\n")
     tree = ast.parse(text)
-    return production_metrics(tree, UnitSource(name=name, lines=Lines(text), imports=imported_names(tree.body)))
+    return production_metrics(
+        tree, UnitSource(name=name, lines=LineCounter(text), imports=imported_names(tree.body))
+    )

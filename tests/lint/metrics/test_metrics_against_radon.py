@@ -14,10 +14,10 @@ from radon.metrics import h_visit_ast, mi_compute
 from radon.raw import analyze
 from radon.visitors import ComplexityVisitor
 
-from flakehound.lint.metrics.code import code_of
+from flakehound.lint.metrics.code_nodes import code_of
 from flakehound.lint.metrics.complexity import complexity
 from flakehound.lint.metrics.halstead import halstead
-from flakehound.lint.metrics.lines import LineCounts, Lines
+from flakehound.lint.metrics.lines import LineCounter, LineCounts
 from flakehound.lint.metrics.maintainability import maintainability
 from flakehound.lint.source.scopes import FunctionNode
 
@@ -121,7 +121,7 @@ def test_complexity_of_every_function_is_radons_where_radon_looks_everywhere(pac
 def test_lines_of_every_file_are_radons(package):
     differing = []
     for text, tree in parsed(package):
-        theirs, ours = as_tally(analyze(text)), Lines(text).whole()
+        theirs, ours = as_tally(analyze(text)), LineCounter(text).whole_file()
         surplus = theirs.logical - ours.logical
         if replace(theirs, logical=ours.logical) != ours or not 0 <= surplus <= colons_in_fstrings(tree):
             differing.append((theirs, ours))
@@ -144,7 +144,7 @@ def has_colon(text: ast.JoinedStr) -> bool:
 
 def as_tally(raw) -> LineCounts:
     return LineCounts(
-        written=raw.loc - raw.blank,
+        non_blank=raw.loc - raw.blank,
         source=raw.sloc,
         logical=raw.lloc,
         comments=raw.comments,
@@ -156,7 +156,7 @@ def as_tally(raw) -> LineCounts:
 def test_maintainability_of_every_function_is_radons_where_complexity_is(package):
     differing = []
     for text, tree in parsed(package):
-        lines = Lines(text)
+        lines = LineCounter(text)
         for function in functions_of(tree):
             if not (
                 is_beyond_radon(function) or begins_beside_def(function, text) or colons_in_fstrings(function)
@@ -173,7 +173,7 @@ def begins_beside_def(function: FunctionNode, text: str) -> bool:
     return bool(text.split("\n")[first.lineno - 1][: first.col_offset].strip()) or isinstance(first, FunctionNode)
 
 
-def our_index(function: FunctionNode, lines: Lines) -> float:
+def our_index(function: FunctionNode, lines: LineCounter) -> float:
     code = code_of(function.body)
     tally = lines.between(function.body[0].lineno, function.end_lineno or function.lineno)
     return maintainability(

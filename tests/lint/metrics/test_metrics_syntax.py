@@ -9,9 +9,9 @@ import pytest
 from metric_samples import metrics_of_test
 from radon.visitors import ComplexityVisitor
 
-from flakehound.lint.metrics.code import code_of
+from flakehound.lint.metrics.code_nodes import code_of
 from flakehound.lint.metrics.complexity import complexity
-from flakehound.lint.metrics.lines import Lines
+from flakehound.lint.metrics.lines import LineCounter
 
 
 def ours(source: str, *, asserts: bool = True) -> int:
@@ -104,7 +104,7 @@ LINES = {
 
 @pytest.mark.parametrize(("source", "logical"), LINES.items())
 def test_logical_lines(source, logical):
-    assert Lines(source).whole().logical == logical
+    assert LineCounter(source).whole_file().logical == logical
 
 
 NESTED_QUOTES = {
@@ -123,12 +123,12 @@ def test_an_f_string_may_hold_its_own_quotes(source, logical):
     if sys.version_info >= (3, 12):
         ast.parse(source)
 
-    assert Lines(source).whole().logical == logical
+    assert LineCounter(source).whole_file().logical == logical
 
 
 def test_sorts_of_lines_are_told_apart():
     text = '"""Doc.\n\nMore.\n"""\n# A comment.\nx = """a\n\nb"""  # behind\n\n"one"\n'
 
-    found = Lines(text).whole()
+    found = LineCounter(text).whole_file()
 
-    assert (found.written, found.source, found.logical, found.comments, found.documentation) == (7, 2, 3, 2, 3)
+    assert (found.non_blank, found.source, found.logical, found.comments, found.documentation) == (7, 2, 3, 2, 3)

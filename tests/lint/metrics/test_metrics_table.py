@@ -14,10 +14,10 @@ from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.links.tested_code import link_of
 from flakehound.lint.metrics import table
 from flakehound.lint.metrics.case import CaseSource, case_metrics
-from flakehound.lint.metrics.imported import imported_names
-from flakehound.lint.metrics.lines import Lines
+from flakehound.lint.metrics.import_names import imported_names
+from flakehound.lint.metrics.lines import LineCounter
 from flakehound.lint.metrics.production import UnitSource, production_metrics
-from flakehound.lint.metrics.table import COLUMNS, METRIC_NAMES, metrics_of, row_of
+from flakehound.lint.metrics.table import COLUMNS, METRIC_NAMES, metrics_of, metrics_row
 
 SEVEN = (
     "ast_depth",
@@ -67,7 +67,7 @@ def shop():
 
 def rows_of(project):
     cases = [case for module in project.test_modules() for case in cases_of(module, project.patterns, project)]
-    return {case.id: row_of(case, project).cells() for case in cases}
+    return {case.id: metrics_row(case, project).cells() for case in cases}
 
 
 def test_a_row_has_the_columns_in_their_order(shop):
@@ -141,7 +141,7 @@ MODULES = [LIBRARY / name for name in ("ast.py", "argparse.py", "dataclasses.py"
 def test_any_code_can_be_measured(path):
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
-    lines, imports = Lines(text), imported_names(tree.body)
+    lines, imports = LineCounter(text), imported_names(tree.body)
     source = CaseSource(lines=lines, imports=imports, is_own=lambda _package: False, methods=())
 
     for node in ast.walk(tree):

@@ -1,7 +1,7 @@
-"""Halstead's counts of operators and operands, by radon's reading of what they are.
+"""Halstead's counts of operators and operands, as radon defines them.
 
-Operators are those of arithmetic, comparison, logic and augmented assignment. Operands are what they stand
-between; a name, an attribute and a constant are distinguished by their text alone, anything else counts as new.
+Operators are those of arithmetic, comparison, logic and augmented assignment. Operands are their arguments; names,
+attributes and constants with the same text are one operand, any other expression is a new operand.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flakehound.lint.metrics.code import Code
+from flakehound.lint.metrics.code_nodes import Code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halstead:
-    """The four counts, and what follows from them."""
+    """The four counts, and the values derived from them."""
 
     operators: int
     operands: int
@@ -25,27 +25,27 @@ class Halstead:
 
     @property
     def length(self) -> int:
-        """All operators and operands."""
+        """The number of operators and operands."""
         return self.operators + self.operands
 
     @property
     def vocabulary(self) -> int:
-        """The distinct ones."""
+        """The number of distinct operators and operands."""
         return self.distinct_operators + self.distinct_operands
 
     @property
     def volume(self) -> float:
-        """Bits that a program of this length over this vocabulary takes."""
+        """The bits that a program of this length with this vocabulary takes."""
         return self.length * math.log2(self.vocabulary) if self.vocabulary else 0.0
 
 
 def halstead(code: Code) -> Halstead:
-    """The counts of the code; equal operands of differently named functions are distinct."""
+    """Count operators and operands; equal operands in functions of different names are distinct."""
     operators: list[type[ast.AST]] = []
     operands: list[tuple[str | None, object]] = []
     for region in code.regions():
-        for marks, values in _operations(region):
-            operators += marks
+        for kinds, values in _operations(region):
+            operators += kinds
             operands += [(region.context, _identity(value)) for value in values]
     return Halstead(
         operators=len(operators),
@@ -56,15 +56,15 @@ def halstead(code: Code) -> Halstead:
 
 
 def _operations(code: Code) -> Iterator[tuple[list[type[ast.AST]], list[ast.expr]]]:
-    for binary in code.own(ast.BinOp):
+    for binary in code.own_nodes(ast.BinOp):
         yield [type(binary.op)], [binary.left, binary.right]
-    for unary in code.own(ast.UnaryOp):
+    for unary in code.own_nodes(ast.UnaryOp):
         yield [type(unary.op)], [unary.operand]
-    for logical in code.own(ast.BoolOp):
+    for logical in code.own_nodes(ast.BoolOp):
         yield [type(logical.op)], logical.values
-    for augmented in code.own(ast.AugAssign):
+    for augmented in code.own_nodes(ast.AugAssign):
         yield [type(augmented.op)], [augmented.target, augmented.value]
-    for compare in code.own(ast.Compare):
+    for compare in code.own_nodes(ast.Compare):
         yield [type(op) for op in compare.ops], [compare.left, *compare.comparators]
 
 

@@ -1,4 +1,4 @@
-"""The maintainability index, as radon and Visual Studio scale it: 0 is unbearable, 100 is best."""
+"""The maintainability index, as radon and Visual Studio scale it: 0 is worst, 100 is best."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def maintainability(*, volume: float, complexity: int, logical_lines: int, comment_percent: float) -> float:
-    """The index of code with this Halstead volume, complexity, size, and comment lines per 100 source lines."""
+    """The index by Halstead volume, complexity, logical lines, and comment lines per 100 source lines."""
     if volume <= 0 or logical_lines <= 0:
         return 100.0
     raw = (

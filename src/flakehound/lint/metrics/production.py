@@ -1,4 +1,4 @@
-"""The metrics of the class or module that a test is linked to; computed once, shared by all its tests."""
+"""The metrics of the class or module that a test is linked to."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from flakehound.lint.metrics import codesmells
-from flakehound.lint.metrics.code import first_line
+from flakehound.lint.metrics.code_nodes import first_line
 from flakehound.lint.metrics.cohesion import lcom2, lcom5
 from flakehound.lint.metrics.complexity import complexity
 from flakehound.lint.metrics.coupling import cbo, mpc, rfc
 from flakehound.lint.metrics.halstead import halstead
-from flakehound.lint.metrics.lines import Lines
+from flakehound.lint.metrics.lines import LineCounter
 from flakehound.lint.metrics.units import unit_of
 
 
@@ -40,20 +40,20 @@ class ProductionMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitSource:
-    """What the file around a unit contributes to its metrics."""
+    """What the metrics of a unit need from its file."""
 
-    name: str  # of the class, or of the module
-    lines: Lines
+    name: str  # of the class or module
+    lines: LineCounter
     imports: Mapping[str, str]  # local name -> full dotted name
     classes: Collection[str] = ()  # names of the file's classes
-    inherited: Collection[str] = ()  # names of methods that base classes give
+    inherited: Collection[str] = ()  # names of methods of base classes
 
 
 def production_metrics(node: ast.ClassDef | ast.Module, source: UnitSource) -> ProductionMetrics:
-    """The metrics of a class or a module."""
+    """Compute the metrics of a class or a module."""
     unit = unit_of(node)
     counts = halstead(unit.code)
-    loc = _lines(node, source.lines)
+    loc = _line_count(node, source.lines)
     wmc = sum(complexity(method.code, asserts=False) for method in unit.methods)
     return ProductionMetrics(
         cbo=cbo(unit, source.imports, source.classes if unit.name else ()),
@@ -75,7 +75,7 @@ def production_metrics(node: ast.ClassDef | ast.Module, source: UnitSource) -> P
     )
 
 
-def _lines(node: ast.ClassDef | ast.Module, lines: Lines) -> int:
+def _line_count(node: ast.ClassDef | ast.Module, lines: LineCounter) -> int:
     if isinstance(node, ast.Module):
-        return lines.whole().written
-    return lines.between(first_line(node), node.end_lineno or node.lineno).written
+        return lines.whole_file().non_blank
+    return lines.between(first_line(node), node.end_lineno or node.lineno).non_blank

@@ -1,4 +1,4 @@
-"""The syntax nodes of a piece of code, found in one walk and sorted by kind."""
+"""The syntax nodes of a piece of code, grouped by kind in one walk."""
 
 from __future__ import annotations
 
@@ -16,64 +16,64 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Code:
-    """Nodes of some statements; those inside functions belong to `inner`, one for each function.
+    """The nodes of some statements; those inside functions are in `inner`, one `Code` for each function.
 
-    A function's decorators, defaults and annotations belong to neither: they are in `headers`.
+    The decorators, defaults and annotations of the functions are in `headers` only.
     """
 
-    context: str | None  # name of the function whose body it is; None for code outside functions
+    context: str | None  # name of the function whose body it is; None outside of functions
     by_kind: Mapping[type[ast.AST], list[ast.AST]]
     headers: Mapping[type[ast.AST], list[ast.AST]]
     inner: tuple[Code, ...]
 
-    def own(self, kind: type[_Node]) -> list[_Node]:
-        """The nodes of one kind, outside inner functions; in no particular order."""
+    def own_nodes(self, kind: type[_Node]) -> list[_Node]:
+        """The nodes of one kind outside of inner functions, in no particular order."""
         return self.by_kind.get(kind, [])  # type: ignore[return-value]  # keyed by their own type
 
     def regions(self) -> Iterator[Code]:
-        """This code, and that of each inner function."""
+        """This code, and the code of each inner function."""
         yield self
-        for one in self.inner:
-            yield from one.regions()
+        for code in self.inner:
+            yield from code.regions()
 
-    def all(self, kind: type[_Node]) -> list[_Node]:
-        """The nodes of one kind, those of inner functions too."""
+    def all_nodes(self, kind: type[_Node]) -> list[_Node]:
+        """The nodes of one kind, also those in inner functions."""
         if not self.inner:
-            return self.own(kind)
-        return [node for region in self.regions() for node in region.own(kind)]
+            return self.own_nodes(kind)
+        return [node for region in self.regions() for node in region.own_nodes(kind)]
 
-    def everywhere(self, kind: type[_Node]) -> list[_Node]:
-        """Like `all`, and those in the headers of inner functions."""
+    def all_nodes_with_headers(self, kind: type[_Node]) -> list[_Node]:
+        """Like `all_nodes`, and also those in the headers of inner functions."""
         headers = (node for region in self.regions() for node in region.headers.get(kind, ()))
-        return [*self.all(kind), *headers]  # type: ignore[list-item]  # keyed by their own type
+        return [*self.all_nodes(kind), *headers]  # type: ignore[list-item]  # keyed by their own type
 
 
 def code_of(roots: Iterable[ast.AST], context: str | None = None) -> Code:
-    """Everything below some nodes."""
-    nodes = _below(roots)
+    """The nodes below some nodes, grouped by kind."""
+    nodes = _nodes_by_kind(roots)
     functions = [*nodes.get(ast.FunctionDef, ()), *nodes.get(ast.AsyncFunctionDef, ())]
     return Code(
         context=context,
         by_kind=nodes,
-        headers=_below(part for function in functions for part in _header(function)),
+        headers=_nodes_by_kind(node for function in functions for node in _header_nodes(function)),
         inner=tuple(
             code_of(function.body, function.name) for function in functions if isinstance(function, _FUNCTIONS)
         ),
     )
 
 
-def _below(roots: Iterable[ast.AST]) -> dict[type[ast.AST], list[ast.AST]]:
-    found: dict[type[ast.AST], list[ast.AST]] = {}
+def _nodes_by_kind(roots: Iterable[ast.AST]) -> dict[type[ast.AST], list[ast.AST]]:
+    nodes: dict[type[ast.AST], list[ast.AST]] = {}
     pending: list[ast.AST | None] = list(roots)
     while pending:
         node = pending.pop()
         if node is None:  # `**rest` in a dict display has no key
             continue
         kind = node.__class__
-        if kind in found:
-            found[kind].append(node)
+        if kind in nodes:
+            nodes[kind].append(node)
         else:
-            found[kind] = [node]
+            nodes[kind] = [node]
         if kind in _FUNCTIONS:
             continue
         for name in CHILD_FIELDS[kind]:
@@ -82,10 +82,10 @@ def _below(roots: Iterable[ast.AST]) -> dict[type[ast.AST], list[ast.AST]]:
                 pending += child
             else:
                 pending.append(child)
-    return found
+    return nodes
 
 
-def _header(function: ast.AST) -> Iterator[ast.AST]:
+def _header_nodes(function: ast.AST) -> Iterator[ast.AST]:
     assert isinstance(function, _FUNCTIONS)
     yield from function.decorator_list
     yield function.args
@@ -95,7 +95,7 @@ def _header(function: ast.AST) -> Iterator[ast.AST]:
 
 
 def called_name(call: ast.Call) -> str:
-    """The last part of what is called: `total` in `cart.total()`; empty for a call of a call."""
+    """The last part of the callee: `total` in `cart.total()`; empty for a call of a call."""
     target = call.func
     if isinstance(target, ast.Attribute):
         return target.attr
@@ -103,5 +103,5 @@ def called_name(call: ast.Call) -> str:
 
 
 def first_line(node: ast.ClassDef | FunctionNode) -> int:
-    """The line of the first decorator, or of the definition where it has none."""
+    """The line of the first decorator, or of the definition if it has none."""
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
