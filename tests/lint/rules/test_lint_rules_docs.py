@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from pathlib import Path
 
 from flakehound.lint.rules._rule import LintRule
@@ -11,11 +12,11 @@ from flakehound.lint.rules.registry import all_rules
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "rules.md"
 INTRODUCTION = """# The rules of `flakehound lint`
 
-Each rule names one cause of flakiness that can be read off the source. A finding is a reason to look, not a proof:
-`benchmarks/lint_recall.py` measures how many known flaky tests have one. What a test reaches through helpers,
-fixtures and the code under test is followed two calls deep; such a finding says through which function.
+Each rule finds one cause of flakiness in the source. A finding is a reason to look at the test, not a proof:
+`benchmarks/lint_recall.py` measures how many known flaky tests have one. Calls into helpers, fixtures and the code
+under test are followed two calls deep; such a finding says through which functions the test reaches it.
 
-Take one out with a comment that gives the reason, at its line or at the line of the test:
+Suppress a finding with a comment that gives the reason, at its line or at the line of the test:
 
 ```python
 assert draw() < 1  # flakehound: ignore[FH101] seeded in conftest
@@ -34,14 +35,12 @@ per-file-ignores = {"tests/slow/*" = ["FH3"]}
 
 def page() -> str:
     rules = all_rules()
-    index = "\n".join(
-        f"| [{rule.id}](#{_anchor(rule)}) | {rule.name} | {rule.cause.value} | {rule.title} |" for rule in rules
-    )
     head = "| rule | name | cause | finds |\n|---|---|---|---|\n"
-    return "\n".join([INTRODUCTION, head + index, "", *(_section(rule) for rule in rules)])
+    table = head + "\n".join(_table_row(rule) for rule in rules)
+    return "\n".join([INTRODUCTION, table, "", *(_section(rule) for rule in rules)])
 
 
-def _line(rule: LintRule) -> str:
+def _table_row(rule: LintRule) -> str:
     return f"| [{rule.id}](#{_anchor(rule)}) | {rule.name} | {rule.cause.value} | {rule.title} |"
 
 
@@ -52,13 +51,17 @@ def _anchor(rule: LintRule) -> str:
 def _section(rule: LintRule) -> str:
     return (
         f"## {rule.id} {rule.name}\n\n{rule.title}. Cause: `{rule.cause.value}`.\n\n"
-        f"**Why it flakes.** {rule.why}\n\n"
-        f"**Put it right.** {rule.fix}\n\n"
+        f"{_wrap(f'**Why it flakes.** {rule.why}')}\n\n"
+        f"{_wrap(f'**How to fix it.** {rule.fix}')}\n\n"
         f"```python\n# found\n{rule.bad}```\n\n```python\n# not found\n{rule.good}```\n"
     )
 
 
-def test_the_page_of_rules_is_what_the_rules_say():
+def _wrap(paragraph: str) -> str:
+    return textwrap.fill(paragraph, 119, break_long_words=False, break_on_hyphens=False)
+
+
+def test_the_page_of_rules_is_up_to_date():
     if os.environ.get("FLAKEHOUND_WRITE_DOCS"):
         PAGE.write_text(page(), encoding="utf-8")
 

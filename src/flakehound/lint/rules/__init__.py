@@ -1,1 +1,1 @@
-"""The rules of `flakehound lint`: one module, one `RULE`, one cause of flakiness each."""
+"""The rules of `flakehound lint`: each module has one `RULE` for one cause of flakiness."""

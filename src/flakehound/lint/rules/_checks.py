@@ -1,4 +1,4 @@
-"""How a rule is applied to a test: to each function that it runs, or only to those that it calls itself."""
+"""How a rule is applied to a test: to each function that the test runs, or only to those it calls itself."""
 
 from __future__ import annotations
 
@@ -11,86 +11,86 @@ from flakehound.lint.rules._signs import Sign
 
 Hit: TypeAlias = tuple[ReachedFunction, Sign]
 Check: TypeAlias = Callable[[CaseContext], Iterable[Hit]]
-Finder: TypeAlias = Callable[[ReachedFunction], Iterable[Sign]]  # looks at one function
+Finder: TypeAlias = Callable[[ReachedFunction], Iterable[Sign]]  # searches one function
 Condition: TypeAlias = Callable[[CaseContext], bool]
 Selector: TypeAlias = Callable[[CaseContext, list[Hit]], Iterable[Hit]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FunctionCheck:
-    """A check that looks at each function by itself, unless the test as a whole meets a condition."""
+    """A check of each function by itself, unless the test as a whole meets a condition."""
 
     find: Finder
-    in_production: bool = True  # whether production code is looked at, too
-    in_far_calls: bool = False  # even what is many calls away
+    in_production: bool = True  # whether production code is checked, too
+    in_far_calls: bool = False  # whether functions that are many calls away are checked, too
     unless: Condition | None = None
-    select: Selector | None = None  # chooses among all hits of a test
+    select: Selector | None = None  # selects among all hits of a test
 
     def __call__(self, context: CaseContext) -> Iterable[Hit]:
         """The hits in one test."""
-        found = list(self._hits(context))
-        if not found or (self.unless is not None and self.unless(context)):
+        hits = list(self._hits(context))
+        if not hits or (self.unless is not None and self.unless(context)):
             return ()
-        return found if self.select is None else self.select(context, found)
+        return hits if self.select is None else self.select(context, hits)
 
     def _hits(self, context: CaseContext) -> Iterator[Hit]:
-        """The hits in all that the test runs, without what it patches."""
+        """The hits in all functions that the test runs and does not patch."""
         functions = context.functions if self.in_far_calls else context.near_functions
         for function in functions if self.in_production else context.test_code:
-            found = signs_in(function, self.find)
-            if found and not context.replaces(function):
-                yield from ((function, one) for one in found if not context.replaces_call(function, one.node))
+            signs = signs_in(function, self.find)
+            if signs and not context.replaces(function):
+                yield from ((function, sign) for sign in signs if not context.replaces_call(function, sign.node))
 
 
 def signs_in(function: ReachedFunction, find: Finder) -> tuple[Sign, ...]:
-    """The signs that a finder finds in a function; computed once, however many tests run the function."""
-    found: tuple[Sign, ...] | None = function.facts.results.get(find)
-    if found is None:
-        found = function.facts.results[find] = tuple(find(function))
-    return found
+    """The signs that a finder finds in a function; computed once, also if several tests run the function."""
+    signs: tuple[Sign, ...] | None = function.facts.results.get(find)
+    if signs is None:
+        signs = function.facts.results[find] = tuple(find(function))
+    return signs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FindersByReach:
-    """The finders of some rules, by how far from the test they look; compared by identity."""
+    """The finders of some rules, grouped by the functions that they search; compared by identity."""
 
-    in_test_code: tuple[Finder, ...]  # all of them
+    in_test_code: tuple[Finder, ...]  # all finders
     in_production: tuple[Finder, ...]
     in_far_calls: tuple[Finder, ...]
 
     def for_function(self, function: ReachedFunction) -> tuple[Finder, ...]:
-        """Those that look at a function."""
+        """The finders that search a function."""
         if function.is_far:
             return self.in_far_calls
         return self.in_production if function.is_production else self.in_test_code
 
 
 def finders_of(checks: Iterable[Check]) -> FindersByReach:
-    """The finders of those checks that look at functions one by one."""
-    found = [check for check in checks if isinstance(check, FunctionCheck)]
+    """The finders of the checks that look at each function by itself."""
+    function_checks = [check for check in checks if isinstance(check, FunctionCheck)]
     return FindersByReach(
-        in_test_code=tuple(one.find for one in found),
-        in_production=tuple(one.find for one in found if one.in_production),
-        in_far_calls=tuple(one.find for one in found if one.in_far_calls),
+        in_test_code=tuple(check.find for check in function_checks),
+        in_production=tuple(check.find for check in function_checks if check.in_production),
+        in_far_calls=tuple(check.find for check in function_checks if check.in_far_calls),
     )
 
 
 def finders_with_hits(context: CaseContext, finders: FindersByReach) -> set[Finder]:
-    """The finders that find a sign somewhere in what a test runs."""
-    found: set[Finder] = set()
+    """The finders that find a sign in some function that a test runs."""
+    with_hits: set[Finder] = set()
     for function in context.functions:
-        found |= _finders_with_hits_in(function, finders)
-    return found
+        with_hits |= _finders_with_hits_in(function, finders)
+    return with_hits
 
 
 def _finders_with_hits_in(function: ReachedFunction, finders: FindersByReach) -> frozenset[Finder]:
-    chosen = finders.for_function(function)
-    key = (id(finders), id(chosen))
-    found: frozenset[Finder] | None = function.facts.results.get(key)
-    if found is None:
-        hits = frozenset(find for find in chosen if signs_in(function, find))
-        found = function.facts.results[key] = hits
-    return found
+    applicable = finders.for_function(function)
+    key = (id(finders), id(applicable))
+    with_hits: frozenset[Finder] | None = function.facts.results.get(key)
+    if with_hits is None:
+        with_hits = frozenset(find for find in applicable if signs_in(function, find))
+        function.facts.results[key] = with_hits
+    return with_hits
 
 
 def in_each_function(
@@ -101,14 +101,14 @@ def in_each_function(
 
 
 def in_direct_calls(find: Finder, *, unless: Condition | None = None) -> FunctionCheck:
-    """Like `in_each_function`, but of production code only what the test calls itself: deeper it seldom matters"""
-    return FunctionCheck(find=find, unless=unless, select=_called_by_the_test)
+    """Like `in_each_function`, but in production code only of functions that the test calls itself."""
+    return FunctionCheck(find=find, unless=unless, select=_in_direct_calls)
 
 
-def _called_by_the_test(_context: CaseContext, hits: list[Hit]) -> Iterable[Hit]:
+def _in_direct_calls(_context: CaseContext, hits: list[Hit]) -> Iterable[Hit]:
     return [hit for hit in hits if not hit[0].is_production or len(hit[0].via) < 2]
 
 
 def uses(*prefixes: str) -> Condition:
-    """A condition: the test uses something whose full name has one of the prefixes."""
+    """A condition: the test uses a name that starts with one of the prefixes."""
     return lambda context: context.uses(*prefixes)

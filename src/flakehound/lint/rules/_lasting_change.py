@@ -11,50 +11,61 @@ from flakehound.lint.rules._signs import Sign
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _TEARDOWNS = frozenset(
-    ("tearDown", "asyncTearDown", "teardown_method", "teardown", "teardown_function", "tearDownClass",
-     "teardown_class", "tearDownModule", "teardown_module")
-)  # fmt: skip
-_CLEANERS = frozenset(("addCleanup", "addClassCleanup", "addModuleCleanup", "addfinalizer", "callback"))
+    {
+        "asyncTearDown",
+        "tearDown",
+        "tearDownClass",
+        "tearDownModule",
+        "teardown",
+        "teardown_class",
+        "teardown_function",
+        "teardown_method",
+        "teardown_module",
+    }
+)
+_CLEANUP_FUNCTIONS = frozenset({"addClassCleanup", "addCleanup", "addModuleCleanup", "addfinalizer", "callback"})
 
 
-def lasting_change(find: Finder, *, in_production: bool = True, unless: Condition | None = None) -> FunctionCheck:
+def for_lasting_changes(
+    find: Finder, *, in_production: bool = True, unless: Condition | None = None
+) -> FunctionCheck:
     """A check for changes of state that tests share.
 
-    Left out are functions that undo the change, tests whose tear-down changes it again, and fixtures that run
-    before every test: what all tests do alike makes none depend on another.
+    Ignores functions that undo the change, tests whose tear-down changes the state again, and fixtures that run
+    before every test: a change that all tests make does not make one depend on another.
     """
 
     def find_lasting(function: ReachedFunction) -> tuple[Sign, ...]:
         signs = tuple(find(function))
         return () if is_undone(function, signs) else signs
 
-    return FunctionCheck(find=find_lasting, in_production=in_production, unless=unless, select=_not_torn_down)
+    return FunctionCheck(find=find_lasting, in_production=in_production, unless=unless, select=_without_tear_down)
 
 
-def _not_torn_down(_context: CaseContext, hits: list[Hit]) -> list[Hit]:
-    if any(_is_of_teardown(function) for function, _sign in hits):
+def _without_tear_down(_context: CaseContext, hits: list[Hit]) -> list[Hit]:
+    if any(_is_in_teardown(function) for function, _sign in hits):
         return []
     return [hit for hit in hits if not hit[0].runs_before_every_test]
 
 
-def _is_of_teardown(function: ReachedFunction) -> bool:
+def _is_in_teardown(function: ReachedFunction) -> bool:
     return any(name.rpartition(".")[2] in _TEARDOWNS for name in function.via)
 
 
 def is_undone(function: ReachedFunction, signs: tuple[Sign, ...]) -> bool:
-    """Whether a function registers a clean-up, makes a change in a `finally`, or changes around a `yield`."""
-    if signs and any(call.short_name in _CLEANERS for call in function.facts.calls):
+    """Whether a function registers a clean-up, or has changes in a `finally` or before and after a `yield`."""
+    if signs and any(call.short_name in _CLEANUP_FUNCTIONS for call in function.facts.calls):
         return True
     if len(signs) < 2:
         return False
     lines = [getattr(sign.node, "lineno", 0) for sign in signs]
     yields = [node.lineno for node in nodes_of(function.node) if isinstance(node, ast.Yield)]
     return any(min(lines) < line < max(lines) for line in yields) or any(
-        first <= line <= last for first, last in _finally_blocks(function.node) for line in lines
+        first <= line <= last for first, last in _finally_line_ranges(function.node) for line in lines
     )
 
 
-def _finally_blocks(function: ast.AST) -> Iterator[tuple[int, int]]:
+def _finally_line_ranges(function: ast.AST) -> Iterator[tuple[int, int]]:
     """First and last lines of the `finally` blocks."""
     for node in nodes_of(function):
         body = getattr(node, "finalbody", None)

@@ -27,7 +27,7 @@ class LintRule:
     check: Check
 
     def findings(self, context: CaseContext) -> Iterator[LintFinding]:
-        """The findings of the rule in one test, at each line once."""
+        """The findings of the rule in one test, one for each line."""
         seen: set[tuple[str, int]] = set()
         for function, sign in self.check(context):
             finding = self._finding(context, function, sign)

@@ -1,4 +1,4 @@
-"""Signs: what a rule finds in one function."""
+"""Signs: the hints at flakiness that a rule finds in one function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flakehound.lint.facts.functions import Call
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """What a rule found in one function, at the place of a syntax node."""
+    """A hint at flakiness that a rule found at a syntax node of a function."""
 
     node: ast.AST
     message: str

@@ -10,24 +10,39 @@ from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.facts.functions import Call
 from flakehound.lint.source.syntax_walk import nodes_of
 
-_TEMPORARY = (
-    "tmp_path", "tmpdir", "tmp_path_factory", "tmpdir_factory", "tempfile.", "tmp", "temp", "StringIO",
-    "BytesIO", "io.", "fs", "pyfakefs", "runner.isolated_filesystem", "temp_dir", "tempdir", "testdir", "pytester",
-)  # fmt: skip
+_TEMPORARY_PREFIXES = (
+    "BytesIO",
+    "StringIO",
+    "fs",
+    "io.",
+    "pyfakefs",
+    "pytester",
+    "runner.isolated_filesystem",
+    "temp",
+    "temp_dir",
+    "tempdir",
+    "tempfile.",
+    "testdir",
+    "tmp",
+    "tmp_path",
+    "tmp_path_factory",
+    "tmpdir",
+    "tmpdir_factory",
+)
 _TEMPORARY_WORD = re.compile(r"tmp|temp_?(dir|path|file|folder)|temporary|scratch|sandbox", re.I)
 
 
 def string_value(node: ast.AST | None) -> str | None:
-    """The text of a string literal, an f-string's fixed parts joined; None for anything else."""
+    """The text of a string literal, or of an f-string with {} for its fields; None for other nodes."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        return "".join(string_value(one) or "{}" for one in node.values)
+        return "".join(string_value(part) or "{}" for part in node.values)
     return None
 
 
 def number_value(node: ast.AST | None) -> float | None:
-    """The value of a number literal, a sign allowed."""
+    """The value of a number literal, also with a minus sign; None for other nodes."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = number_value(node.operand)
         return None if inner is None else -inner
@@ -37,28 +52,30 @@ def number_value(node: ast.AST | None) -> float | None:
 
 
 def strings_in(function: ReachedFunction, node: ast.expr) -> Iterator[str]:
-    """String literals that an expression is made of, bindings followed once."""
-    for one in nodes_of(function.facts.value_of(node)):
-        if isinstance(one, ast.Name):
-            yield from filter(None, [string_value(function.facts.value_of(one))])
-        elif isinstance(one, ast.Constant) and isinstance(one.value, str):
-            yield one.value
+    """The string literals in an expression and in the values of its variables."""
+    for part in nodes_of(function.facts.value_of(node)):
+        if isinstance(part, ast.Name):
+            yield from filter(None, [string_value(function.facts.value_of(part))])
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value
 
 
 def is_temporary_path(function: ReachedFunction, node: ast.expr) -> bool:
-    """Whether a path comes from a temporary folder or is not a file."""
+    """Whether a path is in a temporary folder, or is no file at all."""
     names = function.facts.names_in(node)
-    return any(name.startswith(_TEMPORARY) or _TEMPORARY_WORD.search(name.rpartition(".")[2]) for name in names)
+    return any(
+        name.startswith(_TEMPORARY_PREFIXES) or _TEMPORARY_WORD.search(name.rpartition(".")[2]) for name in names
+    )
 
 
 def is_next_to_source(function: ReachedFunction, node: ast.expr) -> bool:
-    """Whether a path starts at the source file itself."""
+    """Whether a path is built from the path of the source file."""
     return not function.facts.names_in(node).isdisjoint({"__file__", "pkg_resources", "importlib.resources"})
 
 
 def calls_of(function: ReachedFunction, names: Iterable[str], prefixes: tuple[str, ...] = ()) -> Iterator[Call]:
-    """Calls of functions with these full names, or whose full names begin so."""
-    wanted = names if isinstance(names, frozenset | set | dict) else frozenset(names)
+    """Calls of functions with these full names, or with names that start with a prefix."""
+    name_set = names if isinstance(names, frozenset | set | dict) else frozenset(names)
     for call in function.facts.calls:
-        if call.name in wanted or (prefixes and call.name.startswith(prefixes)):
+        if call.name in name_set or (prefixes and call.name.startswith(prefixes)):
             yield call

@@ -13,28 +13,35 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.source.syntax_walk import nodes_of
 
-_STARTERS = frozenset(
-    ("create_task", "ensure_future", "run_coroutine_threadsafe", "call_soon", "call_later", "start_soon")
+_TASK_FUNCTIONS = frozenset(
+    {
+        "call_later",
+        "call_soon",
+        "create_task",
+        "ensure_future",
+        "run_coroutine_threadsafe",
+        "start_soon",
+    }
 )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
         if (
-            call.short_name in _STARTERS
-            and _is_forgotten(function, call)
+            call.short_name in _TASK_FUNCTIONS
+            and _is_never_awaited(function, call)
             and not call.name.startswith(("nursery", "tg", "group"))
         ):
             yield sign_for(call, "{} starts a task that nothing awaits")
 
 
-def _is_forgotten(function: ReachedFunction, call: Call) -> bool:
+def _is_never_awaited(function: ReachedFunction, call: Call) -> bool:
     if call.is_statement:
         return True
-    holder = call.parents[0] if call.parents else None
-    if not isinstance(holder, ast.Assign) or not isinstance(holder.targets[0], ast.Name):
+    parent = call.parents[0] if call.parents else None
+    if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
         return False
-    name = holder.targets[0].id
+    name = parent.targets[0].id
     uses = [node for node in nodes_of(function.node) if isinstance(node, ast.Name) and node.id == name]
     return len(uses) < 2
 
@@ -43,9 +50,9 @@ RULE = LintRule(
     id="FH312",
     name="abandoned-task",
     cause=Cause.CONCURRENCY,
-    title="A task that nobody awaits",
-    why="The loop may close, or the assertion come, before the task ran; and a task without a "
-    "reference can be collected.",
+    title="A task that is never awaited",
+    why="The loop may close, or the assertion may run, before the task; and a task without a reference can "
+    "be garbage-collected.",
     fix="Keep the task and await it, or use a task group.",
     bad="import asyncio\n\nasync def test_log(log):\n    asyncio.create_task(log.flush())\n    assert log.empty\n",
     good="import asyncio\n\nasync def test_log(log):\n    await asyncio.create_task(log.flush())\n   "

@@ -1,4 +1,4 @@
-"""Something imported, or of an object's class, is replaced by assignment."""
+"""An attribute of an imported module or class, or of an object's class, is replaced by assignment."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
-from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._lasting_change import for_lasting_changes
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign
 
-_OTHERS = (
-    *("sys.", "os.environ", "logging."),  # have rules of their own
-    *("flask.g.", "flask.session.", "flask.request.", "quart.g.", "quart.session."),  # end with their request
-)
+_WITH_OWN_RULES = ("logging.", "os.environ", "sys.")
+_GONE_AFTER_REQUEST = ("flask.g.", "flask.request.", "flask.session.", "quart.g.", "quart.session.")
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     counts: dict[str, int] = {}
     places: dict[str, ast.AST] = {}
-    for target, node in (*function.facts.assignments, *_set_by_call(function)):
-        name = _imported(function, target)
+    for target, node in (*function.facts.assignments, *_targets_of_setattr(function)):
+        name = _imported_target(function, target)
         if name:
             counts[name] = counts.get(name, 0) + 1
             places.setdefault(name, node)
     for name, node in places.items():
-        # Assigned twice: replaced and put back.
+        # Two assignments replace it and put it back.
         if counts[name] == 1:
             yield Sign(node, f"{name} is replaced and nothing puts it back")
     for target, node in function.facts.assignments:
@@ -37,15 +35,14 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
 
 
 def _is_class_of_object(function: ReachedFunction, node: ast.expr) -> bool:
-    """Whether it is `type(x)`; each mock has a class of its own, and `type(self)` has a rule of its own."""
+    """Whether it is `type(x)`; not of a mock, which has its own class, or of `self`, which has its own rule."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) != 1:
         return False
-    (one,) = node.args
-    name = function.facts.dotted_name(one)
+    name = function.facts.dotted_name(node.args[0])
     return node.func.id == "type" and name not in ("self", "cls") and "mock" not in name.lower()
 
 
-def _imported(function: ReachedFunction, target: ast.expr) -> str | None:
+def _imported_target(function: ReachedFunction, target: ast.expr) -> str | None:
     if not isinstance(target, ast.Attribute):
         return None
     root: ast.expr = target
@@ -58,10 +55,14 @@ def _imported(function: ReachedFunction, target: ast.expr) -> str | None:
     ):
         return None
     name = function.facts.dotted_name(target)
-    return name if root.id in function.facts.imports and not name.startswith(_OTHERS) else None
+    return (
+        name
+        if root.id in function.facts.imports and not name.startswith(_WITH_OWN_RULES + _GONE_AFTER_REQUEST)
+        else None
+    )
 
 
-def _set_by_call(function: ReachedFunction) -> Iterator[tuple[ast.expr, ast.AST]]:
+def _targets_of_setattr(function: ReachedFunction) -> Iterator[tuple[ast.expr, ast.AST]]:
     for call in function.facts.calls:
         first, second = call.argument(0), call.argument(1)
         if call.name == "setattr" and first is not None and isinstance(second, ast.Constant):
@@ -72,11 +73,11 @@ RULE = LintRule(
     id="FH904",
     name="assigned-patch",
     cause=Cause.TEST_ORDER,
-    title="Something imported is replaced by assignment",
+    title="An imported name is replaced by assignment",
     why="The replacement stays for every test that follows in the process.",
     fix="`monkeypatch.setattr(...)` or `with mock.patch(...)`, which put it back.",
     bad="import shop\n\ndef test_price():\n    shop.rate = lambda: 2\n    assert shop.price(1) == 2\n",
     good="import shop\n\ndef test_price(monkeypatch):\n    monkeypatch.setattr(shop, 'rate', lambda: "
     "2)\n    assert shop.price(1) == 2\n",
-    check=lasting_change(_find, in_production=False),
+    check=for_lasting_changes(_find, in_production=False),
 )

@@ -1,4 +1,4 @@
-"""A function remembers what it returned to another test."""
+"""A function caches a result that it returned to another test."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from flakehound.lint.rules._checks import in_direct_calls
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign
 
-_CACHES = (
-    "functools.lru_cache",
-    "functools.cache",
+_CACHE_DECORATORS = (
     "cachetools.cached",
-    "joblib.",
     "django.utils.functional.cached",
+    "functools.cache",
+    "functools.lru_cache",
+    "joblib.",
 )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    if any(name.startswith(_CACHES) for name in function.facts.decorators):
+    if any(name.startswith(_CACHE_DECORATORS) for name in function.facts.decorators):
         yield Sign(function.node, f"{function.name}() remembers results from one test to the next")
 
 
@@ -33,9 +33,9 @@ RULE = LintRule(
     name="cached-result",
     cause=Cause.TEST_ORDER,
     title="A cache outlives the test",
-    why="The first test to call the function decides what all later ones get, also when they patched "
-    "what lies beneath.",
-    fix="Call `cache_clear()` in a fixture, or cache in an object that each test makes.",
+    why="The first test that calls the function decides what all later tests get, even if they patch "
+    "functions that it calls.",
+    fix="Call `cache_clear()` in a fixture, or keep the cache in an object that each test creates.",
     bad="import functools\n\n@functools.lru_cache\ndef settings():\n    return load()\n\n"
     "def test_settings():\n    assert settings().debug\n",
     good="def settings():\n    return load()\n\ndef test_settings():\n    assert settings().debug\n",

@@ -11,18 +11,32 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of
 
-_NAMES = frozenset(
-    ("subprocess.run", "subprocess.Popen", "subprocess.call", "subprocess.check_call",
-        "subprocess.check_output", "os.system",
-     "os.popen", "pexpect.spawn", "subprocess.getoutput", "subprocess.getstatusoutput",
-     "asyncio.create_subprocess_exec",
-     "asyncio.create_subprocess_shell", "plumbum.local", "sh.Command", "delegator.run", "os.kill",
-     "os.execv", "envoy.run")
-)  # fmt: skip
+_PROCESS_FUNCTIONS = frozenset(
+    {
+        "asyncio.create_subprocess_exec",
+        "asyncio.create_subprocess_shell",
+        "delegator.run",
+        "envoy.run",
+        "os.execv",
+        "os.kill",
+        "os.popen",
+        "os.system",
+        "pexpect.spawn",
+        "plumbum.local",
+        "sh.Command",
+        "subprocess.Popen",
+        "subprocess.call",
+        "subprocess.check_call",
+        "subprocess.check_output",
+        "subprocess.getoutput",
+        "subprocess.getstatusoutput",
+        "subprocess.run",
+    }
+)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    for call in calls_of(function, _NAMES):
+    for call in calls_of(function, _PROCESS_FUNCTIONS):
         yield sign_for(call, "{} starts or stops another program, whose speed and environment are not the test's")
 
 

@@ -1,4 +1,4 @@
-"""The order of a folder's entries is taken for granted."""
+"""A test relies on the order of a folder's entries."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules.unordered_as_ordered import is_order_irrelevant
 
-_NAMES = frozenset(("os.listdir", "os.scandir", "glob.glob", "glob.iglob", "os.walk"))
-_METHODS = frozenset(("iterdir", "rglob"))
+_LISTING_FUNCTIONS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk"})
+_LISTING_METHODS = frozenset({"iterdir", "rglob"})
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
@@ -25,16 +25,16 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
 
 def _lists_folder(call: Call) -> bool:
     is_glob_method = call.short_name == "glob" and "." in call.name
-    return call.name in _NAMES or call.short_name in _METHODS or is_glob_method
+    return call.name in _LISTING_FUNCTIONS or call.short_name in _LISTING_METHODS or is_glob_method
 
 
 def _is_sorted_later(function: ReachedFunction, call: Call) -> bool:
-    holder = call.parents[0] if call.parents else None
-    if isinstance(holder, ast.Assign) and isinstance(holder.targets[0], ast.Name):
-        name = holder.targets[0].id
-        return any(_makes_order_irrelevant(one, name) for one in function.facts.calls)
-    # A loop over entries alone compares nothing.
-    return isinstance(holder, ast.For) and not function.is_production
+    parent = call.parents[0] if call.parents else None
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+        name = parent.targets[0].id
+        return any(_makes_order_irrelevant(later_call, name) for later_call in function.facts.calls)
+    # A test that only loops over entries does not compare their order.
+    return isinstance(parent, ast.For) and not function.is_production
 
 
 def _makes_order_irrelevant(call: Call, name: str) -> bool:
@@ -52,8 +52,8 @@ RULE = LintRule(
     name="directory-order",
     cause=Cause.UNORDERED_COLLECTION,
     title="A folder's entries are used as if they had an order",
-    why="`listdir`, `glob` and `iterdir` give entries as the file system keeps them, which differs "
-    "between machines and runs.",
+    why="`listdir`, `glob` and `iterdir` list entries in the order of the file system, which differs between "
+    "machines and runs.",
     fix="Wrap the call in `sorted(...)`, or compare sets.",
     bad="import os\n\ndef test_files(tmp_path):\n    assert os.listdir(tmp_path) == ['a', 'b']\n",
     good="import os\n\ndef test_files(tmp_path):\n    assert sorted(os.listdir(tmp_path)) == ['a', 'b']\n",

@@ -7,38 +7,59 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
-from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._lasting_change import for_lasting_changes
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of, string_value
 
-_CHANGERS = frozenset(("os.putenv", "os.unsetenv", "os.environ.update", "os.environ.setdefault", "os.environ.pop",
-                       "os.environ.clear", "dotenv.load_dotenv"))  # fmt: skip
+_CHANGING_FUNCTIONS = frozenset(
+    {
+        "dotenv.load_dotenv",
+        "os.environ.clear",
+        "os.environ.pop",
+        "os.environ.setdefault",
+        "os.environ.update",
+        "os.putenv",
+        "os.unsetenv",
+    }
+)
 
 
-# Libraries read these when they are imported or draw, and what they change is noise on a screen.
-_HARMLESS = frozenset(
-    ("TF_CPP_MIN_LOG_LEVEL", "MPLBACKEND", "QT_QPA_PLATFORM", "SDL_VIDEODRIVER", "PYTHONWARNINGS", "COLUMNS",
-     "KMP_DUPLICATE_LIB_OK", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "DISPLAY", "NO_COLOR", "COVERAGE_FILE")
-)  # fmt: skip
+# Libraries read these at import or while drawing; they do not change what code returns.
+_HARMLESS_VARIABLES = frozenset(
+    {
+        "COLUMNS",
+        "COVERAGE_FILE",
+        "CUDA_VISIBLE_DEVICES",
+        "DISPLAY",
+        "KMP_DUPLICATE_LIB_OK",
+        "MPLBACKEND",
+        "NO_COLOR",
+        "OMP_NUM_THREADS",
+        "PYTHONWARNINGS",
+        "QT_QPA_PLATFORM",
+        "SDL_VIDEODRIVER",
+        "TF_CPP_MIN_LOG_LEVEL",
+    }
+)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for target, statement in function.facts.assignments:
-        if _is_variable(function, target):
+        if _is_environment_variable(function, target):
             yield Sign(statement, "os.environ[...] is changed and stays so for the tests that follow")
-    for call in calls_of(function, _CHANGERS):
-        if string_value(call.argument(0)) not in _HARMLESS:
+    for call in calls_of(function, _CHANGING_FUNCTIONS):
+        if string_value(call.argument(0)) not in _HARMLESS_VARIABLES:
             yield sign_for(call, "{} changes the environment for the tests that follow")
 
 
-def _is_variable(function: ReachedFunction, target: ast.expr) -> bool:
-    if not isinstance(target, ast.Subscript) or string_value(target.slice) in _HARMLESS:
+def _is_environment_variable(function: ReachedFunction, target: ast.expr) -> bool:
+    if not isinstance(target, ast.Subscript) or string_value(target.slice) in _HARMLESS_VARIABLES:
         return False
     return function.facts.dotted_name(target.value) == "os.environ"
 
 
-def _is_guarded(context: CaseContext) -> bool:
+def _is_restored(context: CaseContext) -> bool:
     return any("patch.dict" in name or name.endswith("EnvironmentVarGuard") for name in context.used_names)
 
 
@@ -51,5 +72,5 @@ RULE = LintRule(
     fix="`monkeypatch.setenv(...)` or `mock.patch.dict(os.environ, ...)`, which undo it.",
     bad="import os\n\ndef test_debug():\n    os.environ['DEBUG'] = '1'\n    assert debug()\n",
     good="def test_debug(monkeypatch):\n    monkeypatch.setenv('DEBUG', '1')\n    assert debug()\n",
-    check=lasting_change(_find, unless=_is_guarded),
+    check=for_lasting_changes(_find, unless=_is_restored),
 )

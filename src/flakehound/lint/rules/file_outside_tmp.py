@@ -1,4 +1,4 @@
-"""Files are written, moved or removed where other runs see them."""
+"""Files outside of temporary folders are written, moved or removed."""
 
 from __future__ import annotations
 
@@ -15,79 +15,127 @@ from flakehound.lint.rules._values import is_temporary_path, string_value
 from flakehound.lint.source.scopes import FunctionNode, parameter_names
 from flakehound.lint.source.syntax_walk import nodes_of
 
-_OPENERS = frozenset(
-    ("open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open")
+_OPEN_FUNCTIONS = frozenset(
+    {
+        "bz2.open",
+        "codecs.open",
+        "gzip.open",
+        "io.open",
+        "lzma.open",
+        "open",
+        "tarfile.open",
+        "zipfile.ZipFile",
+    }
 )
-_CHANGERS = frozenset(
-    ("os.mkdir", "os.makedirs", "os.remove", "os.unlink", "os.rename", "os.replace", "os.rmdir",
-        "os.symlink", "os.removedirs",
-     "shutil.rmtree", "shutil.copy", "shutil.copyfile", "shutil.copytree", "shutil.move", "shutil.copy2",
-     "os.truncate",
-     "shutil.make_archive", "numpy.save", "numpy.savez", "numpy.savetxt", "joblib.dump", "torch.save", "os.link")
-)  # fmt: skip
-_METHODS = frozenset(("write_text", "write_bytes", "mkdir", "unlink", "touch", "rmdir", "to_csv", "to_excel",
-    "to_pickle",
-                      "to_parquet", "to_hdf", "savefig", "symlink_to"))  # fmt: skip
-SAFE = (
-    "isolated_filesystem",
-    "pyfakefs",
-    "fs",
-    "runner.isolated_filesystem",
-    "testdir",
-    "pytester",
-    "in_tmpdir",
-    "cleandir",
+_CHANGING_FUNCTIONS = frozenset(
+    {
+        "joblib.dump",
+        "numpy.save",
+        "numpy.savetxt",
+        "numpy.savez",
+        "os.link",
+        "os.makedirs",
+        "os.mkdir",
+        "os.remove",
+        "os.removedirs",
+        "os.rename",
+        "os.replace",
+        "os.rmdir",
+        "os.symlink",
+        "os.truncate",
+        "os.unlink",
+        "shutil.copy",
+        "shutil.copy2",
+        "shutil.copyfile",
+        "shutil.copytree",
+        "shutil.make_archive",
+        "shutil.move",
+        "shutil.rmtree",
+        "torch.save",
+    }
+)
+_WRITING_METHODS = frozenset(
+    {
+        "mkdir",
+        "rmdir",
+        "savefig",
+        "symlink_to",
+        "to_csv",
+        "to_excel",
+        "to_hdf",
+        "to_parquet",
+        "to_pickle",
+        "touch",
+        "unlink",
+        "write_bytes",
+        "write_text",
+    }
+)
+ISOLATED_FILE_SYSTEMS = (
     "@monkeypatch.chdir",
     "@tmp_path.chdir",
     "@tmpdir.chdir",
+    "cleandir",
+    "fs",
+    "in_tmpdir",
+    "isolated_filesystem",
+    "pyfakefs",
+    "pytester",
+    "runner.isolated_filesystem",
+    "testdir",
 )
 
 
-def _written(call: Call) -> ast.expr | None:
-    """The path that a call writes to, where it writes."""
-    if call.name in _OPENERS or call.short_name == "open":
-        mode = string_value(call.argument(0 if call.name not in _OPENERS else 1, "mode"))
-        writes = mode is not None and len(mode) < 5 and any(sign in mode for sign in "wax+")
-        return _target(call, call.name in _OPENERS) if writes else None
-    if call.name in _CHANGERS:
+def _written_path(call: Call) -> ast.expr | None:
+    """The path that a call writes to; None if it does not write."""
+    if call.name in _OPEN_FUNCTIONS or call.short_name == "open":
+        mode = string_value(call.argument(0 if call.name not in _OPEN_FUNCTIONS else 1, "mode"))
+        writes = mode is not None and len(mode) < 5 and any(letter in mode for letter in "wax+")
+        return _path_of_call(call, call.name in _OPEN_FUNCTIONS) if writes else None
+    if call.name in _CHANGING_FUNCTIONS:
         return call.node.args[-1] if call.node.args else None
-    if call.short_name not in _METHODS or _is_other_object(call):
+    if call.short_name not in _WRITING_METHODS or _is_other_object(call):
         return None
-    return _target(call, call.short_name.startswith(("to_", "savefig")))
+    return _path_of_call(call, call.short_name.startswith(("to_", "savefig")))
 
 
 def _is_other_object(call: Call) -> bool:
-    """Whether it is a method of an object that is made here and is no path: `HelpFormatter().write_text(...)`."""
-    maker = call.name.removesuffix(f".{call.short_name}")
-    made = maker.removesuffix("(_)").removesuffix("()").rpartition(".")[2]
-    return maker.endswith(")") and made[:1].isupper() and "Path" not in made and "DataFrame" not in made
+    """Whether it is a method of a new object that is not a path: `HelpFormatter().write_text(...)`."""
+    object_name = call.name.removesuffix(f".{call.short_name}")
+    class_name = object_name.removesuffix("(_)").removesuffix("()").rpartition(".")[2]
+    return (
+        object_name.endswith(")")
+        and class_name[:1].isupper()
+        and "Path" not in class_name
+        and "DataFrame" not in class_name
+    )
 
 
-def _target(call: Call, first: bool) -> ast.expr | None:
-    if first:
+def _path_of_call(call: Call, is_argument: bool) -> ast.expr | None:
+    if is_argument:
         return call.argument(0)
     return call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
-        path = _written(call)
-        if path is not None and not is_temporary_path(function, path) and _is_known(function, path):
+        path = _written_path(call)
+        if path is not None and not is_temporary_path(function, path) and _is_chosen_here(function, path):
             yield sign_for(call, "{} changes files outside of a temporary folder")
 
 
-def _is_known(function: ReachedFunction, path: ast.expr) -> bool:
-    # In production code and inner functions the path is the caller's business, unless it is written there.
+def _is_chosen_here(function: ReachedFunction, path: ast.expr) -> bool:
+    # In production code and inner functions the caller chooses the path, unless it contains a literal.
     if not function.is_production:
-        return not _is_argument_within(function, path)
-    return any(isinstance(one, ast.Constant) for one in nodes_of(function.facts.value_of(path)))
+        return not _is_parameter_of_inner_function(function, path)
+    return any(isinstance(node, ast.Constant) for node in nodes_of(function.facts.value_of(path)))
 
 
-def _is_argument_within(function: ReachedFunction, path: ast.expr) -> bool:
-    """Whether some name in it is a parameter of an inner function."""
-    names = {one.id for one in nodes_of(path) if isinstance(one, ast.Name)} - function.facts.parameters
-    inner = (one for one in nodes_of(function.node) if one is not function.node and isinstance(one, FunctionNode))
-    return any(not names.isdisjoint(parameter_names(one)) for one in inner)
+def _is_parameter_of_inner_function(function: ReachedFunction, path: ast.expr) -> bool:
+    """Whether some name in the path is a parameter of an inner function."""
+    names = {node.id for node in nodes_of(path) if isinstance(node, ast.Name)} - function.facts.parameters
+    nodes = (node for node in nodes_of(function.node) if node is not function.node)
+    return any(isinstance(node, FunctionNode) and not names.isdisjoint(parameter_names(node)) for node in nodes)
 
 
 RULE = LintRule(
@@ -95,10 +143,10 @@ RULE = LintRule(
     name="file-outside-tmp",
     cause=Cause.IO,
     title="Files outside tmp_path are changed",
-    why="Tests that run at the same time, or after a run that was cut short, meet each other's files.",
-    fix="Write below `tmp_path`; hand the folder to the code under test.",
+    why="Tests that run at the same time, or after an interrupted run, find each other's files.",
+    fix="Write below `tmp_path`; pass the folder to the code under test.",
     bad="def test_save(report):\n    with open('out.txt', 'w') as out:\n        report.save(out)\n",
     good="def test_save(report, tmp_path):\n    with open(tmp_path / 'out.txt', 'w') as out:\n       "
     " report.save(out)\n",
-    check=in_each_function(_find, unless=uses(*SAFE)),
+    check=in_each_function(_find, unless=uses(*ISOLATED_FILE_SYSTEMS)),
 )

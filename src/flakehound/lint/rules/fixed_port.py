@@ -1,4 +1,4 @@
-"""A port number that another process may hold."""
+"""A fixed port number, which another process may use."""
 
 from __future__ import annotations
 
@@ -13,10 +13,24 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import number_value
 
-_SERVING = ("bind", "listen", "HTTPServer", "TCPServer", "UDPServer", "ThreadingHTTPServer", "make_server",
+_FUNCTIONS_WITH_PORT = (
+    "HTTPServer",
+    "TCPServer",
+    "TestServer",
+    "ThreadedTCPServer",
+    "ThreadingHTTPServer",
+    "UDPServer",
+    "bind",
+    "connect",
+    "create_server",
+    "listen",
+    "make_server",
+    "run",
+    "run_app",
+    "serve",
     "serve_forever",
-            "start_server", "run_app", "create_server", "run", "serve", "ThreadedTCPServer", "TestServer",
-            "connect")  # fmt: skip
+    "start_server",
+)
 
 
 def _port(function: ReachedFunction, call: Call) -> int | None:
@@ -26,13 +40,15 @@ def _port(function: ReachedFunction, call: Call) -> int | None:
         candidates += value.elts[1:2] if isinstance(value, ast.Tuple) else []
     if call.short_name in ("listen", "create_server", "start_server"):
         candidates += call.node.args
-    numbers = (number_value(function.facts.value_of(one)) for one in candidates if one is not None)
+    numbers = (
+        number_value(function.facts.value_of(candidate)) for candidate in candidates if candidate is not None
+    )
     return next((int(number) for number in numbers if number and 1024 <= number <= 65535), None)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
-        if call.short_name in _SERVING or call.keyword("port") is not None:
+        if call.short_name in _FUNCTIONS_WITH_PORT or call.keyword("port") is not None:
             port = _port(function, call)
             if port:
                 yield sign_for(call, f"{{}} uses the fixed port {port}")

@@ -1,4 +1,4 @@
-"""Two computed fractions are asked to be the same."""
+"""Floating point numbers are compared for equality."""
 
 from __future__ import annotations
 
@@ -14,29 +14,38 @@ from flakehound.lint.rules._signs import Sign
 from flakehound.lint.rules._values import number_value
 from flakehound.lint.source.syntax_walk import nodes_of
 
-_NEAR = frozenset(("approx", "isclose", "round", "allclose", "Decimal", "Fraction"))
+_TOLERANT_FUNCTIONS = frozenset({"Decimal", "Fraction", "allclose", "approx", "isclose", "round"})
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    for one in function.facts.comparisons:
-        if one.relation == "equal" and _is_fractional(one) and not _is_near(one.left) and not _is_near(one.right):
-            yield Sign(one.node, "asks two floating point numbers to be exactly equal")
+    for comparison in function.facts.comparisons:
+        if (
+            comparison.relation == "equal"
+            and _is_fractional(comparison)
+            and not _is_tolerant(comparison.left)
+            and not _is_tolerant(comparison.right)
+        ):
+            yield Sign(comparison.node, "asks two floating point numbers to be exactly equal")
 
 
-def _is_fractional(one: ValueComparison) -> bool:
-    return _is_inexact(one.left) != _is_inexact(one.right) or _computes(one.left) or _computes(one.right)
+def _is_fractional(comparison: ValueComparison) -> bool:
+    return (
+        _is_inexact(comparison.left) != _is_inexact(comparison.right)
+        or _computes(comparison.left)
+        or _computes(comparison.right)
+    )
 
 
-def _is_near(node: ast.expr) -> bool:
-    return any(_called(one) in _NEAR for one in nodes_of(node) if isinstance(one, ast.Call))
+def _is_tolerant(node: ast.expr) -> bool:
+    return any(_called_name(part) in _TOLERANT_FUNCTIONS for part in nodes_of(node) if isinstance(part, ast.Call))
 
 
-def _called(node: ast.Call) -> str:
+def _called_name(node: ast.Call) -> str:
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
 def _is_inexact(node: ast.expr) -> bool:
-    """Whether it is a fraction that binary numbers cannot hold exactly: 0.5 can, 0.1 cannot."""
+    """Whether it is a fraction that has no exact binary form: 0.1 has none, 0.5 has one."""
     number = number_value(node)
     return number is not None and not float(number * 1024).is_integer()
 

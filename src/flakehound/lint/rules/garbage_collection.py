@@ -1,4 +1,4 @@
-"""An assertion on when objects die or how much memory they take."""
+"""An assertion on when objects are freed or how much memory they take."""
 
 from __future__ import annotations
 
@@ -11,14 +11,24 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of
 
-_NAMES = frozenset(
-    ("weakref.ref", "weakref.proxy", "weakref.finalize", "sys.getrefcount", "resource.getrusage", "psutil.Process",
-     "psutil.virtual_memory", "memory_profiler.memory_usage", "objgraph.count", "weakref.WeakValueDictionary")
-)  # fmt: skip
+_MEMORY_FUNCTIONS = frozenset(
+    {
+        "memory_profiler.memory_usage",
+        "objgraph.count",
+        "psutil.Process",
+        "psutil.virtual_memory",
+        "resource.getrusage",
+        "sys.getrefcount",
+        "weakref.WeakValueDictionary",
+        "weakref.finalize",
+        "weakref.proxy",
+        "weakref.ref",
+    }
+)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    for call in calls_of(function, _NAMES, ("gc.", "tracemalloc.", "objgraph.")):
+    for call in calls_of(function, _MEMORY_FUNCTIONS, ("gc.", "tracemalloc.", "objgraph.")):
         if call.name != "gc.freeze":
             yield sign_for(call, "{} asks about memory, which other tests and the collector share")
 
@@ -28,9 +38,9 @@ RULE = LintRule(
     name="garbage-collection",
     cause=Cause.RESOURCE_LEAK,
     title="Garbage collection or memory is observed",
-    why="What is still referenced hangs on tracebacks, caches and tests that ran before, and the "
-    "collector runs when it likes.",
-    fix="Assert that the resource was released (a flag, a closed handle) and not that the object is gone.",
+    why="Tracebacks, caches and earlier tests keep objects alive, and the collector runs at times that no "
+    "test controls.",
+    fix="Assert that the resource was released (a flag, a closed handle), not that the object was freed.",
     bad="import gc, weakref\n\ndef test_freed(make):\n    ref = weakref.ref(make())\n    "
     "gc.collect()\n    assert ref() is None\n",
     good="def test_freed(make):\n    thing = make()\n    thing.close()\n    assert thing.closed\n",

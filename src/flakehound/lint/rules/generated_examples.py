@@ -1,4 +1,4 @@
-"""Examples that hypothesis invents anew in every run."""
+"""Hypothesis generates new examples in every run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flakehound.lint.rules._signs import Sign
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    if any(_is_derandomised(one) for one in getattr(function.node, "decorator_list", [])):
+    if any(_is_derandomised(decorator) for decorator in getattr(function.node, "decorator_list", [])):
         return
     if any(name.endswith("given") and "hypothesis" in name for name in function.facts.decorators):
         yield Sign(function.node, "hypothesis invents other examples in every run, and each has a deadline")
@@ -21,17 +21,17 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
 
 def _is_derandomised(decorator: ast.expr) -> bool:
     keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
-    return any(one.arg == "derandomize" for one in keywords)
+    return any(keyword.arg == "derandomize" for keyword in keywords)
 
 
 RULE = LintRule(
     id="FH105",
     name="generated-examples",
     cause=Cause.RANDOMNESS,
-    title="Property tests with fresh examples",
-    why="A rare example, or one that takes longer than the deadline of 200 ms, fails the run and no other.",
-    fix="Set `derandomize=True` and `deadline=None` in the profile used by CI, and pin what was "
-    "found with `@example`.",
+    title="Property tests with new examples in every run",
+    why="A rare example, or one that takes longer than the deadline of 200 ms, fails one run and no other.",
+    fix="Set `derandomize=True` and `deadline=None` in the profile used by CI, and pin examples that failed "
+    "with `@example`.",
     bad="from hypothesis import given, strategies as st\n\n@given(st.text())\ndef test_sort(text):\n "
     "   assert sort(text)\n",
     good="from hypothesis import given, settings, strategies as st\n\n@settings(derandomize=True, deadline=None)\n"

@@ -1,4 +1,4 @@
-"""Facts of the machine that runs the test."""
+"""The test reads facts about the machine that runs it."""
 
 from __future__ import annotations
 
@@ -11,30 +11,43 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of
 
-_NAMES = frozenset(
-    ("os.getlogin", "getpass.getuser", "socket.gethostname", "socket.getfqdn", "os.cpu_count",
+_HOST_FUNCTIONS = frozenset(
+    {
+        "getpass.getuser",
         "multiprocessing.cpu_count",
-     "os.getloadavg", "psutil.cpu_percent", "shutil.disk_usage", "os.getenv",
-     "os.environ.get", "os.uname",
-     "platform.node", "os.path.expanduser", "pathlib.Path.home", "torch.cuda.is_available")
-)  # fmt: skip
+        "os.cpu_count",
+        "os.environ.get",
+        "os.getenv",
+        "os.getloadavg",
+        "os.getlogin",
+        "os.path.expanduser",
+        "os.uname",
+        "pathlib.Path.home",
+        "platform.node",
+        "psutil.cpu_percent",
+        "shutil.disk_usage",
+        "socket.getfqdn",
+        "socket.gethostname",
+        "torch.cuda.is_available",
+    }
+)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    # A fixture that reads a variable saves it for later.
+    # A fixture often reads a variable only to restore it later.
     if not function.is_fixture:
-        yield from _questions(function)
+        yield from _reads_of_host_facts(function)
 
 
-def _questions(function: ReachedFunction) -> Iterator[Sign]:
-    for call in calls_of(function, _NAMES):
+def _reads_of_host_facts(function: ReachedFunction) -> Iterator[Sign]:
+    for call in calls_of(function, _HOST_FUNCTIONS):
         yield sign_for(call, "{} asks the machine, and the answer differs between machines")
     for node in function.facts.subscripts:
         if function.facts.dotted_name(node.value) == "os.environ":
             yield Sign(node, "os.environ[...] reads what the machine happens to hold")
 
 
-def _is_set(context: CaseContext) -> bool:
+def _sets_environment(context: CaseContext) -> bool:
     return any(name.endswith(("setenv", "patch.dict", "delenv")) for name in context.used_names)
 
 
@@ -47,5 +60,5 @@ RULE = LintRule(
     fix="Hand the fact in, or set it with `monkeypatch.setenv` for the test.",
     bad="import os\n\ndef test_home():\n    assert home() == os.environ['HOME']\n",
     good="def test_home(monkeypatch):\n    monkeypatch.setenv('HOME', '/h')\n    assert home() == '/h'\n",
-    check=in_each_function(_find, in_production=False, unless=_is_set),
+    check=in_each_function(_find, in_production=False, unless=_sets_environment),
 )

@@ -12,28 +12,46 @@ from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 
-_OPENERS = frozenset(
-    ("open", "io.open", "codecs.open", "socket.socket", "tempfile.mkstemp", "os.open", "gzip.open")
+_OPEN_FUNCTIONS = frozenset(
+    {
+        "codecs.open",
+        "gzip.open",
+        "io.open",
+        "open",
+        "os.open",
+        "socket.socket",
+        "tempfile.mkstemp",
+    }
 )
-_LEFT_BEHIND = frozenset(("tempfile.mkdtemp", "tempfile.mkstemp"))
-_CLOSERS = frozenset(
-    ("close", "rmtree", "remove", "unlink", "removedirs", "addCleanup", "closing", "terminate", "callback")
+_NEVER_REMOVED = frozenset({"tempfile.mkdtemp", "tempfile.mkstemp"})
+_CLOSING_FUNCTIONS = frozenset(
+    {
+        "addCleanup",
+        "callback",
+        "close",
+        "closing",
+        "remove",
+        "removedirs",
+        "rmtree",
+        "terminate",
+        "unlink",
+    }
 )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    closed = any(call.short_name in _CLOSERS for call in function.facts.calls) or function.is_fixture
+    is_closed = any(call.short_name in _CLOSING_FUNCTIONS for call in function.facts.calls) or function.is_fixture
     for call in function.facts.calls:
-        if not closed and id(call.node) not in function.facts.context_manager_calls and _leaks(call):
+        if not is_closed and id(call.node) not in function.facts.context_manager_calls and _leaks(call):
             yield sign_for(call, "{} is not closed or removed here")
 
 
 def _leaks(call: Call) -> bool:
-    if call.name in _LEFT_BEHIND:
+    if call.name in _NEVER_REMOVED:
         return True
     is_stored = bool(call.parents) and isinstance(call.parents[0], ast.Assign | ast.Attribute)
     is_permanent = call.name == "tempfile.NamedTemporaryFile" and _is_false(call.keyword("delete"))
-    return is_permanent or (call.name in _OPENERS and is_stored)
+    return is_permanent or (call.name in _OPEN_FUNCTIONS and is_stored)
 
 
 def _is_false(node: ast.expr | None) -> bool:

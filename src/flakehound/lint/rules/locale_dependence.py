@@ -1,4 +1,4 @@
-"""The machine's language decides what a test sees."""
+"""The result depends on the locale of the machine."""
 
 from __future__ import annotations
 
@@ -14,19 +14,30 @@ from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import string_value
 
 _LOCALE_FORMAT = re.compile(r"%-?[aAbBcxXp]")
-_NAMES = frozenset(("locale.currency", "locale.format_string", "locale.str", "locale.getlocale",
-    "locale.getdefaultlocale",
-                    "locale.setlocale", "locale.strcoll", "locale.atof",
-                    "locale.getpreferredencoding"))  # fmt: skip
+_LOCALE_FUNCTIONS = frozenset(
+    {
+        "locale.atof",
+        "locale.currency",
+        "locale.format_string",
+        "locale.getdefaultlocale",
+        "locale.getlocale",
+        "locale.getpreferredencoding",
+        "locale.setlocale",
+        "locale.str",
+        "locale.strcoll",
+    }
+)
 
 
 def _depends_on_locale(call: Call) -> bool:
-    if call.name in _NAMES:
+    if call.name in _LOCALE_FUNCTIONS:
         return True
     formats = (
-        [string_value(one) for one in call.node.args[:2]] if call.short_name in ("strftime", "strptime") else []
+        [string_value(argument) for argument in call.node.args[:2]]
+        if call.short_name in ("strftime", "strptime")
+        else []
     )
-    return any(one and _LOCALE_FORMAT.search(one) for one in formats)
+    return any(text and _LOCALE_FORMAT.search(text) for text in formats)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
@@ -40,8 +51,8 @@ RULE = LintRule(
     name="locale-dependence",
     cause=Cause.ENVIRONMENT,
     title="Names, numbers or dates in the machine's language",
-    why="Another machine says `Mai` for `May` and `1.000,5` for `1,000.5`; `setlocale` changes it "
-    "for all later tests.",
+    why="Another machine prints `Mai` for `May` and `1.000,5` for `1,000.5`; `setlocale` changes it for all "
+    "later tests.",
     fix="Set the locale in a fixture that restores it, or format without names of days and months.",
     bad="import datetime\n\ndef test_month():\n    assert datetime.date(2021, 5, 1).strftime('%B') == 'May'\n",
     good="import datetime\n\ndef test_month():\n    assert datetime.date(2021, 5, 1).strftime('%m') == '05'\n",

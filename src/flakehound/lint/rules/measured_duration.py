@@ -16,22 +16,24 @@ from flakehound.lint.rules.wall_clock import is_frozen
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _CLOCKS = (
-    "time.time",
-    "time.perf_counter",
-    "time.monotonic",
-    "time.process_time",
-    "timeit.",
     "datetime.datetime.now",
+    "time.monotonic",
+    "time.perf_counter",
+    "time.process_time",
+    "time.time",
+    "timeit.",
 )
-_NAMES = re.compile(r"elapsed|duration|took|run_?time|time_?taken|time_?diff|^delta_?t|time_spent|speedup", re.I)
+_DURATION_NAME = re.compile(
+    r"elapsed|duration|took|run_?time|time_?taken|time_?diff|^delta_?t|time_spent|speedup", re.I
+)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    for one in function.facts.comparisons:
-        if one.relation in ("less", "near", "equal") and any(
-            _is_duration(function, side, one) for side in one.sides
+    for comparison in function.facts.comparisons:
+        if comparison.relation in ("less", "near", "equal") and any(
+            _is_duration(function, side, comparison) for side in comparison.sides
         ):
-            yield Sign(one.node, "compares how long something took")
+            yield Sign(comparison.node, "compares how long something took")
 
 
 def _is_duration(function: ReachedFunction, side: ast.expr, comparison: ValueComparison) -> bool:
@@ -39,13 +41,15 @@ def _is_duration(function: ReachedFunction, side: ast.expr, comparison: ValueCom
         return False
     if isinstance(side, ast.Name | ast.Attribute) and comparison.relation == "less":
         name = side.id if isinstance(side, ast.Name) else side.attr
-        if _NAMES.search(name):
+        if _DURATION_NAME.search(name):
             return True
     value = function.facts.value_of(side)
     differences = [
         node for node in nodes_of(value) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
     ]
-    return any(name.startswith(_CLOCKS) for one in differences for name in function.facts.names_in(one))
+    return any(
+        name.startswith(_CLOCKS) for difference in differences for name in function.facts.names_in(difference)
+    )
 
 
 RULE = LintRule(

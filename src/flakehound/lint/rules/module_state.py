@@ -7,18 +7,36 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
-from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._lasting_change import for_lasting_changes
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign
 
-MUTATING_METHODS = frozenset(("append", "extend", "insert", "add", "update", "pop", "popitem", "clear", "remove",
-    "discard",
-                      "setdefault", "sort", "reverse", "appendleft", "push", "put", "write"))  # fmt: skip
+MUTATING_METHODS = frozenset(
+    {
+        "add",
+        "append",
+        "appendleft",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "push",
+        "put",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "update",
+        "write",
+    }
+)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for target, statement in function.facts.assignments:
-        name = _module_name(function, target)
+        name = _module_variable(function, target)
         if name:
             yield Sign(statement, f"{name}, a variable of the module, is changed")
     for node, name, method in _method_calls(function):
@@ -33,7 +51,7 @@ def _method_calls(function: ReachedFunction) -> Iterator[tuple[ast.Call, str, st
             yield call.node, callee.value.id, callee.attr
 
 
-def _module_name(function: ReachedFunction, target: ast.expr) -> str | None:
+def _module_variable(function: ReachedFunction, target: ast.expr) -> str | None:
     if isinstance(target, ast.Name):
         return target.id if target.id in function.facts.globals else None
     if isinstance(target, ast.Subscript | ast.Attribute) and isinstance(target.value, ast.Name):
@@ -42,10 +60,10 @@ def _module_name(function: ReachedFunction, target: ast.expr) -> str | None:
 
 
 def _is_shared(function: ReachedFunction, name: str) -> bool:
-    local = name in function.facts.parameters or (
+    is_local = name in function.facts.parameters or (
         name in function.facts.bindings and name not in function.facts.globals
     )
-    return not local and name in function.module.bindings
+    return not is_local and name in function.module.bindings
 
 
 RULE = LintRule(
@@ -57,5 +75,5 @@ RULE = LintRule(
     fix="Make the variable a fixture, or restore it with `monkeypatch`.",
     bad="SEEN = []\n\ndef test_add():\n    SEEN.append(1)\n    assert len(SEEN) == 1\n",
     good="def test_add():\n    seen = []\n    seen.append(1)\n    assert len(seen) == 1\n",
-    check=lasting_change(_find),
+    check=for_lasting_changes(_find),
 )

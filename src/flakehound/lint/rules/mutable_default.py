@@ -1,4 +1,4 @@
-"""A default argument keeps what the last call left in it."""
+"""A mutable default argument keeps changes of earlier calls."""
 
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
                 )
 
 
-def _defaults(callee: FunctionNode) -> Iterator[tuple[ast.arg, ast.expr]]:
-    spec = callee.args
-    positional = [*spec.posonlyargs, *spec.args]
-    yield from zip(positional[len(positional) - len(spec.defaults) :], spec.defaults, strict=True)
-    yield from ((one, default) for one, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default)
+def _defaults(function: FunctionNode) -> Iterator[tuple[ast.arg, ast.expr]]:
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    yield from zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True)
+    yield from (
+        (argument, default)
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if default
+    )
 
 
 def _is_changed(function: ReachedFunction, name: str) -> bool:
@@ -37,13 +41,13 @@ def _is_changed(function: ReachedFunction, name: str) -> bool:
     for target, _statement in function.facts.assignments:
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == name:
             return True
-    functions = [call.node.func for call in function.facts.calls]
+    callees = [call.node.func for call in function.facts.calls]
     return any(
-        isinstance(one, ast.Attribute)
-        and one.attr in MUTATING_METHODS
-        and isinstance(one.value, ast.Name)
-        and one.value.id == name
-        for one in functions
+        isinstance(callee, ast.Attribute)
+        and callee.attr in MUTATING_METHODS
+        and isinstance(callee.value, ast.Name)
+        and callee.value.id == name
+        for callee in callees
     )
 
 
@@ -52,8 +56,8 @@ RULE = LintRule(
     name="mutable-default",
     cause=Cause.TEST_ORDER,
     title="A mutable default argument is changed",
-    why="The default is made once; every call without the argument adds to the same object.",
-    fix="Default to `None` and make the list in the function.",
+    why="The default is created once; every call without the argument changes the same object.",
+    fix="Use `None` as default and create the list in the function.",
     bad="def cart_with(item, cart=[]):\n    cart.append(item)\n    return cart\n\ndef test_cart():\n "
     "   assert cart_with(1) == [1]\n",
     good="def cart_with(item, cart=None):\n    return [*(cart or []), item]\n\ndef test_cart():\n    "

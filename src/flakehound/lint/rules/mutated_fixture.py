@@ -13,42 +13,45 @@ from flakehound.lint.rules._signs import Sign
 from flakehound.lint.rules._values import string_value
 from flakehound.lint.rules.module_state import MUTATING_METHODS
 
-_WIDE = frozenset(("session", "package", "module", "class"))
+_SHARED_SCOPES = frozenset({"class", "module", "package", "session"})
 
 
 def _check(context: CaseContext) -> Iterator[Hit]:
     fixtures = [function for function in context.functions if function.is_fixture]
-    wide = {fixture.name: scope for fixture in fixtures if (scope := _scope_of(fixture.node))}
-    if not wide:
+    shared_fixtures = {fixture.name: scope for fixture in fixtures if (scope := _shared_scope(fixture.node))}
+    if not shared_fixtures:
         return
     for function in context.test_code:
-        for name in function.facts.parameters & wide.keys() - function.facts.bindings.keys():
+        for name in function.facts.parameters & shared_fixtures.keys() - function.facts.bindings.keys():
             for node in _changes(function, name):
                 yield (
                     function,
-                    Sign(node, f"changes {name}, a fixture of {wide[name]} scope that other tests get too"),
+                    Sign(
+                        node,
+                        f"changes {name}, a fixture of {shared_fixtures[name]} scope that other tests get too",
+                    ),
                 )
 
 
-def _scope_of(callee: ast.AST) -> str | None:
-    for decorator in getattr(callee, "decorator_list", []):
+def _shared_scope(fixture: ast.AST) -> str | None:
+    for decorator in getattr(fixture, "decorator_list", []):
         for keyword in getattr(decorator, "keywords", []):
-            if keyword.arg == "scope" and string_value(keyword.value) in _WIDE:
+            if keyword.arg == "scope" and string_value(keyword.value) in _SHARED_SCOPES:
                 return string_value(keyword.value)
     return None
 
 
 def _changes(function: ReachedFunction, name: str) -> Iterator[ast.AST]:
     for target, statement in function.facts.assignments:
-        if isinstance(target, ast.Attribute | ast.Subscript) and _root(target) == name:
+        if isinstance(target, ast.Attribute | ast.Subscript) and _root_name(target) == name:
             yield statement
     for call in function.facts.calls:
         callee = call.node.func
-        if isinstance(callee, ast.Attribute) and callee.attr in MUTATING_METHODS and _root(callee) == name:
+        if isinstance(callee, ast.Attribute) and callee.attr in MUTATING_METHODS and _root_name(callee) == name:
             yield call.node
 
 
-def _root(node: ast.expr) -> str:
+def _root_name(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""A call that leaves the machine, or at least the process, through a socket."""
+"""A call that uses the network or a local socket."""
 
 from __future__ import annotations
 
@@ -11,67 +11,147 @@ from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 
-_HTTP = frozenset(("get", "post", "put", "patch", "delete", "head", "options", "request", "stream", "session"))
-_CLIENTS = frozenset(
-    ("Session", "Client", "AsyncClient", "ClientSession", "PoolManager", "Http", "FuturesSession", "HTMLSession")
+_HTTP_FUNCTIONS = frozenset(
+    {"delete", "get", "head", "options", "patch", "post", "put", "request", "session", "stream"}
 )
-_NAMES = frozenset(
-    (
-        "urllib.request.urlopen", "urllib.request.urlretrieve", "urllib2.urlopen", "urllib.urlopen",
-        "urllib.urlretrieve",
-        "urllib.request.build_opener", "socket.create_connection", "socket.getaddrinfo", "socket.gethostbyname",
-        "six.moves.urllib.request.urlopen", "wget.download", "pycurl.Curl", "gdown.download",
+_HTTP_CLIENTS = frozenset(
+    {
+        "AsyncClient",
+        "Client",
+        "ClientSession",
+        "FuturesSession",
+        "HTMLSession",
+        "Http",
+        "PoolManager",
+        "Session",
+    }
+)
+_NETWORK_FUNCTIONS = frozenset(
+    {
+        "asyncio.open_connection",
+        "asyncio.start_server",
+        "cloudscraper.create_scraper",
+        "dns.resolver.query",
+        "dns.resolver.resolve",
+        "feedparser.parse",
+        "ftplib.FTP",
+        "ftplib.FTP_TLS",
+        "gdown.download",
         "git.Repo.clone_from",
-        "feedparser.parse", "whois.whois", "pythonwhois.get_whois", "dns.resolver.query", "dns.resolver.resolve",
-        "ftplib.FTP", "ftplib.FTP_TLS", "smtplib.SMTP", "smtplib.SMTP_SSL", "imaplib.IMAP4_SSL",
-        "telnetlib.Telnet",
-        "http.client.HTTPConnection", "http.client.HTTPSConnection", "httplib.HTTPSConnection",
+        "http.client.HTTPConnection",
+        "http.client.HTTPSConnection",
         "httplib.HTTPConnection",
-        "asyncio.open_connection", "websockets.connect", "websocket.create_connection", "paramiko.SSHClient",
-        "xmlrpc.client.ServerProxy", "suds.client.Client", "zeep.Client", "pandas_datareader.data.DataReader",
-        "keras.utils.get_file", "nltk.download", "torchvision.datasets.MNIST", "tensorflow.keras.utils.get_file",
-        "cloudscraper.create_scraper", "tornado.httpclient.AsyncHTTPClient", "urllib3.PoolManager",
+        "httplib.HTTPSConnection",
         "httplib2.Http",
-        "urllib.request.Request", "websocket.WebSocketApp", "asyncio.start_server", "socket.socketpair",
-    )
-)  # fmt: skip
-_PREFIXES = ("selenium.webdriver.", "splinter.Browser", "playwright.", "socketserver.", "http.server.HTTPServer",
-               "http.server.ThreadingHTTPServer", "wsgiref.simple_server.make_server", "xmlrpc.server.",
-               "socket.socket",
-               "zmq.Context", "grpc.insecure_channel", "grpc.server", "requests_html.", "mechanize.",
-               "pyppeteer.")  # fmt: skip
-_LIBRARIES = (
-    "requests.",
-    "httpx.",
-    "aiohttp.",
-    "urllib3.",
-    "grequests.",
-    "treq.",
-    "asks.",
-    "requests_futures.",
-    "curl_cffi.",
+        "imaplib.IMAP4_SSL",
+        "keras.utils.get_file",
+        "nltk.download",
+        "pandas_datareader.data.DataReader",
+        "paramiko.SSHClient",
+        "pycurl.Curl",
+        "pythonwhois.get_whois",
+        "six.moves.urllib.request.urlopen",
+        "smtplib.SMTP",
+        "smtplib.SMTP_SSL",
+        "socket.create_connection",
+        "socket.getaddrinfo",
+        "socket.gethostbyname",
+        "socket.socketpair",
+        "suds.client.Client",
+        "telnetlib.Telnet",
+        "tensorflow.keras.utils.get_file",
+        "torchvision.datasets.MNIST",
+        "tornado.httpclient.AsyncHTTPClient",
+        "urllib.request.Request",
+        "urllib.request.build_opener",
+        "urllib.request.urlopen",
+        "urllib.request.urlretrieve",
+        "urllib.urlopen",
+        "urllib.urlretrieve",
+        "urllib2.urlopen",
+        "urllib3.PoolManager",
+        "websocket.WebSocketApp",
+        "websocket.create_connection",
+        "websockets.connect",
+        "wget.download",
+        "whois.whois",
+        "xmlrpc.client.ServerProxy",
+        "zeep.Client",
+    }
 )
-MOCKED = (
-    "responses.", "responses", "respx", "vcr", "httpretty", "requests_mock", "aioresponses",
-    "pytest_httpserver", "httpserver",
-    "betamax", "pook", "mocket", "pytest_socket", "disable_socket", "httmock.", "moto.", "flexmock",
-    "recwarn_network",
-    "httpx_mock", "aiohttp_client", "test_client", "cassette", "socket_disabled", "m.get", "rmock",
+_NETWORK_PREFIXES = (
+    "grpc.insecure_channel",
+    "grpc.server",
+    "http.server.HTTPServer",
+    "http.server.ThreadingHTTPServer",
+    "mechanize.",
+    "playwright.",
+    "pyppeteer.",
+    "requests_html.",
+    "selenium.webdriver.",
+    "socket.socket",
+    "socketserver.",
+    "splinter.Browser",
+    "wsgiref.simple_server.make_server",
+    "xmlrpc.server.",
+    "zmq.Context",
+)
+_HTTP_LIBRARIES = (
+    "aiohttp.",
+    "asks.",
+    "curl_cffi.",
+    "grequests.",
+    "httpx.",
+    "requests.",
+    "requests_futures.",
+    "treq.",
+    "urllib3.",
+)
+MOCKING_TOOLS = (
+    "aiohttp_client",
+    "aioresponses",
+    "betamax",
+    "cassette",
+    "disable_socket",
+    "flexmock",
+    "httmock.",
+    "httpretty",
+    "httpserver",
+    "httpx_mock",
+    "m.get",
     "mock_requests",
-)  # fmt: skip
+    "mocket",
+    "moto.",
+    "pook",
+    "pytest_httpserver",
+    "pytest_socket",
+    "recwarn_network",
+    "requests_mock",
+    "responses",
+    "responses.",
+    "respx",
+    "rmock",
+    "socket_disabled",
+    "test_client",
+    "vcr",
+)
 
 
 def is_network(call: Call) -> bool:
     """Whether a call opens a connection or fetches something."""
     name = call.name
-    if name in _NAMES or name.startswith(_PREFIXES):
+    if name in _NETWORK_FUNCTIONS or name.startswith(_NETWORK_PREFIXES):
         return True
-    return name.startswith(_LIBRARIES) and (call.short_name in _HTTP or call.short_name in _CLIENTS)
+    return name.startswith(_HTTP_LIBRARIES) and (
+        call.short_name in _HTTP_FUNCTIONS or call.short_name in _HTTP_CLIENTS
+    )
 
 
 def is_mocked(context: CaseContext) -> bool:
-    """Whether the test brings its own answers."""
-    return context.uses(*MOCKED) or any("requests" in name or "urlopen" in name for name in context.replaced_names)
+    """Whether the test mocks the network."""
+    return context.uses(*MOCKING_TOOLS) or any(
+        "requests" in name or "urlopen" in name for name in context.replaced_names
+    )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:

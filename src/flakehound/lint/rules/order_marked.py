@@ -1,4 +1,4 @@
-"""A test says itself that it needs a place in the order."""
+"""A mark or a number in its name says that a test needs a certain place in the order."""
 
 from __future__ import annotations
 
@@ -11,27 +11,35 @@ from flakehound.lint.rules._checks import Hit
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign
 
-_MARKS = ("pytest.mark.order", "pytest.mark.run", "pytest.mark.first", "pytest.mark.last", "pytest.mark.second",
-          "pytest.mark.dependency", "pytest.mark.incremental", "pytest.mark.tryfirst", "pytest.mark.trylast",
-          "pytest.mark.depends")  # fmt: skip
-_NUMBERED = re.compile(r"^test_?(\d{1,4}|[a-z])_+[a-z]", re.I)
+_ORDER_MARKS = (
+    "pytest.mark.dependency",
+    "pytest.mark.depends",
+    "pytest.mark.first",
+    "pytest.mark.incremental",
+    "pytest.mark.last",
+    "pytest.mark.order",
+    "pytest.mark.run",
+    "pytest.mark.second",
+    "pytest.mark.tryfirst",
+    "pytest.mark.trylast",
+)
+_NUMBERED_NAME = re.compile(r"^test_?(\d{1,4}|[a-z])_+[a-z]", re.I)
 
 
 def _check(context: CaseContext) -> Iterator[Hit]:
     test = context.functions[0]
+    class_decorators = getattr(test.owner, "decorator_list", [])
     marks = [*test.facts.decorators]
-    marks += [
-        test.facts.dotted_name(getattr(one, "func", one)) for one in getattr(test.owner, "decorator_list", [])
-    ]
-    if any(mark.startswith(_MARKS) for mark in marks):
+    marks += [test.facts.dotted_name(getattr(decorator, "func", decorator)) for decorator in class_decorators]
+    if any(mark.startswith(_ORDER_MARKS) for mark in marks):
         yield test, Sign(test.node, "is marked to run at a certain place in the order")
-    elif _NUMBERED.match(test.name) and _has_numbered_neighbours(test):
+    elif _NUMBERED_NAME.match(test.name) and _has_numbered_neighbours(test):
         yield test, Sign(test.node, f"{test.name} is numbered, as if tests ran in the order of their names")
 
 
 def _has_numbered_neighbours(test: ReachedFunction) -> bool:
     body = test.owner.body if test.owner else test.module.source.tree.body
-    return sum(bool(_NUMBERED.match(getattr(one, "name", ""))) for one in body) > 1
+    return sum(bool(_NUMBERED_NAME.match(getattr(node, "name", ""))) for node in body) > 1
 
 
 RULE = LintRule(

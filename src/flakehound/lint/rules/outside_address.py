@@ -1,4 +1,4 @@
-"""An address of somebody else's server."""
+"""An address on the internet is passed to a function."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from flakehound.lint.rules._signs import Sign
 from flakehound.lint.rules._values import string_value
 from flakehound.lint.rules.network_call import is_mocked
 
-_OUTSIDE = re.compile(
+_INTERNET_ADDRESS = re.compile(
     r"^(https?|ftp|wss?|git|ssh)://(?![\w.-]*localhost|{}:|127\.|0\.0\.0\.0|\[::1\]|testserver|.{0,40}example\.|.{0,40}\.(test|invalid|local)\b)[\w{]",
     re.I,
 )
-_PLAIN = frozenset(
-    (
-        "urlparse",
-        "urlsplit",
+_HARMLESS_FUNCTIONS = frozenset(
+    {
+        "URL",
+        "format",
+        "match",
+        "print",
         "quote",
         "quote_plus",
+        "search",
         "unquote",
         "urljoin",
-        "match",
-        "search",
-        "format",
-        "print",
-        "URL",
-    )
+        "urlparse",
+        "urlsplit",
+    }
 )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
-        if call.short_name in _PLAIN or call.short_name.startswith("assert") or _is_test_client(call):
+        if call.short_name in _HARMLESS_FUNCTIONS or call.short_name.startswith("assert") or _is_test_client(call):
             continue
-        for argument in (*call.node.args, *(one.value for one in call.node.keywords)):
+        for argument in (*call.node.args, *(keyword.value for keyword in call.node.keywords)):
             address = _address(function, argument)
             if address:
                 yield Sign(
@@ -49,22 +49,23 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
 
 
 def _is_test_client(call: Call) -> bool:
-    """Whether it asks an application in the same process, whatever the address says."""
+    """Whether it calls an application in the same process, so the address does not matter."""
     return call.name.startswith("@") and call.name.partition(".")[0].endswith(("client", "app"))
 
 
 def _address(function: ReachedFunction, node: ast.expr) -> str | None:
     text = string_value(function.facts.value_of(node))
-    return text if text and _OUTSIDE.match(text) else None
+    return text if text and _INTERNET_ADDRESS.match(text) else None
 
 
 RULE = LintRule(
     id="FH403",
     name="outside-address",
     cause=Cause.NETWORK,
-    title="An address on the internet is handed over",
-    why="If the code asks that address, the test hangs on somebody else's server and on the way to it.",
-    fix="Answer in the process (responses, respx, vcr), or use an address under `example.com` that nobody asks.",
+    title="An address on the internet is passed to a function",
+    why="If the code requests that address, the test depends on a server and a network that it does not control.",
+    fix="Answer in the process (responses, respx, vcr), or use an address under `example.com` that is never "
+    "requested.",
     bad="def test_feed():\n    assert Feed('https://news.ycombinator.com/rss').entries\n",
     good="def test_feed(responses):\n    assert Feed('https://news.example.com/rss').entries == []\n",
     check=in_each_function(_find, in_production=False, unless=is_mocked),

@@ -1,4 +1,4 @@
-"""Workers that run side by side."""
+"""Threads or processes run in parallel."""
 
 from __future__ import annotations
 
@@ -11,21 +11,34 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of
 
-_NAMES = frozenset(
-    (
-        "concurrent.futures.ThreadPoolExecutor", "concurrent.futures.ProcessPoolExecutor", "joblib.Parallel",
-        "multiprocessing.Process", "multiprocessing.Pool", "multiprocessing.pool.ThreadPool",
+_PARALLEL_FUNCTIONS = frozenset(
+    {
+        "billiard.Process",
+        "concurrent.futures.ProcessPoolExecutor",
+        "concurrent.futures.ThreadPoolExecutor",
+        "dask.distributed.Client",
+        "distributed.Client",
+        "gevent.pool.Pool",
+        "joblib.Parallel",
+        "loky.get_reusable_executor",
         "multiprocessing.Manager",
-        "multiprocessing.pool.Pool", "multiprocessing.dummy.Pool", "os.fork", "dask.distributed.Client",
-        "multiprocessing.get_context", "distributed.Client", "gevent.pool.Pool",
+        "multiprocessing.Pool",
+        "multiprocessing.Process",
+        "multiprocessing.context.Process",
+        "multiprocessing.dummy.Pool",
+        "multiprocessing.get_context",
+        "multiprocessing.pool.Pool",
+        "multiprocessing.pool.ThreadPool",
+        "os.fork",
         "pathos.multiprocessing.ProcessingPool",
-        "multiprocessing.context.Process", "billiard.Process", "loky.get_reusable_executor",
-    )
-)  # fmt: skip
+    }
+)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    for call in calls_of(function, _NAMES, ("concurrent.futures.thread.", "concurrent.futures.process.")):
+    for call in calls_of(
+        function, _PARALLEL_FUNCTIONS, ("concurrent.futures.thread.", "concurrent.futures.process.")
+    ):
         yield sign_for(call, "{} runs workers side by side, in an order that the scheduler decides")
 
 
@@ -33,11 +46,11 @@ RULE = LintRule(
     id="FH313",
     name="parallel-workers",
     cause=Cause.CONCURRENCY,
-    title="Threads or processes side by side",
-    why="Who finishes first, which worker gets which job, and whether a child starts in time differ "
+    title="Threads or processes in parallel",
+    why="Which worker finishes first, which worker gets which job, and whether a child starts in time differ "
     "from run to run.",
-    fix="Assert what does not depend on the order, close the pool before you assert, or hand in an "
-    "executor that runs in place.",
+    fix="Assert what does not depend on the order, close the pool before you assert, or pass an executor "
+    "that runs jobs in the same thread.",
     bad="from multiprocessing import Pool\n\ndef test_ids():\n    with Pool(2) as pool:\n"
     "        assert len(set(pool.map(worker_id, range(9)))) == 2\n",
     good="def test_ids():\n    assert list(map(worker_id, range(2))) == [0, 1]\n",

@@ -1,4 +1,4 @@
-"""A database, queue or cloud that runs elsewhere."""
+"""A database, queue or cloud service outside the process is used."""
 
 from __future__ import annotations
 
@@ -11,35 +11,69 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of
 
-_PREFIXES = (
-    "boto3.", "botocore.session.", "redis.Redis", "redis.StrictRedis", "redis.from_url", "aioredis.",
-    "pymongo.MongoClient",
-    "motor.", "psycopg2.connect", "asyncpg.connect", "pymysql.connect", "MySQLdb.connect",
-    "mysql.connector.", "elasticsearch.",
-    "docker.from_env", "docker.DockerClient", "docker.APIClient", "kazoo.client.", "pika.", "kafka.",
+_SERVICE_PREFIXES = (
+    "MySQLdb.connect",
+    "aioredis.",
+    "asyncpg.connect",
+    "azure.",
+    "boto3.",
+    "botocore.session.",
+    "cassandra.cluster.",
+    "ccxt.",
+    "consul.",
+    "cx_Oracle.connect",
+    "docker.APIClient",
+    "docker.DockerClient",
+    "docker.from_env",
+    "elasticsearch.",
+    "etcd",
+    "firebase_admin.",
+    "github.Github",
+    "google.cloud.",
+    "googleapiclient.",
+    "hvac.Client",
+    "influxdb.",
+    "kafka.",
+    "kazoo.client.",
+    "kubernetes.",
+    "ldap3.Connection",
     "memcache.Client",
-    "google.cloud.", "azure.", "cassandra.cluster.", "ldap3.Connection", "tweepy.", "github.Github",
-    "slack.", "slackclient.",
-    "praw.", "hvac.Client", "consul.", "etcd", "influxdb.", "firebase_admin.", "kubernetes.", "web3.Web3",
-    "openai.", "ccxt.",
-    "googleapiclient.", "pymssql.connect", "pyodbc.connect", "cx_Oracle.connect", "paho.mqtt.",
-    "serial.Serial", "usb.core.",
-)  # fmt: skip
-_MOCKED = (
-    "moto.",
+    "motor.",
+    "mysql.connector.",
+    "openai.",
+    "paho.mqtt.",
+    "pika.",
+    "praw.",
+    "psycopg2.connect",
+    "pymongo.MongoClient",
+    "pymssql.connect",
+    "pymysql.connect",
+    "pyodbc.connect",
+    "redis.Redis",
+    "redis.StrictRedis",
+    "redis.from_url",
+    "serial.Serial",
+    "slack.",
+    "slackclient.",
+    "tweepy.",
+    "usb.core.",
+    "web3.Web3",
+)
+_MOCKING_TOOLS = (
+    "botocore.stub",
     "fakeredis.",
     "mongomock.",
-    "responses.",
-    "vcr",
+    "moto.",
     "placebo.",
-    "testing.",
-    "botocore.stub",
     "requests_mock",
+    "responses.",
+    "testing.",
+    "vcr",
 )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    for call in calls_of(function, (), _PREFIXES):
+    for call in calls_of(function, (), _SERVICE_PREFIXES):
         yield sign_for(call, "{} talks to a service outside the process")
 
 
@@ -48,10 +82,10 @@ RULE = LintRule(
     name="remote-service",
     cause=Cause.NETWORK,
     title="A service outside the process is used",
-    why="The service must run, be reachable, answer in time, and hold what the last run left in it.",
+    why="The service must run, be reachable and answer in time, and it keeps data of earlier runs.",
     fix="Use a double in the process (moto, fakeredis, mongomock), or start the service in a fixture "
     "and wait until it is ready.",
     bad="import redis\n\ndef test_cache():\n    assert redis.Redis().ping()\n",
     good="import fakeredis\n\ndef test_cache():\n    assert fakeredis.FakeRedis().ping()\n",
-    check=in_each_function(_find, in_far_calls=True, unless=uses(*_MOCKED)),
+    check=in_each_function(_find, in_far_calls=True, unless=uses(*_MOCKING_TOOLS)),
 )

@@ -1,4 +1,4 @@
-"""A pause in the hope that something has happened meanwhile."""
+"""A test sleeps instead of waiting for an event."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of, number_value
 
-_SLEEPS = frozenset(
-    ("time.sleep", "gevent.sleep", "eventlet.sleep", "twisted.internet.task.deferLater", "pause.seconds")
+_SLEEP_FUNCTIONS = frozenset(
+    {
+        "eventlet.sleep",
+        "gevent.sleep",
+        "pause.seconds",
+        "time.sleep",
+        "twisted.internet.task.deferLater",
+    }
 )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    for call in calls_of(function, _SLEEPS):
+    for call in calls_of(function, _SLEEP_FUNCTIONS):
         if number_value(call.argument(0)) != 0:
             yield sign_for(call, "{} waits a fixed time instead of for an event")
 

@@ -1,4 +1,4 @@
-"""A temporary file whose name somebody else may use."""
+"""A temporary file with a name that another process may use."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of
 
-_NAMES = frozenset(("tempfile.mktemp", "os.tempnam", "os.tmpnam", "tempfile.gettempdir"))
-_FIXED = ("/tmp/", "/var/tmp/", "C:\\Temp", "C:/Temp")
+_UNRESERVED_NAME_FUNCTIONS = frozenset({"os.tempnam", "os.tmpnam", "tempfile.gettempdir", "tempfile.mktemp"})
+_SHARED_FOLDERS = ("/tmp/", "/var/tmp/", "C:/Temp", "C:\\Temp")
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    for call in calls_of(function, _NAMES):
+    for call in calls_of(function, _UNRESERVED_NAME_FUNCTIONS):
         yield sign_for(call, "{} gives a name that another process can take before the file exists")
     for text in function.facts.strings:
-        if isinstance(text.value, str) and text.value.startswith(_FIXED) and len(text.value) < 200:
+        if isinstance(text.value, str) and text.value.startswith(_SHARED_FOLDERS) and len(text.value) < 200:
             yield Sign(text, f"{text.value[:60]!r} is one place for all runs on the machine")
 
 

@@ -1,4 +1,4 @@
-"""A limit that a busy machine can exceed."""
+"""A timeout that a busy machine can exceed."""
 
 from __future__ import annotations
 
@@ -12,30 +12,50 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import number_value
 
-TIGHT_S = 10.0  # a stalled machine on a hosted service was seen to stand still that long
-_LIMITED = frozenset(
-    ("wait_for", "result", "get", "join", "wait", "communicate", "run", "check_output", "check_call", "call",
+TIGHT_S = 10.0  # machines of a hosted service were seen to stall that long
+_FUNCTIONS_WITH_TIMEOUT = frozenset(
+    {
         "acquire",
-     "timeout", "fail_after", "move_on_after", "expect", "until", "exception", "recv", "poll")
-)  # fmt: skip
-_POSITION = {"wait_for": 1, "timeout": 0, "fail_after": 0, "move_on_after": 0, "result": 0}
+        "call",
+        "check_call",
+        "check_output",
+        "communicate",
+        "exception",
+        "expect",
+        "fail_after",
+        "get",
+        "join",
+        "move_on_after",
+        "poll",
+        "recv",
+        "result",
+        "run",
+        "timeout",
+        "until",
+        "wait",
+        "wait_for",
+    }
+)
+_TIMEOUT_POSITION = {"wait_for": 1, "timeout": 0, "fail_after": 0, "move_on_after": 0, "result": 0}
 
 
-def _limit(call: Call) -> float | None:
-    if call.short_name not in _LIMITED or call.name.startswith(("requests.", "httpx.", "pytest.mark")):
+def _timeout_s(call: Call) -> float | None:
+    if call.short_name not in _FUNCTIONS_WITH_TIMEOUT or call.name.startswith(
+        ("requests.", "httpx.", "pytest.mark")
+    ):
         return None
-    position = _POSITION.get(call.short_name)
-    found = call.keyword("timeout")
-    if found is None and position is not None and position < len(call.node.args):
-        found = call.node.args[position]
-    return number_value(found)
+    position = _TIMEOUT_POSITION.get(call.short_name)
+    timeout = call.keyword("timeout")
+    if timeout is None and position is not None and position < len(call.node.args):
+        timeout = call.node.args[position]
+    return number_value(timeout)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
-        limit = _limit(call)
-        if limit is not None and 0 < limit < TIGHT_S:
-            yield sign_for(call, f"{{}} gives up after {limit:g} s")
+        timeout_s = _timeout_s(call)
+        if timeout_s is not None and 0 < timeout_s < TIGHT_S:
+            yield sign_for(call, f"{{}} gives up after {timeout_s:g} s")
 
 
 RULE = LintRule(

@@ -1,4 +1,4 @@
-"""The machine's time zone decides what a test sees."""
+"""The result depends on the time zone of the machine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from flakehound.lint.rules._checks import in_each_function, uses
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 
-_LOCAL = frozenset(
-    ("time.mktime", "dateutil.tz.tzlocal", "dateutil.tz.gettz", "tzlocal.get_localzone", "time.tzset")
+_LOCAL_TIME_FUNCTIONS = frozenset(
+    {
+        "dateutil.tz.gettz",
+        "dateutil.tz.tzlocal",
+        "time.mktime",
+        "time.tzset",
+        "tzlocal.get_localzone",
+    }
 )
 
 
-def _is_local(call: Call) -> bool:
-    if call.name in _LOCAL:
+def _uses_local_time(call: Call) -> bool:
+    if call.name in _LOCAL_TIME_FUNCTIONS:
         return call.name != "dateutil.tz.gettz" or call.has_no_arguments
     if call.name == "time.localtime":
         return not call.has_no_arguments
@@ -28,7 +34,7 @@ def _is_local(call: Call) -> bool:
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
-        if _is_local(call):
+        if _uses_local_time(call):
             yield sign_for(call, "{} depends on the machine's time zone")
 
 
@@ -37,8 +43,8 @@ RULE = LintRule(
     name="time-zone",
     cause=Cause.TIME,
     title="The machine's time zone is used",
-    why="The same moment has another hour, and near midnight another date, on a machine elsewhere or in summer.",
-    fix="Give the zone (`tz=timezone.utc`), or set `TZ` for the test with `monkeypatch.setenv` and "
+    why="The same moment has another hour, and near midnight another date, in another time zone or in summer.",
+    fix="Pass the time zone (`tz=timezone.utc`), or set `TZ` for the test with `monkeypatch.setenv` and "
     "`time.tzset()`.",
     bad="import datetime\n\ndef test_day():\n    assert datetime.datetime.fromtimestamp(86400).day == 2\n",
     good="import datetime\n\ndef test_day():\n"

@@ -1,4 +1,4 @@
-"""A thread is started and nobody waits for its end."""
+"""A thread is started and never waited for."""
 
 from __future__ import annotations
 
@@ -11,27 +11,37 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of
 
-_THREADS = frozenset(
-    ("threading.Thread", "threading.Timer", "_thread.start_new_thread", "thread.start_new_thread", "gevent.spawn",
-     "eventlet.spawn", "PyQt5.QtCore.QThread")
-)  # fmt: skip
-_ENDS = ("join", "joinall", "wait", "get", "cancel")
+_THREAD_FUNCTIONS = frozenset(
+    {
+        "PyQt5.QtCore.QThread",
+        "_thread.start_new_thread",
+        "eventlet.spawn",
+        "gevent.spawn",
+        "thread.start_new_thread",
+        "threading.Thread",
+        "threading.Timer",
+    }
+)
+_WAITING_FUNCTIONS = ("cancel", "get", "join", "joinall", "wait")
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    joined = any(call.short_name in _ENDS and not call.name.startswith("os.path") for call in function.facts.calls)
-    for call in calls_of(function, _THREADS):
-        if function.is_production or not joined:
+    is_joined = any(
+        call.short_name in _WAITING_FUNCTIONS and not call.name.startswith("os.path")
+        for call in function.facts.calls
+    )
+    for call in calls_of(function, _THREAD_FUNCTIONS):
+        if function.is_production or not is_joined:
             yield sign_for(call, "{} runs beside the test, and nothing here waits for its end")
 
 
-def _unjoined(context: CaseContext, found: list[Hit]) -> Iterator[Hit]:
-    joined = any(
+def _without_joined(context: CaseContext, hits: list[Hit]) -> Iterator[Hit]:
+    is_joined = any(
         name.endswith((".join", ".joinall")) and not name.startswith(("os.path", "."))
         for name in context.used_names
     )
-    for function, sign in found:
-        if function.is_production or not joined:
+    for function, sign in hits:
+        if function.is_production or not is_joined:
             yield function, sign
 
 
@@ -48,5 +58,5 @@ RULE = LintRule(
     good="import threading\n\ndef test_worker(box):\n    worker = threading.Thread(target=box.fill)\n"
     "    worker.start()\n"
     "    worker.join()\n    assert box.full\n",
-    check=FunctionCheck(find=_find, select=_unjoined),
+    check=FunctionCheck(find=_find, select=_without_joined),
 )

@@ -1,4 +1,4 @@
-"""Made-up data that differ in every run."""
+"""Generated data that differs in every run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of
 
-_GENERATORS = ("faker.", "mimesis.", "fuzzywuzzy.fuzzy", "factory.fuzzy.")
-_SEEDS = ("faker.Faker.seed", "faker.Faker().seed", "factory.random.reseed_random")
+_GENERATORS = ("factory.fuzzy.", "faker.", "fuzzywuzzy.fuzzy", "mimesis.")
+_SEEDING_FUNCTIONS = ("factory.random.reseed_random", "faker.Faker().seed", "faker.Faker.seed")
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
@@ -25,11 +25,11 @@ RULE = LintRule(
     id="FH103",
     name="unseeded-faker",
     cause=Cause.RANDOMNESS,
-    title="Made-up data without a seed",
-    why="Faker's names, dates and texts differ in every run; some of them are longer, equal, or "
-    "contain what you split at.",
-    fix="Call `Faker.seed(...)` in a fixture, or ask for pytest's `faker` fixture, which is seeded.",
+    title="Generated data without a seed",
+    why="Faker's names, dates and texts differ in every run; some are longer, occur twice, or contain a "
+    "separator.",
+    fix="Call `Faker.seed(...)` in a fixture, or request pytest's `faker` fixture, which is seeded.",
     bad="from faker import Faker\n\ndef test_user():\n    assert len(Faker().name()) < 20\n",
     good="def test_user(faker):\n    assert faker.name()\n",
-    check=in_each_function(_find, unless=uses(*_SEEDS)),
+    check=in_each_function(_find, unless=uses(*_SEEDING_FUNCTIONS)),
 )

@@ -1,4 +1,4 @@
-"""Numbers drawn from a generator that nobody seeded."""
+"""Random numbers from a generator without a seed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flakehound.lint.rules._checks import FunctionCheck, Hit, uses
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 
-# Library -> what seeds its global generator.
+# Library -> functions that seed its global generator.
 SEEDS = {
     "random": ("random.seed", "random.setstate"),
     "numpy": ("numpy.random.seed", "numpy.random.set_state", "numpy.testing"),
@@ -25,42 +25,78 @@ SEEDS = {
     "scipy": ("numpy.random.seed",),
     "sklearn": ("numpy.random.seed",),
 }
-_EVERYTHING = ("pytest_randomly", "seed_everything", "pytorch_lightning.seed_everything", "transformers.set_seed")
-_SILENT = frozenset(
-    ("seed", "setstate", "getstate", "set_state", "get_state", "Random", "RandomState", "Generator")
+_SEED_ALL_LIBRARIES = (
+    "pytest_randomly",
+    "pytorch_lightning.seed_everything",
+    "seed_everything",
+    "transformers.set_seed",
 )
-_MAKERS = frozenset(
-    ("random.Random", "numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.SeedSequence")
+_FUNCTIONS_WITHOUT_DRAW = frozenset(
+    {
+        "Generator",
+        "Random",
+        "RandomState",
+        "get_state",
+        "getstate",
+        "seed",
+        "set_state",
+        "setstate",
+    }
 )
-_TORCH = frozenset(
-    ("rand", "randn", "randint", "randperm", "normal", "bernoulli", "multinomial", "rand_like", "randn_like")
+_GENERATOR_CLASSES = frozenset(
+    {
+        "numpy.random.RandomState",
+        "numpy.random.SeedSequence",
+        "numpy.random.default_rng",
+        "random.Random",
+    }
 )
-_NEED_STATE = frozenset(
-    ("train_test_split", "shuffle", "KFold", "make_classification", "make_regression", "make_blobs")
+_TORCH_DRAWS = frozenset(
+    {
+        "bernoulli",
+        "multinomial",
+        "normal",
+        "rand",
+        "rand_like",
+        "randint",
+        "randn",
+        "randn_like",
+        "randperm",
+    }
+)
+_SKLEARN_DRAWS = frozenset(
+    {
+        "KFold",
+        "make_blobs",
+        "make_classification",
+        "make_regression",
+        "shuffle",
+        "train_test_split",
+    }
 )
 
 
 def library_of(call: Call) -> str | None:
-    """Whose unseeded generator a call draws from; None: it draws none, or from a seeded one."""
+    """The library whose unseeded generator a call uses; None if it uses none or a seeded one."""
     name = call.name
-    if name in _MAKERS:
+    if name in _GENERATOR_CLASSES:
         return name.partition(".")[0] if call.has_no_arguments else None
     if name.startswith("random.SystemRandom"):
         return "system"
     if name.startswith(("random.", "numpy.random.")):
-        return _of_generator(call)
-    return _of_framework(call)
+        return _library_of_global_generator(call)
+    return _library_of_framework(call)
 
 
-def _of_generator(call: Call) -> str | None:
+def _library_of_global_generator(call: Call) -> str | None:
     rest = call.name.removeprefix("numpy.").removeprefix("random.")
-    if call.short_name in _SILENT or "(_)" in rest or "()." in rest:
+    if call.short_name in _FUNCTIONS_WITHOUT_DRAW or "(_)" in rest or "()." in rest:
         return None
     return call.name.partition(".")[0]
 
 
-def _of_framework(call: Call) -> str | None:
-    if call.name.startswith("torch.") and call.short_name in _TORCH:
+def _library_of_framework(call: Call) -> str | None:
+    if call.name.startswith("torch.") and call.short_name in _TORCH_DRAWS:
         return "torch"
     if (
         call.name.startswith(("tensorflow.random.", "tensorflow.compat.v1.random"))
@@ -69,10 +105,14 @@ def _of_framework(call: Call) -> str | None:
         return "tensorflow"
     if call.name.startswith("mxnet.") and ".random." in call.name and call.short_name != "seed":
         return "mxnet"
-    unset = call.keyword("random_state") is None
-    if call.short_name == "rvs" and unset:
+    without_state = call.keyword("random_state") is None
+    if call.short_name == "rvs" and without_state:
         return "scipy"
-    return "sklearn" if call.name.startswith("sklearn.") and call.short_name in _NEED_STATE and unset else None
+    return (
+        "sklearn"
+        if call.name.startswith("sklearn.") and call.short_name in _SKLEARN_DRAWS and without_state
+        else None
+    )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
@@ -81,9 +121,9 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
             yield sign_for(call, "{} draws from a generator that nobody seeded")
 
 
-def _unseeded(context: CaseContext, found: list[Hit]) -> Iterator[Hit]:
-    for function, sign in found:
-        call = next(one for one in function.facts.calls if one.node is sign.node)
+def _without_seeded(context: CaseContext, hits: list[Hit]) -> Iterator[Hit]:
+    for function, sign in hits:
+        call = next(call for call in function.facts.calls if call.node is sign.node)
         seeds = SEEDS.get(library_of(call) or "", ())
         if not (seeds and context.uses(*seeds)):
             yield function, sign
@@ -100,5 +140,5 @@ RULE = LintRule(
     bad="import random\n\ndef test_dice():\n    assert random.randint(1, 6) != 6\n",
     good="import random\n\ndef test_dice():\n    dice = random.Random(7)\n    assert dice.randint(1, "
     "6) in range(1, 7)\n",
-    check=FunctionCheck(find=_find, in_far_calls=True, unless=uses(*_EVERYTHING), select=_unseeded),
+    check=FunctionCheck(find=_find, in_far_calls=True, unless=uses(*_SEED_ALL_LIBRARIES), select=_without_seeded),
 )

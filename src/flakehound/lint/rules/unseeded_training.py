@@ -1,4 +1,4 @@
-"""Models trained from random weights."""
+"""A model is trained without a seed."""
 
 from __future__ import annotations
 
@@ -12,35 +12,44 @@ from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules.unseeded_randomness import SEEDS
 
 _FRAMEWORKS = frozenset(
-    (
-        "torch",
-        "tensorflow",
+    {
+        "chainer",
+        "gensim",
+        "hyperopt",
         "keras",
+        "lightgbm",
         "mxnet",
         "sklearn",
-        "xgboost",
-        "lightgbm",
-        "gensim",
         "skopt",
-        "hyperopt",
-        "chainer",
-    )
+        "tensorflow",
+        "torch",
+        "xgboost",
+    }
 )
-_LEARNING = frozenset(
-    ("fit", "fit_generator", "fit_transform", "fit_predict", "partial_fit", "train", "train_on_batch", "backward")
+_TRAINING_METHODS = frozenset(
+    {
+        "backward",
+        "fit",
+        "fit_generator",
+        "fit_predict",
+        "fit_transform",
+        "partial_fit",
+        "train",
+        "train_on_batch",
+    }
 )
-_SEARCHING = (
-    "scipy.optimize.differential_evolution",
+_RANDOM_OPTIMISERS = (
     "scipy.optimize.basinhopping",
+    "scipy.optimize.differential_evolution",
     "scipy.optimize.dual_annealing",
 )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    modern = not function.module.imported_packages.isdisjoint(_FRAMEWORKS)
+    imports_framework = not function.module.imported_packages.isdisjoint(_FRAMEWORKS)
     for call in function.facts.calls:
-        if (modern and call.short_name in _LEARNING) or (
-            call.name.startswith(_SEARCHING) and call.keyword("seed") is None
+        if (imports_framework and call.short_name in _TRAINING_METHODS) or (
+            call.name.startswith(_RANDOM_OPTIMISERS) and call.keyword("seed") is None
         ):
             yield sign_for(call, "{} starts from random weights or splits")
 
@@ -61,7 +70,7 @@ RULE = LintRule(
     name="unseeded-training",
     cause=Cause.RANDOMNESS,
     title="A model is trained without a seed",
-    why="Weights start at random, and now and then the training ends in a bad optimum below the asserted score.",
+    why="Weights start at random, and some trainings end below the asserted score.",
     fix="Seed the framework (`torch.manual_seed`, `tf.random.set_seed`) or pass `random_state=`.",
     bad="from sklearn.cluster import KMeans\n\ndef test_fit(points):\n    assert "
     "KMeans(2).fit(points).inertia_ < 3\n",

@@ -1,4 +1,4 @@
-"""Asynchronous code waits a while and does not check for what."""
+"""Asynchronous code waits a fixed time without checking a condition."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import number_value
 
-_PAUSES = frozenset(("asyncio.sleep", "trio.sleep", "anyio.sleep", "curio.sleep", "tornado.gen.sleep"))
-_WAITS_WITHOUT_CONDITION = frozenset(("wait_for_timeout", "implicitly_wait", "qWait", "waitForTimeout"))
+_SLEEP_FUNCTIONS = frozenset({"anyio.sleep", "asyncio.sleep", "curio.sleep", "tornado.gen.sleep", "trio.sleep"})
+_WAITS_WITHOUT_CONDITION = frozenset({"implicitly_wait", "qWait", "waitForTimeout", "wait_for_timeout"})
 
 
 def _ignores_condition(call: Call) -> bool:
-    if call.name in _PAUSES:
+    if call.name in _SLEEP_FUNCTIONS:
         return (number_value(call.argument(0)) or 1) > 0 and number_value(call.argument(0)) != 0
     if call.short_name in _WAITS_WITHOUT_CONDITION:
         return True
-    # `event.wait(2)` returns whether it was set; as a statement nobody asks.
-    limit = call.argument(0, "timeout")
+    # `event.wait(2)` returns whether it was set; a statement ignores that.
+    timeout = call.argument(0, "timeout")
     return (
         call.short_name == "wait"
         and "Barrier" not in call.name
         and call.is_statement
-        and number_value(limit) is not None
+        and number_value(timeout) is not None
     )
 
 
@@ -42,7 +42,7 @@ RULE = LintRule(
     name="wait-without-condition",
     cause=Cause.ASYNC_WAIT,
     title="An asynchronous wait without a condition",
-    why="Other tasks have usually got far enough after the pause, and on a busy machine they have not.",
+    why="The pause is usually long enough for the other tasks, but on a busy machine it is too short.",
     fix="Await the task or an event, and assert the result of a wait that has a limit.",
     bad="import asyncio\n\nasync def test_push(queue):\n    queue.start()\n    await "
     "asyncio.sleep(0.1)\n    assert queue.empty()\n",

@@ -1,4 +1,4 @@
-"""The hour of the run decides what a test sees."""
+"""The result depends on the current time."""
 
 from __future__ import annotations
 
@@ -11,42 +11,65 @@ from flakehound.lint.rules._checks import in_direct_calls
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 
-_ALWAYS = frozenset(
-    (
-        "time.time", "time.time_ns", "datetime.datetime.now", "datetime.datetime.utcnow",
+_CLOCK_FUNCTIONS = frozenset(
+    {
+        "arrow.now",
+        "arrow.utcnow",
+        "datetime.date.today",
+        "datetime.datetime.now",
         "datetime.datetime.today",
-        "datetime.date.today", "django.utils.timezone.now", "pandas.Timestamp.now", "pandas.Timestamp.today",
-        "pandas.Timestamp.utcnow", "arrow.now", "arrow.utcnow", "pendulum.now", "pendulum.today",
+        "datetime.datetime.utcnow",
+        "django.utils.timezone.now",
+        "maya.now",
+        "pandas.Timestamp.now",
+        "pandas.Timestamp.today",
+        "pandas.Timestamp.utcnow",
+        "pendulum.now",
+        "pendulum.today",
         "pendulum.utcnow",
-        "maya.now", "time.asctime", "time.ctime",
-    )
-)  # fmt: skip
-# Without an argument these tell the present moment.
-_BARE = frozenset(("time.localtime", "time.gmtime", "time.ctime", "arrow.get"))
-FROZEN = (
-    "freezegun.",
+        "time.asctime",
+        "time.ctime",
+        "time.time",
+        "time.time_ns",
+    }
+)
+# These read the clock only if they are called without an argument.
+_CLOCK_FUNCTIONS_WITHOUT_ARGUMENT = frozenset({"arrow.get", "time.ctime", "time.gmtime", "time.localtime"})
+CLOCK_FREEZING_TOOLS = (
     "freeze_time",
+    "freezegun.",
     "freezer",
-    "time_machine.",
+    "frozen_time",
     "libfaketime",
     "pytest_freezegun",
-    "frozen_time",
+    "time_machine.",
 )
-_CLOCKS = frozenset(
-    ("time", "datetime", "date", "now", "utcnow", "today", "localtime", "gmtime", "_now", "get_now")
+_PATCHED_CLOCK_NAMES = frozenset(
+    {
+        "_now",
+        "date",
+        "datetime",
+        "get_now",
+        "gmtime",
+        "localtime",
+        "now",
+        "time",
+        "today",
+        "utcnow",
+    }
 )
 
 
 def reads_clock(call: Call) -> bool:
-    """Whether a call tells the present moment."""
-    if call.name in _ALWAYS or (call.name in _BARE and call.has_no_arguments):
+    """Whether a call reads the current time."""
+    if call.name in _CLOCK_FUNCTIONS or (call.name in _CLOCK_FUNCTIONS_WITHOUT_ARGUMENT and call.has_no_arguments):
         return True
     return call.name == "time.strftime" and len(call.node.args) < 2
 
 
 def is_frozen(context: CaseContext) -> bool:
-    """Whether the test stops the clock or brings its own."""
-    return context.uses(*FROZEN) or not _CLOCKS.isdisjoint(context.replaced_names)
+    """Whether the test freezes or patches the clock."""
+    return context.uses(*CLOCK_FREEZING_TOOLS) or not _PATCHED_CLOCK_NAMES.isdisjoint(context.replaced_names)
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:

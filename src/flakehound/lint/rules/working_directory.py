@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
-from flakehound.lint.rules._lasting_change import lasting_change
+from flakehound.lint.rules._lasting_change import for_lasting_changes
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import calls_of
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    moves = list(calls_of(function, frozenset(("os.chdir", "os.fchdir"))))
-    # Two moves are there and back.
-    if len(moves) == 1 or (moves and not any(call.name == "os.getcwd" for call in function.facts.calls)):
-        yield sign_for(moves[0], "{} moves all tests that follow, too")
+    changes = list(calls_of(function, frozenset(("os.chdir", "os.fchdir"))))
+    # A test that reads the folder first goes back with its second change.
+    if len(changes) == 1 or (changes and not any(call.name == "os.getcwd" for call in function.facts.calls)):
+        yield sign_for(changes[0], "{} moves all tests that follow, too")
 
 
 RULE = LintRule(
@@ -24,9 +24,9 @@ RULE = LintRule(
     name="working-directory",
     cause=Cause.TEST_ORDER,
     title="The working directory is changed",
-    why="Relative paths of every later test start somewhere else, perhaps in a folder that is gone.",
-    fix="`monkeypatch.chdir(...)` or `contextlib.chdir`, which go back.",
+    why="Relative paths of all later tests start in another folder, which may not exist any more.",
+    fix="`monkeypatch.chdir(...)` or `contextlib.chdir`, which change back.",
     bad="import os\n\ndef test_here(tmp_path):\n    os.chdir(tmp_path)\n    assert here() == tmp_path\n",
     good="def test_here(monkeypatch, tmp_path):\n    monkeypatch.chdir(tmp_path)\n    assert here() == tmp_path\n",
-    check=lasting_change(_find),
+    check=for_lasting_changes(_find),
 )
