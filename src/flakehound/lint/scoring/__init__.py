@@ -1,1 +1,1 @@
-"""How likely a test is flaky, by its findings, shared objects and words."""
+"""Inputs of the score that says how likely a test is flaky: findings, shared objects, words."""

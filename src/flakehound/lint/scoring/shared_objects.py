@@ -1,7 +1,7 @@
-"""What a test shares with others: its file and class, wide fixtures, objects that live longer than a test.
+"""Count what a test shares with others: its file and class, wide fixtures, objects that outlive a test.
 
-A test depends on the order where it reads what another one writes. Who writes is not looked for test by test: a
-name counts as state if any function of its module changes it.
+A test can depend on the order if it reads what another test writes. A name counts as state if any function of its
+module changes it; which tests call that function is not checked.
 """
 
 from __future__ import annotations
@@ -18,41 +18,43 @@ from flakehound.lint.rules.module_state import MUTATING_METHODS
 from flakehound.lint.source.scopes import FunctionNode
 from flakehound.lint.source.syntax_walk import nodes_of, statements_of
 
-_ONCE = frozenset(("setUpClass", "setup_class", "setUpModule", "setup_module"))
-_EACH = frozenset(("setUp", "asyncSetUp", "setup_method", "setup", "setup_function"))
-_UNDOING = frozenset(("tearDown", "asyncTearDown", "teardown_method", "teardown", "teardown_function"))
-_SELF = ("self", "cls")
-_PATH = re.compile(r"(?!https?:)(?=\S{4,79}\Z)(?:\S*/|\S*\.[a-z]\w{1,4}\Z)")
-_NUMBERED = re.compile(r"^test_?(\d|[a-z]_|[a-z]\d)|_\d+$|^test_?step", re.IGNORECASE)
+_SETUPS_RUN_ONCE = frozenset({"setUpClass", "setUpModule", "setup_class", "setup_module"})
+_SETUPS_OF_EACH_TEST = frozenset({"asyncSetUp", "setUp", "setup", "setup_function", "setup_method"})
+_TEARDOWNS_OF_EACH_TEST = frozenset(
+    {"asyncTearDown", "tearDown", "teardown", "teardown_function", "teardown_method"}
+)
+_SELF_NAMES = ("self", "cls")
+_FILE_PATH = re.compile(r"(?!https?:)(?=\S{4,79}\Z)(?:\S*/|\S*\.[a-z]\w{1,4}\Z)")
+_NUMBERED_NAME = re.compile(r"^test_?(\d|[a-z]_|[a-z]\d)|_\d+$|^test_?step", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharingCounts:
-    """What one test shares with others, in numbers."""
+    """Numbers that say what one test shares with others; inputs of a model."""
 
     tests_in_file: int
-    tests_in_class: int  # of the innermost class; tests outside of classes count as one class
+    tests_in_class: int  # in the innermost class; tests outside of classes count as one class
     place_in_file: float  # 0 is the first test, 1 the last
-    numbered_name: int  # `test_1_login`, `test_b_list`: names that ask for an order
+    numbered_name: int  # 1 for names such as `test_1_login` and `test_b_list`, which suggest an order
     unittest_style: int
     parametrised: int
     asynchronous: int
-    fixtures: int  # fixtures that run for it, those of fixtures too
-    wide_fixtures: int  # those of them that live longer than a test
-    set_up_once: int  # set-ups of its class or module
-    set_up_each: int  # set-ups that run before each test
+    fixtures: int  # fixtures that run for it, also fixtures of fixtures
+    wide_fixtures: int  # fixtures among them that live longer than a test
+    set_up_once: int  # set-up functions of its class or module
+    set_up_each: int  # set-up functions that run before each test
     torn_down_each: int
-    test_functions: int  # functions of test code that it reaches, itself among them
+    test_functions: int  # functions of test code that it reaches, with the test itself
     production_functions: int
     shared_objects: int  # objects of its module or class that its test code uses
-    state_in_tests: int  # names that test code reads and a function of their module changes
+    state_in_tests: int  # names that its test code reads and that a function of their module changes
     state_in_production: int
-    patches: int  # what it replaces
-    paths: int  # different texts in its test code that look like paths of files
-    set_at_import: int  # parts of other things that its file sets where it is imported
+    patches: int  # names that it patches
+    paths: int  # distinct strings in its test code that look like file paths
+    set_at_import: int  # attributes and items of other objects that its file sets at import
 
     def cells(self) -> dict[str, float | None]:
-        """The numbers by name; `asdict` would copy each of them."""
+        """The numbers by name; faster than `asdict`, which copies each value."""
         return {name: getattr(self, name) for name in SHARING_NAMES}
 
 
@@ -63,98 +65,98 @@ class FileSharing:
     """Counts what the tests of one file share."""
 
     def __init__(self, cases: Sequence[StaticCase]) -> None:
-        self._place = {case.id: place for place, case in enumerate(cases)}
-        self._in_class = Counter(case.classes for case in cases)
+        self._position = {case.id: position for position, case in enumerate(cases)}
+        self._tests_in_class = Counter(case.classes for case in cases)
 
     def counts_of(self, case: StaticCase, context: CaseContext) -> SharingCounts:
         """What one test shares with others."""
-        own, production = (
-            context.test_code,
-            [function for function in context.near_functions if function.is_production],
-        )
-        steps = [
-            function.via[-1].rpartition(".")[2] for function in own if function.via and not function.is_fixture
+        test_code = context.test_code
+        production = [function for function in context.near_functions if function.is_production]
+        function_names = [
+            function.via[-1].rpartition(".")[2]
+            for function in test_code
+            if function.via and not function.is_fixture
         ]
         return SharingCounts(
-            tests_in_file=len(self._place),
-            tests_in_class=self._in_class[case.classes],
-            place_in_file=round(self._place[case.id] / max(1, len(self._place) - 1), 4),
-            numbered_name=int(bool(_NUMBERED.search(case.name))),
+            tests_in_file=len(self._position),
+            tests_in_class=self._tests_in_class[case.classes],
+            place_in_file=round(self._position[case.id] / max(1, len(self._position) - 1), 4),
+            numbered_name=int(bool(_NUMBERED_NAME.search(case.name))),
             unittest_style=int(case.is_unittest),
             parametrised=int(case.is_parametrised),
             asynchronous=int(case.is_async),
-            fixtures=sum(function.is_fixture for function in own),
-            wide_fixtures=sum(function.outlives_test for function in own),
-            set_up_once=sum(step in _ONCE for step in steps),
-            set_up_each=sum(step in _EACH for step in steps),
-            torn_down_each=sum(step in _UNDOING for step in steps),
-            test_functions=len(own),
+            fixtures=sum(function.is_fixture for function in test_code),
+            wide_fixtures=sum(function.outlives_test for function in test_code),
+            set_up_once=sum(name in _SETUPS_RUN_ONCE for name in function_names),
+            set_up_each=sum(name in _SETUPS_OF_EACH_TEST for name in function_names),
+            torn_down_each=sum(name in _TEARDOWNS_OF_EACH_TEST for name in function_names),
+            test_functions=len(test_code),
             production_functions=len(production),
-            shared_objects=_shared_objects(own),
-            state_in_tests=_state_read(own),
-            state_in_production=_state_read(production),
+            shared_objects=_count_shared_objects(test_code),
+            state_in_tests=_count_state_read(test_code),
+            state_in_production=_count_state_read(production),
             patches=len(context.replaced_names),
-            paths=len(frozenset[str]().union(*(function.compute_once(_paths_in) for function in own))),
-            set_at_import=_set_at_import(own[0].module) if own else 0,
+            paths=len(frozenset[str]().union(*(function.compute_once(_paths_in) for function in test_code))),
+            set_at_import=_count_set_at_import(test_code[0].module) if test_code else 0,
         )
 
 
-_Names = frozenset[tuple[str, str]]  # path and name
+_Names = frozenset[tuple[str, str]]  # path of the file, and name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OutsideNames:
-    """Names from outside that a function uses, with the paths of their files."""
+    """Names from outside a function that it uses, with the paths of their files."""
 
-    objects: _Names  # of its module or class
-    state: _Names  # those that some function of their module changes
+    objects: _Names  # bound to an object in its module or class
+    state: _Names  # changed by some function of their module
 
 
-def _shared_objects(functions: Sequence[ReachedFunction]) -> int:
+def _count_shared_objects(functions: Sequence[ReachedFunction]) -> int:
     return len(
         frozenset[tuple[str, str]]().union(
-            *(function.compute_once(_names_from_outside).objects for function in functions)
+            *(function.compute_once(_outside_names).objects for function in functions)
         )
     )
 
 
-def _state_read(functions: Sequence[ReachedFunction]) -> int:
+def _count_state_read(functions: Sequence[ReachedFunction]) -> int:
     return len(
         frozenset[tuple[str, str]]().union(
-            *(function.compute_once(_names_from_outside).state for function in functions)
+            *(function.compute_once(_outside_names).state for function in functions)
         )
     )
 
 
 def _paths_in(function: ReachedFunction) -> frozenset[str]:
-    strings = {str(one.value) for one in function.facts.strings}
-    return frozenset(text for text in strings if _PATH.match(text))
+    strings = {str(constant.value) for constant in function.facts.strings}
+    return frozenset(text for text in strings if _FILE_PATH.match(text))
 
 
-def _set_at_import(module: ModuleFacts) -> int:
+def _count_set_at_import(module: ModuleFacts) -> int:
     return sum(
         isinstance(target, ast.Attribute | ast.Subscript) for target, _statement in module.top_level.assignments
     )
 
 
-def _names_from_outside(function: ReachedFunction) -> _OutsideNames:
+def _outside_names(function: ReachedFunction) -> _OutsideNames:
     local = function.facts.parameters | (function.facts.bindings.keys() - function.facts.globals)
     names, attributes = set(), set()
     for node in nodes_of(function.node):
         if isinstance(node, ast.Name):
             names.add(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in _SELF:
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in _SELF_NAMES:
             attributes.add(node.attr)
     names -= local
     path, module, owner = function.module.source.path, function.module, function.owner
-    objects = {(path, name) for name in names & _objects_of(module)}
+    objects = {(path, name) for name in names & _objects_of_module(module)}
     if owner is not None and attributes:
-        objects |= {(path, f"{owner.name}.{name}") for name in attributes & _objects_in(owner)}
+        objects |= {(path, f"{owner.name}.{name}") for name in attributes & _objects_of_class(owner)}
     state = {(path, name) for name in names & changed_names(module)} if names else set()
     return _OutsideNames(objects=frozenset(objects), state=frozenset(state))
 
 
-def _objects_of(module: ModuleFacts) -> frozenset[str]:
+def _objects_of_module(module: ModuleFacts) -> frozenset[str]:
     if "objects" not in module.name_sets:
         module.name_sets["objects"] = frozenset(
             name for name, value in module.bindings.items() if _is_object(value)
@@ -162,12 +164,12 @@ def _objects_of(module: ModuleFacts) -> frozenset[str]:
     return module.name_sets["objects"]
 
 
-def _objects_in(owner: ast.ClassDef) -> frozenset[str]:
+def _objects_of_class(owner: ast.ClassDef) -> frozenset[str]:
     return frozenset(
         target.id
-        for one in owner.body
-        if isinstance(one, ast.Assign) and _is_object(one.value)
-        for target in one.targets
+        for statement in owner.body
+        if isinstance(statement, ast.Assign) and _is_object(statement.value)
+        for target in statement.targets
         if isinstance(target, ast.Name)
     )
 
@@ -177,28 +179,28 @@ def _is_object(value: ast.expr) -> bool:
 
 
 def changed_names(module: ModuleFacts) -> frozenset[str]:
-    """Names of a module that one of its functions binds again, or changes what they stand for."""
+    """Names of a module that one of its functions binds again, or whose objects it changes."""
     if "changed" not in module.name_sets:
-        module.name_sets["changed"] = frozenset(_changed(module))
+        module.name_sets["changed"] = frozenset(_find_changed_names(module))
     return module.name_sets["changed"]
 
 
-def _changed(module: ModuleFacts) -> Iterator[str]:
+def _find_changed_names(module: ModuleFacts) -> Iterator[str]:
     statements = list(statements_of(module.source.tree))
-    classes = {one.name for one in statements if isinstance(one, ast.ClassDef)}
-    known = {*module.bindings, *module.imports, *classes}
+    classes = {statement.name for statement in statements if isinstance(statement, ast.ClassDef)}
+    names_of_module = {*module.bindings, *module.imports, *classes}
     for statement in statements:
         for node in nodes_of(statement) if isinstance(statement, FunctionNode) else ():
             if isinstance(node, ast.Global):
                 yield from node.names
             elif isinstance(node, ast.Attribute | ast.Subscript):
-                name = _changed_by(node, module)
-                if name in known:
+                name = _name_changed_by(node, module)
+                if name in names_of_module:
                     yield name
 
 
-def _changed_by(node: ast.Attribute | ast.Subscript, module: ModuleFacts) -> str:
-    """The name whose object an access changes: by setting a part of it, or by asking for a method that does."""
+def _name_changed_by(node: ast.Attribute | ast.Subscript, module: ModuleFacts) -> str:
+    """The name whose object a node changes, by setting an attribute or item or by a mutating method; else ""."""
     if not isinstance(node.value, ast.Name):
         return ""
     if isinstance(node.ctx, ast.Store | ast.Del):

@@ -1,6 +1,6 @@
-"""Common words in the names that a test's code uses; they hint at what the test works with.
+"""Find common words in the names that a test's code uses; they hint at what the test works with.
 
-`path_of_file.readAll` has the words path, of, file, read and all. Texts and comments do not count.
+`path_of_file.readAll` has the words path, of, file, read and all. Strings and comments do not count.
 """
 
 from __future__ import annotations
@@ -14,34 +14,40 @@ from flakehound.core.vocabulary import WORDS, column_of
 from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.source.syntax_walk import nodes_of
 
-_NAMED = {
-    ast.Name: "id", ast.Attribute: "attr", ast.arg: "arg", ast.keyword: "arg",
-    ast.FunctionDef: "name", ast.AsyncFunctionDef: "name", ast.ClassDef: "name",
-}  # fmt: skip
-_IN_NAME = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+# Kind of node -> the field with its name.
+_NAME_FIELDS = {
+    ast.Name: "id",
+    ast.Attribute: "attr",
+    ast.arg: "arg",
+    ast.keyword: "arg",
+    ast.FunctionDef: "name",
+    ast.AsyncFunctionDef: "name",
+    ast.ClassDef: "name",
+}
+_WORD_IN_NAME = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
 def words_of(functions: Sequence[ReachedFunction]) -> list[str]:
-    """Which of the words the functions use, in the order of `WORDS`."""
-    found = all_words_of(functions)
-    return [word for word in WORDS if word in found]
+    """The words of `WORDS` that the functions use, in the order of `WORDS`."""
+    used = all_words_of(functions)
+    return [word for word in WORDS if word in used]
 
 
 def all_words_of(functions: Sequence[ReachedFunction]) -> frozenset[str]:
-    """Whatever words the functions use."""
+    """All words that the functions use."""
     return frozenset[str]().union(*(function.compute_once(_words_in) for function in functions))
 
 
 def word_columns(words: Iterable[str]) -> dict[str, float]:
-    """A column for every word: whether it is used."""
+    """A column for each word of `WORDS`: 1 if it is used, else 0."""
     used = frozenset(words)
     return {column_of(word): float(word in used) for word in WORDS}
 
 
 @lru_cache(maxsize=100_000)
 def words_in_name(name: str) -> frozenset[str]:
-    """All words of a name, in small letters; single letters are none."""
-    return frozenset(word.lower() for word in _IN_NAME.findall(name) if len(word) > 1)
+    """All words of a name in lower case, without single letters."""
+    return frozenset(word.lower() for word in _WORD_IN_NAME.findall(name) if len(word) > 1)
 
 
 def _words_in(function: ReachedFunction) -> frozenset[str]:
@@ -49,6 +55,6 @@ def _words_in(function: ReachedFunction) -> frozenset[str]:
 
 
 def _names_in(function: ast.AST) -> set[str]:
-    named = ((node, _NAMED.get(node.__class__)) for node in nodes_of(function))
-    found = {getattr(node, field) for node, field in named if field is not None}
-    return {name for name in found if name is not None}  # `**rest` in a call has no name
+    nodes_with_fields = ((node, _NAME_FIELDS.get(node.__class__)) for node in nodes_of(function))
+    names = {getattr(node, field) for node, field in nodes_with_fields if field is not None}
+    return {name for name in names if name is not None}  # `**rest` in a call has no name
