@@ -28,7 +28,7 @@ from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.hunt.limits import MAX_SHARED_CHANGES_SHOWN
-from flakehound.hunt.shared_state import changes_that_matter, may_share, traces_of_runs
+from flakehound.hunt.shared_state import changes_that_matter, may_read, traces_of_runs
 
 LEAST_NAMED, LEAST_CUT = 0.8, 5.0
 # Subject -> the state that its victims share with their polluters, as its source has it.
@@ -127,7 +127,7 @@ def _culprits(label: Mapping[str, Any], subject: Subject) -> list[NodeId]:
 
 
 def _can(traces: Mapping[NodeId, Traces], other: NodeId, test: NodeId) -> bool:
-    return other not in traces or any(may_share(change, traces.get(test)) for change in traces[other].left)
+    return other not in traces or any(may_read(change, traces.get(test)) for change in traces[other].left)
 
 
 def _words(changes: list[StateChange]) -> str:
