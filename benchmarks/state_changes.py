@@ -86,12 +86,12 @@ def _once(opened: OpenSuite, *, states: bool) -> tuple[dict[NodeId, Traces], flo
     """Each test alone; files that the suite writes are put back before each, as in a hunt."""
     guard = opened.guard
     orders = tuple((test,) for test in opened.suite.order)
-    serial = guard is not None and guard.active
+    serial = guard is not None and guard.is_active
     batches = [orders[n : n + 1] for n in range(len(orders))] if serial else [orders]
     began, found = time.perf_counter(), {}
     for batch in batches:
         if guard is not None:
-            guard.before_fork()
+            guard.restore_for_fork()
         plan = Batch(orders=batch, why="alone", setting=Setting.ALONE, compare_state=states, seed=1)
         found |= traces_of_runs(opened.pool.run_now(plan, Limits()))
     return found, time.perf_counter() - began
