@@ -48,8 +48,8 @@ def searched(
         cases = [Case(test=victim, fails=True) for victim in victims]
         pairs = Pairs(history, cases, opened.suite.order, Isolation.FORK)
         run_into(history, opened, form(pairs))
-        while doubtful := pairs.doubtful():
-            run_into(history, opened, iter(doubtful))
+        while plans := pairs.pairs_to_verify():
+            run_into(history, opened, iter(plans))
         found = {
             (other, victim)
             for victim in victims
@@ -101,11 +101,11 @@ class Bench:
 
     def exact(self, name: str, jobs: int) -> float:
         """Every pair in its own process, on as many cores as jobs."""
-        return self._timed(name, jobs, partial(searched, self._folder, self._victims, jobs, Pairs.exact))
+        return self._timed(name, jobs, partial(searched, self._folder, self._victims, jobs, Pairs.exact_plans))
 
     def chained(self, name: str, jobs: int) -> float:
         """Chains of victims, then exactly what they leave in doubt."""
-        return self._timed(name, jobs, partial(searched, self._folder, self._victims, jobs, Pairs.chained))
+        return self._timed(name, jobs, partial(searched, self._folder, self._victims, jobs, Pairs.chained_plans))
 
     def published(self, name: str) -> float:
         """The peer, on one core."""

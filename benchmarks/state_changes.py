@@ -28,7 +28,7 @@ from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.hunt.limits import MAX_SHARED_CHANGES_SHOWN
-from flakehound.hunt.shared_state import changes_that_matter, may_share, traces_of_runs
+from flakehound.hunt.shared_state import changes_that_matter, may_read, traces_of_runs
 
 LEAST_NAMED, LEAST_CUT = 0.8, 5.0
 # Subject -> the state that its victims share with their polluters, as its source has it.
@@ -86,12 +86,12 @@ def _once(opened: OpenSuite, *, states: bool) -> tuple[dict[NodeId, Traces], flo
     """Each test alone; files that the suite writes are put back before each, as in a hunt."""
     guard = opened.guard
     orders = tuple((test,) for test in opened.suite.order)
-    serial = guard is not None and guard.active
+    serial = guard is not None and guard.is_active
     batches = [orders[n : n + 1] for n in range(len(orders))] if serial else [orders]
     began, found = time.perf_counter(), {}
     for batch in batches:
         if guard is not None:
-            guard.before_fork()
+            guard.restore_for_fork()
         plan = Batch(orders=batch, why="alone", setting=Setting.ALONE, compare_state=states, seed=1)
         found |= traces_of_runs(opened.pool.run_now(plan, Limits()))
     return found, time.perf_counter() - began
@@ -127,7 +127,7 @@ def _culprits(label: Mapping[str, Any], subject: Subject) -> list[NodeId]:
 
 
 def _can(traces: Mapping[NodeId, Traces], other: NodeId, test: NodeId) -> bool:
-    return other not in traces or any(may_share(change, traces.get(test)) for change in traces[other].left)
+    return other not in traces or any(may_read(change, traces.get(test)) for change in traces[other].left)
 
 
 def _words(changes: list[StateChange]) -> str:

@@ -51,7 +51,7 @@ def session(folder: Path, python: str, **env: str) -> Iterator[ForkServer]:
 
 
 def cpu_s(server: ForkServer, options: TraceOptions | None) -> float:
-    plan = SingleRun(order=tuple(server.numbers), why="cost", setting=Setting.ORIGINAL, seed=1, trace=options)
+    plan = SingleRun(order=tuple(server.item_numbers), why="cost", setting=Setting.ORIGINAL, seed=1, trace=options)
     (record,) = server.slots[0].run(plan, Limits(), ())
     assert set(record.outcomes) == {Outcome.PASSED}, record.ended
     assert bool(record.calls) == (options is not None)

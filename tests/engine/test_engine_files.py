@@ -80,7 +80,7 @@ def opened(sample: Sample, isolation: Isolation | None = None) -> Iterator[OpenS
 def run(suite: OpenSuite, *order: str, isolation: Isolation = Isolation.FORK):
     """One run as the engine's loop makes it."""
     assert suite.guard is not None
-    (suite.guard.before_spawn if isolation is Isolation.SPAWN else suite.guard.before_fork)()
+    (suite.guard.restore_for_spawn if isolation is Isolation.SPAWN else suite.guard.restore_for_fork)()
     plan = SingleRun(order=order, why="a test", setting=Setting.PROBE, isolation=isolation)
     (record,) = suite.pool.run_now(plan, Limits())
     return record
@@ -102,7 +102,7 @@ def test_every_run_finds_the_files_as_they_were_and_so_does_the_user(open_sample
 
     assert suite.isolation is Isolation.FORK
     assert suite.guard is not None
-    assert suite.guard.active
+    assert suite.guard.is_active
     assert any("lasting files" in note for note in suite.notes)
     assert [
         (record.order, record.failures) for record in records if set(record.outcomes) != {Outcome.PASSED}
@@ -163,7 +163,7 @@ def test_a_file_that_could_not_be_written_at_first_is_seen_when_it_is(open_sampl
     with opened(sample) as suite:
         written = suite.guard.written
 
-    assert suite.guard.active
+    assert suite.guard.is_active
     assert any(str(one).endswith("late/file") for one in written)
 
 
@@ -212,7 +212,7 @@ def test_a_suite_that_writes_temporary_files_only_is_not_slowed_down(open_sample
         written = suite.guard.written
 
     assert written == []
-    assert not suite.guard.active
+    assert not suite.guard.is_active
 
 
 def test_what_is_neither_file_nor_folder_is_left_alone(open_sample, home):
@@ -278,9 +278,9 @@ def test_a_file_that_somebody_else_makes_meanwhile_is_never_touched(tmp_path):
     (tree / "new").write_text("saved while the suite ran")
 
     guard.read_notes(tmp_path / "no-notes")
-    guard.before_fork()
-    guard.before_spawn()
+    guard.restore_for_fork()
+    guard.restore_for_spawn()
 
-    assert guard.active
+    assert guard.is_active
     assert (tree / "mine").read_text() == "edited while the suite ran"
     assert (tree / "new").read_text() == "saved while the suite ran"

@@ -15,7 +15,7 @@ from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import open_suite
 from flakehound.engine.suite.parallelism import Parallelism, free_memory_bytes, usable_cores
 
-TWO_CORES = Parallelism(usual=2, largest=8)
+TWO_CORES = Parallelism(default_jobs=2, max_jobs=8)
 PLENTY = 2.0**40
 RUN = RunRecord(
     order=(NodeId("test_it.py::test_it"),),
@@ -73,7 +73,7 @@ def test_a_test_that_hung_did_not_wait():
 
 
 def test_what_the_user_says_holds_whatever_the_suite_does():
-    assert Parallelism.of(3) == Parallelism(usual=3, largest=3, is_named=True)
+    assert Parallelism.of(3) == Parallelism(default_jobs=3, max_jobs=3, is_set_by_user=True)
     assert after(RUN, Parallelism.of(3)) == 3
 
 
@@ -81,7 +81,7 @@ def test_what_the_user_says_holds_whatever_the_suite_does():
 def test_many_cores_are_enough(cores, most, monkeypatch):
     monkeypatch.setattr("flakehound.engine.suite.parallelism.usable_cores", lambda: cores)
 
-    assert Parallelism.of(None) == Parallelism(usual=cores, largest=most)
+    assert Parallelism.of(None) == Parallelism(default_jobs=cores, max_jobs=most)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_settings_of_the_user_change_nothing(tmp_path):
 def test_without_git_the_reason_is_told(tmp_path):
     churn = churn_of(tmp_path)
 
-    assert "is in no git repository" in churn.absent
+    assert "is in no git repository" in churn.problem
     assert churn.of(f"{tmp_path}/one.py", [1]) == 0
 
 
@@ -102,5 +102,5 @@ def test_a_shallow_clone_tells_only_what_it_holds(tmp_path):
     enough, too_few = churn_of(tmp_path / "clone", 3), churn_of(tmp_path / "clone", 75)
 
     assert told(enough, "one.py", 1) == [3]
-    assert too_few.absent == "the clone is shallow and holds only 4 of the last commits"
+    assert too_few.problem == "the clone is shallow and holds only 4 of the last commits"
     assert too_few.remedy == "git fetch --unshallow"

@@ -1,4 +1,4 @@
-"""A fake suite: runs plans without any process, so that a whole hunt takes milliseconds.
+"""A fake suite that runs plans without processes, so that a whole hunt takes milliseconds.
 
 What a fake test does is a pure function of a `Moment`. The simulator turns plans into run records the way the
 engine does: branches share their trunk, a crash ends its process, a new interpreter starts over.
@@ -41,15 +41,15 @@ class Moment:
     """Everything a fake test may look at when it runs."""
 
     test: NodeId
-    earlier: Order  # executed before it in the same process
-    following: NodeId | None  # None: the last of its process
+    earlier: Order  # ran before it in the same process
+    following: NodeId | None  # None: it is the last of its process
     seed: int
     hash_seed: int
     isolation: Isolation
     disturbed: bool
     age_s: float  # of the session it was forked from; 0.0 in a new interpreter
     now_s: float  # of the simulator's clock
-    draw: float  # drawn anew for every execution, from 0 to 1
+    draw: float  # a new random number from 0 to 1 for every execution
 
 
 Behaviour = Callable[[Moment], Outcome]
@@ -79,7 +79,7 @@ class Simulator:
     seed: int = 0
     test_s: Mapping[NodeId, float] = field(default_factory=dict)
     clock_s: float = 1000.0
-    started: list[tuple[RunPlan, bool]] = field(default_factory=list)  # the plan, and whether beside others
+    started: list[tuple[RunPlan, bool]] = field(default_factory=list)  # each plan, and whether it was disturbed
     _rng: random.Random = field(default_factory=random.Random)
     _began_s: float = 1000.0
 
@@ -87,7 +87,7 @@ class Simulator:
         self._rng = random.Random(self.seed)
 
     def run(self, plan: RunPlan, *, disturbed: bool = False) -> list[RunRecord]:
-        """What the engine would hand back for this plan."""
+        """The records that the engine would return for this plan."""
         self.started.append((plan, disturbed))
         if plan.isolation is Isolation.SPAWN:
             return [
@@ -100,7 +100,7 @@ class Simulator:
         return self._run_copies(plan, disturbed)
 
     def _run_copies(self, plan: CopyingPlan, disturbed: bool) -> list[RunRecord]:
-        trunk = self._process(plan, plan.trunk, (), disturbed, stands=True)
+        trunk = self._process(plan, plan.trunk, (), disturbed, is_copied=True)
         until = plan.until if isinstance(plan, Walk) else None
         records, counted = [], 0
         for copy, order in zip(plan.copies, plan.orders, strict=True):
@@ -111,7 +111,7 @@ class Simulator:
             before = [Outcome.NOT_RUN] * counted + before[counted:]
             records.append(self._record(plan, order, before + outcomes, disturbed))
             counted = copy.after
-            if until and outcomes and _ending(outcomes[-1]) == until:
+            if until and outcomes and _effect_of(outcomes[-1]) == until:
                 return records
         if not records or len(trunk) > counted:
             rest = [Outcome.NOT_RUN] * counted + trunk[counted:]
@@ -119,12 +119,12 @@ class Simulator:
         return records
 
     def outcome_of_last(self, order: Sequence[NodeId], *, seed: int = 0) -> Outcome:
-        """What one undisturbed new process says about the last test of an order."""
+        """The outcome of the last test of an order in one undisturbed new process."""
         plan = SingleRun(order=tuple(order), why="", setting=Setting.PROBE, seed=seed)
         return self.run(plan)[0].last
 
     def _process(
-        self, plan: RunPlan, order: Order, before: Order, disturbed: bool, *, stands: bool = False
+        self, plan: RunPlan, order: Order, before: Order, disturbed: bool, *, is_copied: bool = False
     ) -> list[Outcome]:
         seed = plan.seed if plan.seed is not None else self._rng.randrange(2**32)
         hash_seed = plan.hash_seed if plan.isolation is Isolation.SPAWN else None
@@ -136,7 +136,7 @@ class Simulator:
             moment = Moment(
                 test=test,
                 earlier=before + order[:place],
-                following=order[place + 1] if place + 1 < len(order) else (test if stands else None),
+                following=order[place + 1] if place + 1 < len(order) else (test if is_copied else None),
                 seed=seed,
                 hash_seed=SESSION_HASH_SEED if hash_seed is None else hash_seed,
                 isolation=plan.isolation,
@@ -171,7 +171,7 @@ class Simulator:
         )
 
 
-def _ending(outcome: Outcome) -> str:
+def _effect_of(outcome: Outcome) -> str:
     return "fails" if outcome.is_failure else "passes" if outcome.is_pass else ""
 
 
@@ -181,13 +181,13 @@ def _ends_process(outcomes: Sequence[Outcome]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedHunt:
-    """A hunt that came to its end."""
+    """A hunt that has ended."""
 
     simulator: Simulator
     history: History
     agenda: Agenda
     verdicts: Mapping[NodeId, Verdict]
-    settled: bool  # nothing was left to do, as opposed to cut off
+    settled: bool  # whether it ended because nothing was left to do
 
     def verdict(self, name: str) -> Verdict:
         """The verdict on a test by its name in `suite_of`."""
@@ -202,14 +202,14 @@ class SimulatedHunt:
 def hunt(
     simulator: Simulator,
     *,
-    most_plans: int = 3000,
+    max_plans: int = 3000,
     history: History | None = None,
     with_reference: bool = True,
     time_left_s: float = 1e6,
     hunt_seed: int = 5,
     **options: object,
 ) -> SimulatedHunt:
-    """Drive an agenda as the engine's loop does, until nothing is left or the time is up."""
+    """Run the plans of an agenda as the engine's loop does, until it has none or the time is up."""
     search_options = SearchOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
     history = History(simulator.suite) if history is None else history
     if with_reference:
@@ -217,7 +217,7 @@ def hunt(
             history.add(record)
     deadline_s = simulator.clock_s + time_left_s
     agenda = Agenda(history, search_options, lambda: max(0.0, deadline_s - simulator.clock_s))
-    settled = _Driver(simulator, history, agenda, search_options.jobs, hunt_seed).drive(most_plans, deadline_s)
+    settled = _Driver(simulator, history, agenda, search_options.jobs, hunt_seed).drive(max_plans, deadline_s)
     verdicts = {verdict.id: verdict for verdict in judge(history, agenda.conclude())}
     return SimulatedHunt(simulator=simulator, history=history, agenda=agenda, verdicts=verdicts, settled=settled)
 
@@ -246,39 +246,39 @@ class _Driver:
         self._waiting: deque[RunPlan] = deque()
         self._known_records = -1
 
-    def drive(self, most_plans: int, deadline_s: float) -> bool:
-        for _step in range(most_plans):
+    def drive(self, max_plans: int, deadline_s: float) -> bool:
+        for _step in range(max_plans):
             if self._simulator.clock_s >= deadline_s:
                 return False
-            together = self._next_plans()
-            if not together:
+            plans = self._next_plans()
+            if not plans:
                 return True
-            for plan in together:
-                for record in self._simulator.run(self._seeded(plan), disturbed=len(together) > 1):
+            for plan in plans:
+                for record in self._simulator.run(self._seeded(plan), disturbed=len(plans) > 1):
                     if record.executed:
                         self._history.add(record)
         return False
 
     def _next_plans(self) -> list[RunPlan]:
-        together: list[RunPlan] = []
-        while len(together) < self._agenda.runs_at_once(self._jobs):
-            plan = self._next(together)
+        plans: list[RunPlan] = []
+        while len(plans) < self._agenda.runs_at_once(self._jobs):
+            plan = self._next(plans)
             if plan is None:
                 break
-            if plan.undisturbed and together:
+            if plan.undisturbed and plans:
                 self._waiting.appendleft(plan)
                 break
-            together.append(plan)
+            plans.append(plan)
             if plan.undisturbed:
                 break
-        return together
+        return plans
 
     def _next(self, running: Sequence[RunPlan]) -> RunPlan | None:
         if len(self._history.records) != self._known_records:
             self._known_records = len(self._history.records)
             busy = Counter(plan.key for plan in running)
-            wanted = sorted(self._agenda.follow_ups(), key=lambda plan: plan.undisturbed)
-            self._waiting = deque(plan for plan in wanted if not _taken(busy, plan))
+            follow_ups = sorted(self._agenda.follow_ups(), key=lambda plan: plan.undisturbed)
+            self._waiting = deque(plan for plan in follow_ups if not _take_running(busy, plan))
         return self._waiting.popleft() if self._waiting else self._agenda.next_search_run()
 
     def _seeded(self, plan: RunPlan) -> RunPlan:
@@ -290,7 +290,7 @@ class _Driver:
         )
 
 
-def _taken(busy: Counter[object], plan: RunPlan) -> bool:
+def _take_running(busy: Counter[object], plan: RunPlan) -> bool:
     if not busy[plan.key]:
         return False
     busy[plan.key] -= 1
@@ -306,7 +306,7 @@ def passes(_moment: Moment) -> Outcome:
 
 
 def always(outcome: Outcome) -> Behaviour:
-    """The same outcome, come what may."""
+    """Always the same outcome."""
     return lambda _moment: outcome
 
 
@@ -316,7 +316,7 @@ def fails_if(condition: Callable[[Moment], bool], how: Outcome = Outcome.FAILED)
 
 
 def fails_by_chance(rate: float) -> Behaviour:
-    """Timing, network, the moon."""
+    """Fails with this probability in every execution."""
     return fails_if(lambda moment: moment.draw < rate)
 
 
@@ -344,7 +344,7 @@ def moment_polluted(moment: Moment, sets: Sequence[Sequence[NodeId]], cleaners: 
     """Whether all members of one of the sets ran since the last cleaner."""
     since = max((place + 1 for place, test in enumerate(moment.earlier) if test in cleaners), default=0)
     recent = set(moment.earlier[since:])
-    return any(recent.issuperset(together) for together in sets)
+    return any(recent.issuperset(polluters) for polluters in sets)
 
 
 def passes_only_after(*setters: NodeId) -> Behaviour:
@@ -363,7 +363,7 @@ def fails_when_repeated(moment: Moment) -> Outcome:
 
 
 def fails_in_slow_periods(seed: int, mean_s: float) -> Behaviour:
-    """Slow periods of the machine: for a while it fails whatever ran before it, for a while it passes."""
+    """Fails during slow periods of the machine, no matter which tests ran before, and passes between them."""
     rng = random.Random(seed)
     ends, slow = [1000.0], [False]
 

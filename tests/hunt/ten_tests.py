@@ -1,4 +1,4 @@
-"""A suite of ten tests a to j, hunted by the simulator, and runs of it written by hand."""
+"""A suite of ten tests a to j for simulated hunts, and hand-made runs of it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ NAMES = tuple("abcdefghkj")
 A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
 
 
-def hunted(
+def run_hunt(
     names: tuple[str, ...] = NAMES,
     *,
     seed: int = 0,
     options: dict[str, object] | None = None,
     **behaviours: Behaviour,
 ) -> SimulatedHunt:
-    """A whole hunt of these tests, with `behaviours` planted by name."""
-    planted = {id_of(name): acts for name, acts in behaviours.items()}
-    return hunt(Simulator(suite_of(*names), planted, seed=seed), hunt_seed=seed + 5, **(options or {}))
+    """Simulate a whole hunt of these tests; `behaviours` are given by test name."""
+    by_id = {id_of(name): behaviour for name, behaviour in behaviours.items()}
+    return hunt(Simulator(suite_of(*names), by_id, seed=seed), hunt_seed=seed + 5, **(options or {}))
 
 
 def a_run(order: list[NodeId] | tuple[NodeId, ...], letters: str, **changes: object) -> RunRecord:
     """One process that ran these tests with these outcomes."""
-    usual: dict[str, object] = {
+    defaults: dict[str, object] = {
         "order": tuple(order),
         "outcomes": tuple(map(Outcome, letters)),
         "durations_s": (0.01,) * len(order),
@@ -34,9 +34,9 @@ def a_run(order: list[NodeId] | tuple[NodeId, ...], letters: str, **changes: obj
         "isolation": Isolation.FORK,
         "why": "",
     }
-    return RunRecord(**(usual | changes))
+    return RunRecord(**(defaults | changes))
 
 
-def in_turns(one: RunRecord, other: RunRecord, times: int) -> list[RunRecord]:
-    """Both runs so often, one after the other."""
-    return [one, other] * times
+def alternating(first: RunRecord, second: RunRecord, times: int) -> list[RunRecord]:
+    """Both runs in turn, `times` times each."""
+    return [first, second] * times

@@ -1,4 +1,4 @@
-"""Failures of our own making, or nobody's: not to be called flaky, and never blamed on another test."""
+"""Failures that the hunt itself or the environment causes are not called flaky or blamed on another test."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections import Counter
 
 import pytest
 from simulator import always, fails_after, fails_by_chance, fails_if, id_of
-from ten_tests import NAMES, C, G, H, K, hunted
+from ten_tests import NAMES, C, G, H, K, run_hunt
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation
 from flakehound.core.verdicts import Kind
 
 
-def blamed(found):
+def blamed_tests(found):
     return {test for test, verdict in found.verdicts.items() if verdict.polluters or verdict.state_setters}
 
 
@@ -22,28 +22,30 @@ def blamed(found):
 CLASSES = [f"t.py::{name}::{test}" for name in ("One", "Two") for test in ("a", "b", "c")]
 
 
-def errs_as_last_of_its_class(moment):
+def errors_as_last_of_its_class(moment):
     home = moment.test.rpartition("::")[0]
     stays = moment.following is not None and moment.following.rpartition("::")[0] == home
     return Outcome.PASSED if stays else Outcome.ERROR
 
 
 def test_a_class_whose_teardown_fails_makes_no_test_flaky():
-    found = hunted(CLASSES, **dict.fromkeys(CLASSES[:3], errs_as_last_of_its_class))
+    found = run_hunt(CLASSES, **dict.fromkeys(CLASSES[:3], errors_as_last_of_its_class))
 
     assert not any(verdict.kind.is_flaky for verdict in found.verdicts.values())
-    assert blamed(found) == set()
+    assert blamed_tests(found) == set()
     assert found.settled
 
 
 def test_a_test_that_passes_unless_it_is_the_last_of_its_class_is_not_brittle():
-    found = hunted(CLASSES, **{CLASSES[1]: errs_as_last_of_its_class})
+    found = run_hunt(CLASSES, **{CLASSES[1]: errors_as_last_of_its_class})
 
     assert not found.verdict(CLASSES[1]).kind.is_flaky
 
 
 def test_other_tests_of_a_class_whose_teardown_fails_are_still_judged():
-    found = hunted(CLASSES, **{CLASSES[2]: errs_as_last_of_its_class, CLASSES[3]: fails_after(id_of(CLASSES[5]))})
+    found = run_hunt(
+        CLASSES, **{CLASSES[2]: errors_as_last_of_its_class, CLASSES[3]: fails_after(id_of(CLASSES[5]))}
+    )
 
     assert found.verdict(CLASSES[3]).polluters == (id_of(CLASSES[5]),)
 
@@ -53,7 +55,7 @@ def test_other_tests_of_a_class_whose_teardown_fails_are_still_judged():
 
 @pytest.mark.parametrize("rate", [0.2, 0.5, 0.9])
 def test_a_test_that_fails_only_beside_others_fails_under_load_and_is_not_flaky(rate):
-    found = hunted(c=fails_if(lambda m: m.disturbed and m.draw < rate), options={"jobs": 2})
+    found = run_hunt(c=fails_if(lambda m: m.disturbed and m.draw < rate), options={"jobs": 2})
 
     verdict = found.verdict("c")
     assert verdict.kind is Kind.UNRESOLVED
@@ -62,8 +64,8 @@ def test_a_test_that_fails_only_beside_others_fails_under_load_and_is_not_flaky(
     assert verdict.polluters == ()
 
 
-def test_a_failure_seen_beside_others_is_tried_again_with_nothing_beside_it():
-    found = hunted(c=fails_if(lambda m: m.disturbed and m.draw < 0.5), options={"jobs": 2})
+def test_a_failure_in_a_disturbed_run_is_repeated_undisturbed():
+    found = run_hunt(c=fails_if(lambda m: m.disturbed and m.draw < 0.5), options={"jobs": 2})
 
     alone = [disturbed for plan, disturbed in found.simulator.started if plan.undisturbed]
     assert len(alone) >= 5
@@ -72,14 +74,14 @@ def test_a_failure_seen_beside_others_is_tried_again_with_nothing_beside_it():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_test_that_fails_with_and_without_load_is_nod(seed):
-    found = hunted(seed=seed, c=fails_by_chance(0.3), options={"jobs": 2})
+    found = run_hunt(seed=seed, c=fails_by_chance(0.3), options={"jobs": 2})
 
     assert found.verdict("c").kind is Kind.NOD
     assert not found.verdict("c").under_load
 
 
 def test_a_test_that_always_fails_beside_others_is_not_flaky():
-    found = hunted(c=fails_if(lambda m: m.disturbed), options={"jobs": 2})
+    found = run_hunt(c=fails_if(lambda m: m.disturbed), options={"jobs": 2})
 
     assert not found.verdict("c").kind.is_flaky
 
@@ -89,7 +91,7 @@ ALL = "abcdefghijkl"
 
 def test_where_many_tests_fail_beside_others_runs_go_one_at_a_time_and_the_rest_is_found():
     beside = dict.fromkeys("bcdefhij", fails_if(lambda m: m.disturbed))
-    found = hunted(ALL, g=fails_after(K), l=fails_by_chance(0.2), **beside, options={"jobs": 2})
+    found = run_hunt(ALL, g=fails_after(K), l=fails_by_chance(0.2), **beside, options={"jobs": 2})
 
     started = [disturbed for _plan, disturbed in found.simulator.started]
     assert any(started[: len(started) // 4])
@@ -100,9 +102,9 @@ def test_where_many_tests_fail_beside_others_runs_go_one_at_a_time_and_the_rest_
     assert kinds == {Kind.UNRESOLVED}
 
 
-def test_of_many_tests_that_fail_beside_others_a_few_are_looked_into():
+def test_only_a_few_of_many_tests_that_fail_under_load_are_examined():
     beside = dict.fromkeys("bcdefhij", fails_if(lambda m: m.disturbed))
-    found = hunted(ALL, **beside, options={"jobs": 2})
+    found = run_hunt(ALL, **beside, options={"jobs": 2})
 
     asked = Counter(plan.order[-1] for plan, _disturbed in found.simulator.started if plan.undisturbed)
     assert sum(times > 2 for times in asked.values()) == 3
@@ -112,7 +114,7 @@ def test_of_many_tests_that_fail_beside_others_a_few_are_looked_into():
 
 def test_two_tests_that_fail_beside_others_slow_nothing_down():
     beside = dict.fromkeys("bc", fails_if(lambda m: m.disturbed))
-    found = hunted(ALL, **beside, options={"jobs": 2})
+    found = run_hunt(ALL, **beside, options={"jobs": 2})
 
     started = [disturbed for _plan, disturbed in found.simulator.started]
     assert any(started[len(started) // 2 :])
@@ -125,15 +127,15 @@ def test_two_tests_that_fail_beside_others_slow_nothing_down():
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("onset_s", [0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0])
 def test_a_test_that_fails_once_the_forked_session_is_old_is_not_flaky(onset_s, jobs):
-    found = hunted(c=fails_if(lambda m: m.age_s > onset_s), options={"jobs": jobs})
+    found = run_hunt(c=fails_if(lambda m: m.age_s > onset_s), options={"jobs": jobs})
 
     assert not found.verdict("c").kind.is_flaky
     assert found.verdict("c").polluters == ()
 
 
 @pytest.mark.parametrize("onset_s", [3.0, 6.0, 10.0, 15.0, 20.0, 25.0])
-def test_a_session_that_ages_late_in_a_long_hunt_blames_nobody(onset_s):
-    found = hunted(c=fails_if(lambda m: m.age_s > onset_s), options={"endless": True, "time_left_s": 30.0})
+def test_a_session_that_ages_late_in_a_long_hunt_is_blamed_on_no_test(onset_s):
+    found = run_hunt(c=fails_if(lambda m: m.age_s > onset_s), options={"endless": True, "time_left_s": 30.0})
 
     assert not found.verdict("c").kind.is_flaky
     assert found.verdict("c").polluters == ()
@@ -141,7 +143,7 @@ def test_a_session_that_ages_late_in_a_long_hunt_blames_nobody(onset_s):
 
 @pytest.mark.parametrize(("fork", "spawn"), [(Outcome.PASSED, Outcome.FAILED), (Outcome.FAILED, Outcome.PASSED)])
 def test_a_test_on_which_forks_and_new_interpreters_disagree_is_not_flaky(fork, spawn):
-    found = hunted(c=lambda m: fork if m.isolation is Isolation.FORK else spawn)
+    found = run_hunt(c=lambda m: fork if m.isolation is Isolation.FORK else spawn)
 
     assert not found.verdict("c").kind.is_flaky
     assert found.verdict("c").polluters == ()
@@ -153,7 +155,7 @@ def test_a_test_on_which_forks_and_new_interpreters_disagree_is_not_flaky(fork, 
 
 @pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.TIMED_OUT])
 def test_a_test_that_always_ends_its_process_is_failing_and_the_rest_is_judged(outcome):
-    found = hunted(d=always(outcome), g=fails_after(K), h=fails_by_chance(0.3))
+    found = run_hunt(d=always(outcome), g=fails_after(K), h=fails_by_chance(0.3))
 
     assert found.verdict("d").kind is Kind.FAILING
     assert found.verdict("g").polluters == (K,)
@@ -162,27 +164,27 @@ def test_a_test_that_always_ends_its_process_is_failing_and_the_rest_is_judged(o
 
 
 def test_a_test_that_crashes_now_and_then_is_nod_and_the_rest_is_judged():
-    found = hunted(d=fails_if(lambda m: m.draw < 0.3, Outcome.CRASHED), g=fails_after(K))
+    found = run_hunt(d=fails_if(lambda m: m.draw < 0.3, Outcome.CRASHED), g=fails_after(K))
 
     assert found.verdict("d").kind is Kind.NOD
     assert found.verdict("g").polluters == (K,)
 
 
 def test_tests_after_a_crash_are_seen_in_later_runs():
-    found = hunted(a=always(Outcome.CRASHED))
+    found = run_hunt(a=always(Outcome.CRASHED))
 
     assert all(found.verdict(name).tallies and found.history.tally(id_of(name)).n > 20 for name in "bcdefghkj")
 
 
-def test_several_crashing_tests_are_all_told():
-    found = hunted(**dict.fromkeys("adgj", always(Outcome.CRASHED)))
+def test_several_crashing_tests_are_all_reported():
+    found = run_hunt(**dict.fromkeys("adgj", always(Outcome.CRASHED)))
 
     assert [found.verdict(name).kind for name in "adgj"] == [Kind.FAILING] * 4
     assert found.settled
 
 
 def test_a_suite_in_which_every_test_crashes_comes_to_an_end():
-    found = hunted(**dict.fromkeys(NAMES, always(Outcome.CRASHED)))
+    found = run_hunt(**dict.fromkeys(NAMES, always(Outcome.CRASHED)))
 
     assert found.settled
     assert {verdict.kind for verdict in found.verdicts.values()} == {Kind.FAILING}
@@ -211,7 +213,7 @@ def skips_after_c_else(outcome_of):
 )
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_test_that_sometimes_skips_itself_does_not_keep_the_hunt_from_ending(behaviour, jobs):
-    found = hunted(g=behaviour, options={"jobs": jobs}, d=fails_after(K))
+    found = run_hunt(g=behaviour, options={"jobs": jobs}, d=fails_after(K))
 
     assert found.settled
     assert found.verdict("d").polluters == (K,)
@@ -219,7 +221,7 @@ def test_a_test_that_sometimes_skips_itself_does_not_keep_the_hunt_from_ending(b
 
 
 def test_new_interpreters_that_only_skip_are_no_proof_of_ageing():
-    found = hunted(g=lambda m: Outcome.SKIPPED if m.isolation is Isolation.SPAWN else _aged(m))
+    found = run_hunt(g=lambda m: Outcome.SKIPPED if m.isolation is Isolation.SPAWN else _aged(m))
 
     assert "0 of 0" not in found.verdict("g").evidence[0]
 
@@ -228,14 +230,14 @@ def _aged(moment):
     return Outcome.FAILED if moment.age_s > 0.3 else Outcome.PASSED
 
 
-def test_a_suite_that_skips_everything_comes_to_an_end_with_nothing_to_tell():
-    found = hunted(**dict.fromkeys(NAMES, always(Outcome.SKIPPED)))
+def test_a_hunt_of_a_suite_that_skips_everything_ends_without_findings():
+    found = run_hunt(**dict.fromkeys(NAMES, always(Outcome.SKIPPED)))
 
     assert found.settled
     assert found.verdict("a").evidence == ("never ran to an outcome",)
 
 
 def test_a_suite_of_one_test_comes_to_an_end():
-    assert hunted(["a"]).settled
-    assert hunted(["a"], a=always(Outcome.FAILED)).verdict("a").kind is Kind.FAILING
-    assert hunted(["a"], a=fails_by_chance(0.4)).verdict("a").kind is Kind.NOD
+    assert run_hunt(["a"]).settled
+    assert run_hunt(["a"], a=always(Outcome.FAILED)).verdict("a").kind is Kind.FAILING
+    assert run_hunt(["a"], a=fails_by_chance(0.4)).verdict("a").kind is Kind.NOD

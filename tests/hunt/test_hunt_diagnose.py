@@ -1,4 +1,4 @@
-"""The diagnosis of one test, step by step: what it wants, what it concludes, and what that costs."""
+"""The diagnosis of one test, step by step: which runs it needs, what it concludes, and what that costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import log2
 
 import pytest
 from simulator import TEST_S, Simulator, fails_after, fails_after_all, id_of, suite_of
-from ten_tests import A, B, C, D, a_run, in_turns
+from ten_tests import A, B, C, D, a_run, alternating
 
 from flakehound.core.history import History, Tally
 from flakehound.core.plans import Isolation, Setting, SingleRun
@@ -40,10 +40,10 @@ def orders_of(plans):
     return [plan.order for plan in plans]
 
 
-# Asking
+# Questions
 
 
-def test_an_answer_at_hand_is_given_at_once():
+def test_a_question_that_the_history_answers_needs_no_runs():
     ask = Questions(history=history_of(a_run([A, B], "PF")))
 
     assert answer_to(ask.tally_of_last((A, B), why="")) == Tally(n=1, failed=1)
@@ -83,7 +83,7 @@ def test_undisturbed_answers_are_asked_for_where_only_disturbed_ones_are_known()
     assert need.plans[0].undisturbed
 
 
-def test_a_test_that_never_answers_is_not_asked_for_ever():
+def test_a_test_that_never_has_an_outcome_is_not_run_forever():
     history = history_of()
     ask = Questions(history=history)
 
@@ -97,38 +97,38 @@ def test_a_test_that_never_answers_is_not_asked_for_ever():
     assert answer == Tally()
 
 
-# Wanting
+# Runs that a diagnosis needs
 
 
-def test_a_single_failure_in_another_order_first_wants_clean_runs():
+def test_after_a_single_failure_in_another_order_a_diagnosis_asks_for_clean_runs():
     history = history_of(an_original("PPPP"), a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED))
 
     finding = diagnosis_of(B, history)
 
     assert finding.kind is Kind.UNRESOLVED
-    assert orders_of(finding.wanted) == [SUITE.order] * 2
-    assert {plan.setting for plan in finding.wanted} == {Setting.ORIGINAL}
+    assert orders_of(finding.needed_runs) == [SUITE.order] * 2
+    assert {plan.setting for plan in finding.needed_runs} == {Setting.ORIGINAL}
 
 
-def test_then_it_wants_runs_alone():
+def test_after_clean_runs_a_diagnosis_asks_for_runs_alone():
     history = history_of(*[an_original("PPPP")] * 3, a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED))
 
     finding = diagnosis_of(B, history)
 
-    assert orders_of(finding.wanted) == [(B,)] * 3
+    assert orders_of(finding.needed_runs) == [(B,)] * 3
 
 
-def test_then_it_wants_to_see_the_failure_again():
+def test_after_runs_alone_a_diagnosis_repeats_the_failing_order():
     history = history_of(
         *[an_original("PPPP")] * 3, *[a_run([B], "P")] * 3, a_run([D, C, B, A], "PPFP", setting=Setting.SHUFFLED)
     )
 
     finding = diagnosis_of(B, history)
 
-    assert set(orders_of(finding.wanted)) == {(D, C, B)}
+    assert set(orders_of(finding.needed_runs)) == {(D, C, B)}
 
 
-def test_then_it_looks_for_the_polluter_with_the_neighbour_first():
+def test_the_search_for_a_polluter_starts_with_the_test_right_before():
     history = history_of(
         *[an_original("PPPP")] * 3,
         *[a_run([B], "P")] * 3,
@@ -139,7 +139,7 @@ def test_then_it_looks_for_the_polluter_with_the_neighbour_first():
 
     assert finding.kind is Kind.UNRESOLVED
     assert finding.polluters == ()
-    assert orders_of(finding.wanted)[0] == (C, B)
+    assert orders_of(finding.needed_runs)[0] == (C, B)
 
 
 def test_a_polluter_known_from_another_case_is_tried_before_halving():
@@ -153,30 +153,30 @@ def test_a_polluter_known_from_another_case_is_tried_before_halving():
 
     finding = diagnosis_of(B, history, known_polluters=[A])
 
-    assert orders_of(finding.wanted)[0] == (A, B)
+    assert orders_of(finding.needed_runs)[0] == (A, B)
 
 
-def test_it_concludes_when_the_shortest_order_is_confirmed():
-    history = history_of(*[an_original("PPPP")] * 3, *in_turns(a_run([C, B], "PF"), a_run([B], "P"), 5))
+def test_a_diagnosis_concludes_when_the_shortest_order_is_confirmed():
+    history = history_of(*[an_original("PPPP")] * 3, *alternating(a_run([C, B], "PF"), a_run([B], "P"), 5))
 
     finding = diagnosis_of(B, history)
 
-    assert (finding.kind, finding.polluters, finding.wanted) == (Kind.VICTIM, (C,), ())
+    assert (finding.kind, finding.polluters, finding.needed_runs) == (Kind.VICTIM, (C,), ())
     assert finding.minimal_order == (C, B)
     assert finding.replay is not None
     assert (finding.replay.failed, finding.replay.runs) == (5, 5)
 
 
-def test_it_concludes_about_a_victim_in_the_original_order_with_the_same_evidence():
-    history = history_of(*[an_original("PFPP")] * 3, *in_turns(a_run([A, B], "PF"), a_run([B], "P"), 5))
+def test_a_victim_in_the_original_order_needs_the_same_evidence():
+    history = history_of(*[an_original("PFPP")] * 3, *alternating(a_run([A, B], "PF"), a_run([B], "P"), 5))
 
     finding = diagnosis_of(B, history)
 
-    assert (finding.kind, finding.polluters, finding.wanted) == (Kind.VICTIM, (A,), ())
+    assert (finding.kind, finding.polluters, finding.needed_runs) == (Kind.VICTIM, (A,), ())
 
 
-def test_a_proven_case_wants_nothing_more():
-    history = history_of(*[an_original("PPPP")] * 3, *in_turns(a_run([C, B], "PF"), a_run([B], "P"), 5))
+def test_a_proven_case_needs_no_more_runs():
+    history = history_of(*[an_original("PPPP")] * 3, *alternating(a_run([C, B], "PF"), a_run([B], "P"), 5))
     agenda = Agenda(history, SearchOptions(seed=1), lambda: 10.0)
 
     assert agenda.follow_ups() == []
@@ -191,7 +191,7 @@ def test_two_failures_in_the_original_order_and_one_alone_suffice_to_call_a_test
     assert judge(history, [finding])[1].kind is Kind.FAILING
 
 
-def test_the_same_plan_wanted_by_two_suspects_is_made_once():
+def test_the_same_plan_needed_by_two_suspects_is_run_once():
     history = history_of(a_run([D, C, B, A], "PPFF", setting=Setting.SHUFFLED))
     agenda = Agenda(history, SearchOptions(seed=1), lambda: 10.0)
 
@@ -201,7 +201,7 @@ def test_the_same_plan_wanted_by_two_suspects_is_made_once():
 
 
 def test_what_was_found_survives_a_killed_hunt():
-    records = [*[an_original("PPPP")] * 3, *in_turns(a_run([C, B], "PF"), a_run([B], "P"), 5)]
+    records = [*[an_original("PPPP")] * 3, *alternating(a_run([C, B], "PF"), a_run([B], "P"), 5)]
     options = SearchOptions(seed=1)
 
     before, after = (Agenda(history_of(*records), options, lambda: 0.0).conclude() for _hunt in range(2))
@@ -213,8 +213,8 @@ def test_what_was_found_survives_a_killed_hunt():
 # What a search costs
 
 
-def searched(size, *, test_s=TEST_S, behaviour=fails_after, culprits=1, eager=True):
-    """The finding about one victim after an eager search, and the plans it started."""
+def run_search(size, *, test_s=TEST_S, behaviour=fails_after, culprits=1, trust_first_failure=True):
+    """The finding about one victim after a search that trusts its first failure, and the plans it started."""
     names = [f"n{number}" for number in range(size)]
     victim = id_of(names[size // 3])
     guilty = [id_of(names[(size * 5) // 7 + step]) for step in range(culprits)]
@@ -229,41 +229,41 @@ def searched(size, *, test_s=TEST_S, behaviour=fails_after, culprits=1, eager=Tr
         for plan in wanted:
             for record in simulator.run(plan):
                 history.add(record)
-        finding = diagnosis_of(victim, history, eager=eager)
-        wanted = finding.wanted
+        finding = diagnosis_of(victim, history, trust_first_failure=trust_first_failure)
+        wanted = finding.needed_runs
     return finding, guilty, [plan for plan, _ in simulator.started]
 
 
 @pytest.mark.parametrize("size", [16, 64, 256])
 def test_one_polluter_is_found_in_two_runs_per_halving_and_a_dozen_to_prove_it(size):
-    finding, guilty, started = searched(size)
+    finding, guilty, started = run_search(size)
 
     assert finding.polluters == tuple(guilty)
     assert len(started) <= 2 * log2(size) + 16
 
 
 def test_the_search_itself_costs_at_most_two_runs_per_halving_and_a_few_guesses():
-    _finding, _guilty, started = searched(256)
+    _finding, _guilty, started = run_search(256)
 
     probes = [plan for plan in started if plan.why.startswith("which earlier tests")]
     assert len(probes) <= 2 * log2(256) + 4
 
 
 def test_joint_polluters_among_256_tests_are_found_in_few_runs():
-    finding, guilty, started = searched(256, behaviour=fails_after_all, culprits=2)
+    finding, guilty, started = run_search(256, behaviour=fails_after_all, culprits=2)
 
     assert sorted(finding.polluters) == sorted(guilty)
     assert len(started) <= 150
 
 
-def test_an_eager_search_proves_the_polluter_of_slow_tests_too():
-    finding, guilty, _started = searched(16, test_s=0.4)
+def test_a_search_that_trusts_the_first_failure_proves_the_polluter_of_slow_tests_too():
+    finding, guilty, _started = run_search(16, test_s=0.4)
 
     assert finding.kind is Kind.VICTIM
     assert finding.polluters == tuple(guilty)
 
 
-# Judging
+# Verdicts
 
 
 def test_a_test_that_never_failed_is_steady_with_its_count():
@@ -313,7 +313,7 @@ def test_a_failure_by_chance_does_not_hide_the_polluter_of_another_failure():
     by_order = a_run([B, D], "PF", failures=failure("no such file", 1))
     history = history_of(
         *(an_original("PPPP") for _ in range(3)), by_chance, *(a_run([A, D], "PP") for _ in range(4)),
-        *in_turns(by_order, a_run([D], "P"), 8),
+        *alternating(by_order, a_run([D], "P"), 8),
     )  # fmt: skip
 
     finding = diagnosis_of(D, history)
@@ -322,7 +322,7 @@ def test_a_failure_by_chance_does_not_hide_the_polluter_of_another_failure():
     assert finding.polluters == (B,)
 
 
-def test_a_test_that_fails_by_chance_in_one_way_alone_is_nod_after_whatever_tests():
+def test_a_test_that_fails_by_chance_in_only_one_way_is_nod_after_any_tests():
     by_chance = a_run([A, D], "PF", failures=failure("the clock went on", 1))
     again = a_run([B, D], "PF", failures=failure("the clock went on", 1))
     passes = [a_run(order, "P" * len(order)) for order in ([A, D], [B, D], [D]) for _ in range(12)]

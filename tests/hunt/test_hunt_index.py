@@ -1,4 +1,4 @@
-"""Runs by expected detections per second: what is chosen, what is left out, when it ends."""
+"""The search by index: which runs it chooses and leaves out, and when it ends."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from flakehound.hunt.limits import MIN_STAGES_SHARE
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.by_index import IndexSearch
-from flakehound.hunt.search.expected_gain import ALONE, ORIGINAL, TOGETHER, ExpectedGain
+from flakehound.hunt.search.expected_gain import WAYS_ALONE, WAYS_IN_ORIGINAL_ORDER, WAYS_TOGETHER, ExpectedGain
 from flakehound.hunt.search.forecast import Forecast, RepeatableRun
 
 NAMES = tuple("abcdefghij")
 SUITE = suite_of(*NAMES)
 
 
-def seen_once(test_s=None, **behaviours):
+def simulator_and_history(test_s=None, **behaviours):
     """A simulator, and a history with the reference run."""
     planted = {id_of(name): acts for name, acts in behaviours.items()}
     simulator = Simulator(SUITE, planted, test_s=test_s or {})
@@ -79,19 +79,19 @@ def test_each_planned_run_lowers_the_gain_of_the_next_one():
 
 
 def test_the_running_sums_equal_the_sum_over_the_tests():
-    _simulator, history = seen_once(c=fails_by_chance(1.0))
+    _simulator, history = simulator_and_history(c=fails_by_chance(1.0))
     gain = ExpectedGain(history, Priors(nod={id_of("a"): 0.3}))
     gain.update()
     gain.count_planned(order_plan())
     gain.count_planned(alone_plan(id_of("a"), id_of("b")))
 
-    by_hand = sum(gain.of_test(test, ORIGINAL) for test in SUITE.order)
+    by_hand = sum(gain.of_test(test, WAYS_IN_ORIGINAL_ORDER) for test in SUITE.order)
 
     assert gain.of_plan(order_plan()) == pytest.approx(by_hand)
 
 
 def test_a_test_that_failed_has_no_gain_as_it_is_followed_up_anyway():
-    _simulator, history = seen_once(c=fails_by_chance(1.0))
+    _simulator, history = simulator_and_history(c=fails_by_chance(1.0))
     gain = ExpectedGain(history, Priors())
 
     gain.update()
@@ -100,8 +100,8 @@ def test_a_test_that_failed_has_no_gain_as_it_is_followed_up_anyway():
     assert id_of("c") not in gain.tests
 
 
-def increased(**behaviours):
-    """After ten runs, how many times more each test gains once it is taken in who failed."""
+def gain_factors(**behaviours):
+    """By which factor the gain of each test grows when failures are taken into account, after ten runs."""
     suite = suite_of(*NAMES, "other.py::far")
     simulator = Simulator(suite, {id_of(name): acts for name, acts in behaviours.items()})
     history = History(suite, simulator.run(reference_plan(suite)))
@@ -114,7 +114,7 @@ def increased(**behaviours):
 
 
 def test_where_one_test_is_flaky_the_others_of_its_file_are_likelier():
-    times, gain = increased(c=fails_by_chance(0.5))
+    times, gain = gain_factors(c=fails_by_chance(0.5))
 
     assert times[id_of("a")] > 10
     assert times[id_of("other.py::far")] == 1
@@ -122,7 +122,7 @@ def test_where_one_test_is_flaky_the_others_of_its_file_are_likelier():
 
 
 def test_a_test_that_always_fails_says_nothing_about_its_file():
-    times, gain = increased(c=fails_by_chance(1.0))
+    times, gain = gain_factors(c=fails_by_chance(1.0))
 
     assert times[id_of("a")] == 1
     assert gain.increases == 0
@@ -135,7 +135,7 @@ def test_many_passes_among_others_say_little_of_how_a_test_does_with_nothing_bef
     for _run in range(3):
         gain.count_planned(alone_plan(id_of("a")))
 
-    assert gain.of_test(id_of("a"), ALONE) > 2 * gain.of_test(id_of("a"), TOGETHER)
+    assert gain.of_test(id_of("a"), WAYS_ALONE) > 2 * gain.of_test(id_of("a"), WAYS_TOGETHER)
 
 
 def test_what_was_found_beyond_expectation_is_expected_of_the_rest():
@@ -155,10 +155,10 @@ def test_a_gain_is_the_formula_of_the_index():
         assert gain.of_way(id_of("a"), way) == pytest.approx(
             chance_of_detection(gain.passing_test(id_of("a"), way), RATES[way])
         )
-    assert gain.of_way(id_of("a"), FlakyWay.ANYWHERE, later=2) < gain.of_way(id_of("a"), FlakyWay.ANYWHERE)
+    assert gain.of_way(id_of("a"), FlakyWay.ANYWHERE, runs_before=2) < gain.of_way(id_of("a"), FlakyWay.ANYWHERE)
 
 
-# What is chosen
+# Which runs are chosen
 
 
 def test_after_a_failure_its_file_comes_first():
@@ -176,7 +176,7 @@ def test_after_a_failure_its_file_comes_first():
 
 
 def test_the_first_look_is_that_of_the_stages_where_the_time_allows_it():
-    _simulator, history = seen_once()
+    _simulator, history = simulator_and_history()
 
     plans = first_plans(history, 5)
 
@@ -185,7 +185,7 @@ def test_the_first_look_is_that_of_the_stages_where_the_time_allows_it():
 
 
 def test_the_first_round_has_every_sort_of_run_and_ends_with_its_share_of_the_time():
-    _simulator, history = seen_once()
+    _simulator, history = simulator_and_history()
     search = IndexSearch(history, SearchOptions(seed=5, endless=True), lambda: OriginalOrder(history))
     left_s = iter([60.0] * 8 + [30.0] * 400)
     plans = search.plans(lambda: next(left_s))
@@ -198,7 +198,7 @@ def test_the_first_round_has_every_sort_of_run_and_ends_with_its_share_of_the_ti
 
 
 def test_a_test_with_a_high_prior_runs_alone_again_and_again():
-    _simulator, history = seen_once()
+    _simulator, history = simulator_and_history()
     priors = Priors(nod={id_of("d"): 0.5})
 
     plans = first_plans(history, 40, priors=priors, endless=True, hash_seeds=False)
@@ -240,15 +240,15 @@ def test_tests_of_equal_gain_take_turns_and_unknown_costs_do_no_harm():
 
 
 def test_a_group_is_never_the_whole_suite():
-    _simulator, history = seen_once(test_s=dict.fromkeys(SUITE.order, 0.0002))
+    _simulator, history = simulator_and_history(test_s=dict.fromkeys(SUITE.order, 0.0002))
 
     plans = first_plans(history, 60, techniques=("rerun",), endless=True, hash_seeds=False)
 
     assert all(len(plan.order) < len(SUITE.order) for plan in plans if plan.setting is Setting.PROBE)
 
 
-def test_a_suite_too_dear_for_a_first_look_is_searched_by_index_at_once():
-    _simulator, history = seen_once(test_s={id_of("a"): 30.0})
+def test_a_suite_too_expensive_for_a_first_look_is_searched_by_index_at_once():
+    _simulator, history = simulator_and_history(test_s={id_of("a"): 30.0})
 
     plans = first_plans(history, 6, techniques=("rerun",), time_left_s=20.0, hash_seeds=False, endless=True)
 
@@ -258,7 +258,7 @@ def test_a_suite_too_dear_for_a_first_look_is_searched_by_index_at_once():
 
 
 def test_a_part_of_the_time_follows_the_stages_whatever_the_rates_say():
-    simulator, history = seen_once()
+    simulator, history = simulator_and_history()
     search = IndexSearch(history, SearchOptions(seed=5, endless=True), lambda: OriginalOrder(history))
     plans = search.plans(lambda: 60.0)
     for _run in range(200):
@@ -270,14 +270,14 @@ def test_a_part_of_the_time_follows_the_stages_whatever_the_rates_say():
 
 
 def test_techniques_that_were_not_asked_for_offer_nothing():
-    _simulator, history = seen_once()
+    _simulator, history = simulator_and_history()
 
     plans = first_plans(history, 30, techniques=("rerun",), endless=True)
 
     assert not any(plan.setting in (Setting.SHUFFLED, Setting.PROBE) for plan in plans)
 
 
-# When it ends
+# When the search ends
 
 
 def test_a_hunt_ends_when_nothing_is_to_be_expected_of_the_time_left():
@@ -287,8 +287,8 @@ def test_a_hunt_ends_when_nothing_is_to_be_expected_of_the_time_left():
     assert found.agenda.ended_early
 
 
-def hunted_though_unlikely(**behaviours):
-    """A suite of two tests, of which a model thinks nothing."""
+def hunt_with_low_priors(**behaviours):
+    """Hunt a suite of two tests that have very low priors."""
     tests = {id_of(name): 0.0001 for name in "xy"}
     simulator = Simulator(suite_of("x", "y"), {id_of(name): acts for name, acts in behaviours.items()})
     priors = Priors(nod=tests, order_dependent=tests)
@@ -296,14 +296,14 @@ def hunted_though_unlikely(**behaviours):
 
 
 def test_no_hunt_ends_early_before_it_could_have_seen_one_failure_in_a_hundred_runs():
-    found = hunted_though_unlikely()
+    found = hunt_with_low_priors()
 
     assert found.agenda.ended_early
     assert all(found.history.tally(test).n >= 299 for test in found.history.suite.order)
 
 
 def test_a_rare_failure_in_a_tiny_suite_is_found_though_other_suites_call_it_unlikely():
-    found = hunted_though_unlikely(x=fails_by_chance(0.02))
+    found = hunt_with_low_priors(x=fails_by_chance(0.02))
 
     assert found.verdict("x").kind is Kind.NOD
 
@@ -321,12 +321,12 @@ def test_counted_runs_are_made_even_if_nothing_is_to_be_expected():
 
     hunt(simulator, runs=400, time_left_s=60.0, hash_seeds=False, policy="index")
 
-    assert sum(plan.setting is Setting.ORIGINAL for plan, _beside in simulator.started) == 400
+    assert sum(plan.setting is Setting.ORIGINAL for plan, _disturbed in simulator.started) == 400
 
 
-def test_more_time_buys_more_and_ever_less_per_second():
+def test_more_time_shows_more_but_less_per_second():
     gain = ExpectedGain(History(SUITE), Priors())
-    run = RepeatableRun(tests=SUITE.order, ways=(FlakyWay.ANYWHERE,), cost_s=1.0, most=10**6)
+    run = RepeatableRun(tests=SUITE.order, ways=(FlakyWay.ANYWHERE,), cost_s=1.0, max_runs=10**6)
 
     bought = [Forecast(passing_test=gain.passing_test).detections_in(s, [run]) for s in (16, 160, 1600)]
 
@@ -336,7 +336,7 @@ def test_more_time_buys_more_and_ever_less_per_second():
 
 def test_a_forecast_equals_the_gain_of_the_same_runs_one_by_one():
     gain = ExpectedGain(History(SUITE), Priors())
-    run = RepeatableRun(tests=SUITE.order, ways=ORIGINAL, cost_s=1.0, most=10**6)
+    run = RepeatableRun(tests=SUITE.order, ways=WAYS_IN_ORIGINAL_ORDER, cost_s=1.0, max_runs=10**6)
     forecast = Forecast(passing_test=gain.passing_test).detections_in(16.0, [run])
     left_at_first = gain.expected_flaky(SUITE.order)
 

@@ -1,4 +1,4 @@
-"""Every kind of flaky test, planted in a fake suite, is found and called by its name."""
+"""Every kind of flaky test, planted in a fake suite, is found and gets the right kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simulator import (
     passes_only_after_all,
     suite_of,
 )
-from ten_tests import NAMES, A, B, C, D, E, F, G, H, J, K, hunted
+from ten_tests import NAMES, A, B, C, D, E, F, G, H, J, K, run_hunt
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
@@ -32,48 +32,48 @@ def kinds(found):
     return {name: kind for name, kind in kinds.items() if kind is not Kind.STEADY}
 
 
-# Nothing wrong
+# Tests that are not flaky
 
 
 def test_a_suite_without_a_fault_is_steady_throughout():
-    found = hunted()
+    found = run_hunt()
 
     assert kinds(found) == {}
     assert found.settled
 
 
 def test_a_steady_verdict_tells_how_often_the_test_passed_and_what_rate_remains_possible():
-    verdict = hunted().verdict("c")
+    verdict = run_hunt().verdict("c")
 
     assert verdict.evidence[0].startswith("passed ")
     assert 0 < verdict.rate.high < 0.1
 
 
 def test_a_test_that_always_fails_is_failing_and_not_flaky():
-    found = hunted(c=always(Outcome.FAILED))
+    found = run_hunt(c=always(Outcome.FAILED))
 
     assert kinds(found) == {"c": Kind.FAILING}
 
 
 @pytest.mark.parametrize("outcome", [Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED])
 def test_a_test_that_is_always_skipped_or_expected_to_fail_is_steady(outcome):
-    assert kinds(hunted(c=always(outcome))) == {}
+    assert kinds(run_hunt(c=always(outcome))) == {}
 
 
-# Passes and fails in one and the same order
+# Tests that pass and fail in the same order
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.8])
 def test_a_test_that_fails_by_chance_is_nod(rate, seed):
-    found = hunted(seed=seed, c=fails_by_chance(rate))
+    found = run_hunt(seed=seed, c=fails_by_chance(rate))
 
     assert kinds(found) == {"c": Kind.NOD}
     assert found.verdict("c").polluters == ()
 
 
 def test_a_test_that_hangs_on_the_random_seed_is_nod_with_a_seed_that_always_fails():
-    found = hunted(c=fails_by_seed(0.3))
+    found = run_hunt(c=fails_by_seed(0.3))
 
     verdict = found.verdict("c")
     assert kinds(found) == {"c": Kind.NOD}
@@ -83,7 +83,7 @@ def test_a_test_that_hangs_on_the_random_seed_is_nod_with_a_seed_that_always_fai
 
 
 def test_a_test_that_hangs_on_the_hash_seed_is_nod_with_a_hash_seed_that_fails():
-    found = hunted(c=fails_by_hash_seed())
+    found = run_hunt(c=fails_by_hash_seed())
 
     verdict = found.verdict("c")
     assert kinds(found) == {"c": Kind.NOD}
@@ -95,7 +95,7 @@ def test_a_test_that_hangs_on_the_hash_seed_is_nod_with_a_hash_seed_that_fails()
 
 
 def test_two_nod_tests_do_not_blame_each_other():
-    found = hunted(c=fails_by_chance(0.3), g=fails_by_chance(0.3))
+    found = run_hunt(c=fails_by_chance(0.3), g=fails_by_chance(0.3))
 
     assert kinds(found) == {"c": Kind.NOD, "g": Kind.NOD}
     assert found.verdict("c").polluters == found.verdict("g").polluters == ()
@@ -105,7 +105,7 @@ def test_two_nod_tests_do_not_blame_each_other():
 
 
 def test_a_test_that_fails_after_one_other_is_its_victim():
-    found = hunted(c=fails_after(G))
+    found = run_hunt(c=fails_after(G))
 
     verdict = found.verdict("c")
     assert kinds(found) == {"c": Kind.VICTIM}
@@ -116,8 +116,8 @@ def test_a_test_that_fails_after_one_other_is_its_victim():
     assert [likely.cause for likely in verdict.causes] == [Cause.TEST_ORDER]
 
 
-def test_a_victim_is_told_with_the_counts_that_prove_it():
-    verdict = hunted(c=fails_after(G)).verdict("c")
+def test_the_evidence_of_a_victim_has_the_counts_that_prove_it():
+    verdict = run_hunt(c=fails_after(G)).verdict("c")
 
     assert verdict.evidence[0].startswith(f"failed 5 of 5 after {G}, passed ")
     assert verdict.replay is not None
@@ -125,35 +125,35 @@ def test_a_victim_is_told_with_the_counts_that_prove_it():
 
 
 def test_a_victim_that_fails_already_in_the_original_order_is_a_victim():
-    found = hunted(g=fails_after(C))
+    found = run_hunt(g=fails_after(C))
 
     assert kinds(found) == {"g": Kind.VICTIM}
     assert found.verdict("g").polluters == (C,)
 
 
 def test_a_victim_in_the_original_order_is_found_in_new_interpreters_too():
-    found = hunted(g=fails_after(C), options={"isolation": Isolation.SPAWN})
+    found = run_hunt(g=fails_after(C), options={"isolation": Isolation.SPAWN})
 
     assert kinds(found) == {"g": Kind.VICTIM}
     assert found.verdict("g").polluters == (C,)
 
 
-def test_a_victim_in_the_original_order_is_no_matter_of_load():
-    found = hunted(d=always(Outcome.CRASHED), g=fails_after(A, B), options={"jobs": 2})
+def test_a_victim_in_the_original_order_is_not_blamed_on_load():
+    found = run_hunt(d=always(Outcome.CRASHED), g=fails_after(A, B), options={"jobs": 2})
 
     assert kinds(found) == {"d": Kind.FAILING, "g": Kind.VICTIM}
 
 
 def test_a_victim_in_the_original_order_is_proven_by_as_few_runs_as_any_other():
-    found = hunted(g=fails_after(C))
+    found = run_hunt(g=fails_after(C))
 
     assert found.verdict("g").replay is not None
     assert found.verdict("g").replay.runs <= 8
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.2, 0.35, 0.5])
-def test_a_victim_that_fails_sometimes_in_the_original_order_is_no_matter_of_load(rate):
-    found = [hunted(seed=seed, g=fails_after(A, rate=rate), options={"jobs": 2}) for seed in range(8)]
+def test_a_victim_that_fails_sometimes_in_the_original_order_is_not_blamed_on_load(rate):
+    found = [run_hunt(seed=seed, g=fails_after(A, rate=rate), options={"jobs": 2}) for seed in range(8)]
 
     verdicts = [one.verdict("g") for one in found]
     assert not any(verdict.under_load for verdict in verdicts)
@@ -163,7 +163,7 @@ def test_a_victim_that_fails_sometimes_in_the_original_order_is_no_matter_of_loa
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_victim_that_fails_half_of_the_time_in_the_original_order_has_a_pollution_rate(jobs):
-    verdict = hunted(g=fails_after(C, rate=0.5), options={"jobs": jobs}).verdict("g")
+    verdict = run_hunt(g=fails_after(C, rate=0.5), options={"jobs": jobs}).verdict("g")
 
     assert (verdict.kind, verdict.polluters) == (Kind.VICTIM, (C,))
     assert verdict.pollution_rate is not None
@@ -172,14 +172,14 @@ def test_a_victim_that_fails_half_of_the_time_in_the_original_order_has_a_pollut
 
 
 def test_a_victim_right_after_its_polluter_in_the_original_order_is_a_victim():
-    found = hunted(d=fails_after(C))
+    found = run_hunt(d=fails_after(C))
 
     assert kinds(found) == {"d": Kind.VICTIM}
     assert found.verdict("d").minimal_order == (C, D)
 
 
 def test_a_victim_whose_polluter_is_cleaned_up_after_in_the_original_order_is_a_victim():
-    found = hunted(g=fails_after(C, cleaners=[E]))
+    found = run_hunt(g=fails_after(C, cleaners=[E]))
 
     assert kinds(found) == {"g": Kind.VICTIM}
     assert found.verdict("g").polluters == (C,)
@@ -187,7 +187,7 @@ def test_a_victim_whose_polluter_is_cleaned_up_after_in_the_original_order_is_a_
 
 
 def test_all_polluters_of_a_victim_are_named():
-    found = hunted(c=fails_after(G, H, K))
+    found = run_hunt(c=fails_after(G, H, K))
 
     assert kinds(found) == {"c": Kind.VICTIM}
     assert set(found.verdict("c").polluters) == {G, H, K}
@@ -195,13 +195,13 @@ def test_all_polluters_of_a_victim_are_named():
 
 
 def test_all_cleaners_are_named_and_nothing_else():
-    found = hunted(c=fails_after(G, cleaners=[A, J]))
+    found = run_hunt(c=fails_after(G, cleaners=[A, J]))
 
     assert set(found.verdict("c").cleaners) == {A, J}
 
 
 def test_two_polluters_that_are_needed_together_are_named_together():
-    found = hunted(c=fails_after_all(G, E))
+    found = run_hunt(c=fails_after_all(G, E))
 
     assert kinds(found) == {"c": Kind.VICTIM}
     assert set(found.verdict("c").polluters) == {G, E}
@@ -210,15 +210,15 @@ def test_two_polluters_that_are_needed_together_are_named_together():
 
 
 def test_three_polluters_that_are_needed_together_are_named_together():
-    found = hunted(c=fails_after_all(G, A, J))
+    found = run_hunt(c=fails_after_all(G, A, J))
 
     assert kinds(found) == {"c": Kind.VICTIM}
     assert set(found.verdict("c").polluters) == {G, A, J}
     assert found.verdict("c").joint
 
 
-def test_polluters_that_must_come_in_one_order_are_told_in_that_order():
-    found = hunted(
+def test_polluters_that_must_come_in_one_order_are_reported_in_that_order():
+    found = run_hunt(
         c=fails_if(lambda m: E in m.earlier and G in m.earlier and m.earlier.index(G) < m.earlier.index(E))
     )
 
@@ -228,21 +228,21 @@ def test_polluters_that_must_come_in_one_order_are_told_in_that_order():
 def test_a_polluter_with_many_victims_is_named_by_each():
     victims = [name for name in NAMES if name != "g"]
 
-    found = hunted(**{name: fails_after(G) for name in victims})
+    found = run_hunt(**{name: fails_after(G) for name in victims})
 
     assert kinds(found) == dict.fromkeys(victims, Kind.VICTIM)
     assert all(found.verdict(name).polluters == (G,) for name in victims)
 
 
 def test_two_tests_that_are_each_others_victims_are_both_found():
-    found = hunted(c=fails_after(G), g=fails_after(C))
+    found = run_hunt(c=fails_after(G), g=fails_after(C))
 
     assert found.verdict("c").polluters == (G,)
     assert found.verdict("g").polluters == (C,)
 
 
 def test_a_victim_that_fails_sometimes_after_its_polluter_has_a_pollution_rate():
-    verdict = hunted(c=fails_after(G, rate=0.4)).verdict("c")
+    verdict = run_hunt(c=fails_after(G, rate=0.4)).verdict("c")
 
     assert verdict.kind is Kind.VICTIM
     assert verdict.polluters == (G,)
@@ -251,28 +251,28 @@ def test_a_victim_that_fails_sometimes_after_its_polluter_has_a_pollution_rate()
 
 
 def test_a_victim_that_crashes_after_its_polluter_is_a_victim():
-    found = hunted(c=fails_if(lambda moment: G in moment.earlier, Outcome.CRASHED))
+    found = run_hunt(c=fails_if(lambda moment: G in moment.earlier, Outcome.CRASHED))
 
     assert kinds(found) == {"c": Kind.VICTIM}
     assert found.verdict("c").polluters == (G,)
 
 
 def test_a_victim_that_crashes_already_in_the_original_order_is_a_victim():
-    found = hunted(g=fails_if(lambda moment: C in moment.earlier, Outcome.CRASHED))
+    found = run_hunt(g=fails_if(lambda moment: C in moment.earlier, Outcome.CRASHED))
 
     assert kinds(found) == {"g": Kind.VICTIM}
     assert found.verdict("g").polluters == (C,)
 
 
 def test_a_polluter_that_crashes_now_and_then_is_still_named_by_its_victim():
-    found = hunted(c=fails_if(lambda moment: moment.draw < 0.1, Outcome.CRASHED), g=fails_after(C))
+    found = run_hunt(c=fails_if(lambda moment: moment.draw < 0.1, Outcome.CRASHED), g=fails_after(C))
 
     assert kinds(found) == {"c": Kind.NOD, "g": Kind.VICTIM}
     assert found.verdict("g").polluters == (C,)
 
 
 def test_a_victim_in_new_interpreters_only_is_found_too():
-    found = hunted(c=fails_after(G), options={"isolation": Isolation.SPAWN})
+    found = run_hunt(c=fails_after(G), options={"isolation": Isolation.SPAWN})
 
     assert kinds(found) == {"c": Kind.VICTIM}
     assert found.verdict("c").polluters == (G,)
@@ -291,7 +291,7 @@ def test_a_victim_of_slow_tests_is_proven_although_each_is_run_less_often():
 
 
 def test_a_test_that_fails_alone_and_passes_after_another_is_brittle():
-    found = hunted(g=passes_only_after(C))
+    found = run_hunt(g=passes_only_after(C))
 
     verdict = found.verdict("g")
     assert kinds(found) == {"g": Kind.BRITTLE}
@@ -303,7 +303,7 @@ def test_a_test_that_fails_alone_and_passes_after_another_is_brittle():
 
 
 def test_all_state_setters_are_named():
-    found = hunted(g=passes_only_after(C, D))
+    found = run_hunt(g=passes_only_after(C, D))
 
     assert kinds(found) == {"g": Kind.BRITTLE}
     assert set(found.verdict("g").state_setters) == {C, D}
@@ -311,7 +311,7 @@ def test_all_state_setters_are_named():
 
 
 def test_state_setters_that_are_needed_together_are_named_together():
-    found = hunted(g=passes_only_after_all(C, E))
+    found = run_hunt(g=passes_only_after_all(C, E))
 
     assert kinds(found) == {"g": Kind.BRITTLE}
     assert found.verdict("g").state_setters == (C, E)
@@ -319,14 +319,14 @@ def test_state_setters_that_are_needed_together_are_named_together():
 
 
 def test_a_test_whose_state_setter_comes_later_in_the_original_order_is_brittle():
-    found = hunted(c=passes_only_after(G))
+    found = run_hunt(c=passes_only_after(G))
 
     assert kinds(found) == {"c": Kind.BRITTLE}
     assert found.verdict("c").state_setters == (G,)
 
 
 def test_a_first_test_that_is_brittle_is_no_failing_test():
-    found = hunted(a=passes_only_after(J))
+    found = run_hunt(a=passes_only_after(J))
 
     assert kinds(found) == {"a": Kind.BRITTLE}
     assert found.verdict("a").state_setters == (J,)
@@ -336,7 +336,7 @@ def test_a_brittle_test_in_another_file_than_its_setter_is_found():
     names = [f"{module}.py::{name}" for module in "xyz" for name in "abc"]
     needs = id_of("z.py::c")
 
-    found = hunted(names, **{"x.py::b": passes_only_after(needs)})
+    found = run_hunt(names, **{"x.py::b": passes_only_after(needs)})
 
     assert found.verdict("x.py::b").state_setters == (needs,)
 
@@ -345,7 +345,7 @@ def test_a_brittle_test_in_another_file_than_its_setter_is_found():
 
 
 def test_a_test_that_fails_when_it_runs_again_is_non_idempotent():
-    found = hunted(c=fails_when_repeated)
+    found = run_hunt(c=fails_when_repeated)
 
     verdict = found.verdict("c")
     assert kinds(found) == {"c": Kind.NON_IDEMPOTENT}
@@ -355,24 +355,24 @@ def test_a_test_that_fails_when_it_runs_again_is_non_idempotent():
 
 
 def test_every_test_may_be_non_idempotent_without_any_being_a_victim():
-    found = hunted(**dict.fromkeys(NAMES, fails_when_repeated))
+    found = run_hunt(**dict.fromkeys(NAMES, fails_when_repeated))
 
     assert set(kinds(found).values()) == {Kind.NON_IDEMPOTENT}
     assert len(kinds(found)) == len(NAMES)
 
 
 def test_a_test_that_fails_sometimes_when_repeated_is_not_blamed_on_other_tests():
-    found = hunted(c=fails_if(lambda m: C in m.earlier and m.draw < 0.6))
+    found = run_hunt(c=fails_if(lambda m: C in m.earlier and m.draw < 0.6))
 
     assert found.verdict("c").kind in (Kind.NON_IDEMPOTENT, Kind.STEADY)
     assert found.verdict("c").polluters == ()
 
 
-# All at once
+# All kinds in one suite
 
 
 def test_all_kinds_in_one_suite_are_told_apart():
-    found = hunted(
+    found = run_hunt(
         a=always(Outcome.FAILED),
         b=passes_only_after(K),
         c=fails_after(G),
@@ -398,20 +398,20 @@ def test_all_kinds_in_one_suite_are_told_apart():
 def test_a_hunt_with_two_processes_at_once_finds_the_same():
     planted = {"c": fails_after(G), "d": fails_by_chance(0.3), "e": fails_when_repeated, "h": passes_only_after(F)}
 
-    found = hunted(options={"jobs": 2}, **planted)
+    found = run_hunt(options={"jobs": 2}, **planted)
 
     assert kinds(found) == {"c": Kind.VICTIM, "d": Kind.NOD, "e": Kind.NON_IDEMPOTENT, "h": Kind.BRITTLE}
 
 
 def test_an_endless_hunt_names_all_polluters_and_cleaners_before_its_time_is_up():
-    found = hunted(c=fails_after(G, H, K, cleaners=[A]), options={"endless": True, "time_left_s": 30.0})
+    found = run_hunt(c=fails_after(G, H, K, cleaners=[A]), options={"endless": True, "time_left_s": 30.0})
 
     assert set(found.verdict("c").polluters) == {G, H, K}
     assert found.verdict("c").cleaners == (A,)
 
 
 def test_a_verdict_counts_runs_by_setting_as_the_history_does():
-    found = hunted(c=fails_after(G))
+    found = run_hunt(c=fails_after(G))
 
     verdict = found.verdict("c")
     assert verdict.tallies == {setting: found.history.tally(C, setting) for setting in Setting}
@@ -422,7 +422,7 @@ def test_a_test_that_fails_alone_only_in_forks_is_not_called_brittle():
         failing = not moment.earlier and moment.isolation is Isolation.FORK
         return Outcome.FAILED if failing else Outcome.PASSED
 
-    found = hunted(g=cold)
+    found = run_hunt(g=cold)
 
     assert found.verdict("g").kind in (Kind.UNRESOLVED, Kind.NOD)
     assert "new interpreter" in found.verdict("g").evidence[0]

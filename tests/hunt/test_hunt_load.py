@@ -1,4 +1,4 @@
-"""Load of our own making: what fails only beside other runs is said to, and nothing else is."""
+"""Tests that fail only because of the load of our own runs are reported so, and no others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator import (
     passes_only_after,
     suite_of,
 )
-from ten_tests import NAMES, A, B, C, D, G, J, K, a_run, hunted
+from ten_tests import NAMES, A, B, C, D, G, J, K, a_run, run_hunt
 
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import Outcome
@@ -34,11 +34,11 @@ BESIDE_OTHERS = {"jobs": 2}
 
 
 def undisturbed_orders(found):
-    return [plan.order for plan, _beside in found.simulator.started if plan.undisturbed]
+    return [plan.order for plan, _disturbed in found.simulator.started if plan.undisturbed]
 
 
 def diagnosis_of(test, *records):
-    """What is found in these runs, made one after another."""
+    """The finding from these runs, made one after another."""
     timed = [replace(record, started_s=float(number)) for number, record in enumerate(records)]
     history = History(suite_of("a", "b", "c", "d"), timed)
     return diagnose(Suspect(test=test, history=history, test_order=OriginalOrder(history)))
@@ -53,7 +53,7 @@ def originals(letters, times, **changes):
 
 @pytest.mark.parametrize("polluter", [A, J])
 def test_a_test_that_fails_after_another_only_beside_other_runs_is_no_victim(polluter):
-    found = hunted(options=BESIDE_OTHERS, g=fails_if(lambda m: m.disturbed and polluter in m.earlier))
+    found = run_hunt(options=BESIDE_OTHERS, g=fails_if(lambda m: m.disturbed and polluter in m.earlier))
 
     verdict = found.verdict("g")
     assert (verdict.kind, verdict.under_load, verdict.polluters) == (Kind.UNRESOLVED, True, ())
@@ -62,13 +62,15 @@ def test_a_test_that_fails_after_another_only_beside_other_runs_is_no_victim(pol
 
 
 def test_a_test_that_fails_alone_only_beside_other_runs_is_not_brittle():
-    verdict = hunted(options=BESIDE_OTHERS, g=fails_if(lambda m: m.disturbed and A not in m.earlier)).verdict("g")
+    verdict = run_hunt(options=BESIDE_OTHERS, g=fails_if(lambda m: m.disturbed and A not in m.earlier)).verdict(
+        "g"
+    )
 
     assert (verdict.kind, verdict.under_load, verdict.state_setters) == (Kind.UNRESOLVED, True, ())
 
 
 def test_a_test_that_fails_when_repeated_only_beside_other_runs_is_not_non_idempotent():
-    verdict = hunted(options=BESIDE_OTHERS, g=fails_if(lambda m: m.disturbed and G in m.earlier)).verdict("g")
+    verdict = run_hunt(options=BESIDE_OTHERS, g=fails_if(lambda m: m.disturbed and G in m.earlier)).verdict("g")
 
     assert (verdict.kind, verdict.under_load) == (Kind.UNRESOLVED, True)
 
@@ -82,7 +84,7 @@ def test_a_test_that_always_fails_beside_others_is_tried_once_with_nothing_besid
     assert not found.verdict("b").kind.is_flaky
 
 
-def test_a_regression_is_failing_beside_others_and_without_them():
+def test_a_regression_is_failing_in_disturbed_and_undisturbed_runs():
     simulator = Simulator(suite_of(*NAMES), {B: always(Outcome.FAILED)})
 
     found = hunt(simulator, jobs=2, with_reference=False)
@@ -91,11 +93,11 @@ def test_a_regression_is_failing_beside_others_and_without_them():
     assert len(undisturbed_orders(found)) <= 1
 
 
-# The price
+# How many undisturbed runs it takes
 
 
 def test_two_jobs_confirm_each_order_dependent_test_with_at_most_one_undisturbed_run():
-    found = hunted(
+    found = run_hunt(
         options=BESIDE_OTHERS,
         c=fails_after(G),
         b=passes_only_after(K),
@@ -112,7 +114,7 @@ def test_two_jobs_confirm_each_order_dependent_test_with_at_most_one_undisturbed
 
 
 def test_one_job_asks_for_no_undisturbed_run():
-    found = hunted(c=fails_after(G), b=passes_only_after(K), e=fails_when_repeated, d=fails_by_chance(0.3))
+    found = run_hunt(c=fails_after(G), b=passes_only_after(K), e=fails_when_repeated, d=fails_by_chance(0.3))
 
     assert undisturbed_orders(found) == []
 
@@ -125,14 +127,14 @@ def test_the_undisturbed_run_is_one_of_the_confirmations():
     assert [plan.undisturbed for plan in need.plans] == [False, False, False, True]
 
 
-def test_no_undisturbed_run_is_wanted_where_one_has_failed():
+def test_no_undisturbed_run_is_needed_once_one_has_failed():
     seen = [a_run([A, B], "PF"), *[a_run([A, B], "PF", disturbed=True)] * 4]
     ask = Questions(history=History(suite_of("a", "b"), seen))
 
     assert answer_to(ask.tally_of_failing_last((A, B), times=5, why="")) == Tally(n=5, failed=5)
 
 
-def test_after_an_undisturbed_pass_more_undisturbed_runs_are_wanted_until_load_is_no_guess():
+def test_after_an_undisturbed_pass_more_undisturbed_runs_are_made_until_load_is_proven():
     seen = [a_run([A, B], "PP"), *[a_run([A, B], "PF", disturbed=True)] * 5]
     ask = Questions(history=History(suite_of("a", "b"), seen))
 
@@ -141,7 +143,7 @@ def test_after_an_undisturbed_pass_more_undisturbed_runs_are_wanted_until_load_i
     assert [plan.undisturbed for plan in need.plans] == [True] * 4
 
 
-def test_an_order_that_skips_its_test_when_undisturbed_is_not_asked_for_ever():
+def test_an_order_whose_test_skips_itself_when_undisturbed_is_not_run_forever():
     seen = [*[a_run([A, B], "PS")] * 3, *[a_run([A, B], "PF", disturbed=True)] * 5]
     ask = Questions(history=History(suite_of("a", "b"), seen))
 
@@ -149,7 +151,7 @@ def test_an_order_that_skips_its_test_when_undisturbed_is_not_asked_for_ever():
     assert not ask.has_failed_undisturbed((A, B))
 
 
-# The same tests before it, as often as it takes
+# Repetitions after the same tests
 
 
 def test_a_failure_after_other_tests_is_repeated_undisturbed_after_the_same_tests():
@@ -161,8 +163,8 @@ def test_a_failure_after_other_tests_is_repeated_undisturbed_after_the_same_test
 
     finding = diagnosis_of(C, *seen)
 
-    assert {plan.order for plan in finding.wanted} == {(A, B, C)}
-    assert all(plan.undisturbed for plan in finding.wanted)
+    assert {plan.order for plan in finding.needed_runs} == {(A, B, C)}
+    assert all(plan.undisturbed for plan in finding.needed_runs)
 
 
 def test_load_is_reported_with_the_counts_of_the_runs_after_the_same_tests():
@@ -181,7 +183,7 @@ def test_load_is_reported_with_the_counts_of_the_runs_after_the_same_tests():
     )
 
 
-def test_a_rare_failure_beside_others_is_not_called_a_matter_of_load():
+def test_a_rare_failure_in_disturbed_runs_is_not_blamed_on_load():
     seen = [
         *originals("PPFP", 1, disturbed=True),
         *originals("PPPP", 39, disturbed=True),
@@ -191,7 +193,7 @@ def test_a_rare_failure_beside_others_is_not_called_a_matter_of_load():
 
     finding = diagnosis_of(C, *seen)
 
-    assert (finding.kind, finding.under_load, finding.wanted) == (Kind.UNRESOLVED, False, ())
+    assert (finding.kind, finding.under_load, finding.needed_runs) == (Kind.UNRESOLVED, False, ())
     assert finding.evidence[0].endswith("too few to tell load from chance")
 
 
@@ -218,20 +220,20 @@ def test_a_slow_order_is_not_repeated_before_the_test_was_tried_alone():
 
     finding = diagnosis_of(C, *seen)
 
-    assert {plan.order for plan in finding.wanted} == {(C,)}
-    assert all(plan.undisturbed for plan in finding.wanted)
+    assert {plan.order for plan in finding.needed_runs} == {(C,)}
+    assert all(plan.undisturbed for plan in finding.needed_runs)
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3])
-def test_a_test_that_fails_by_chance_is_no_matter_of_load(rate):
+def test_a_test_that_fails_by_chance_is_not_blamed_on_load(rate):
     kinds = Counter(
-        hunted(seed=seed, options=BESIDE_OTHERS, g=fails_by_chance(rate)).verdict("g").kind for seed in range(6)
+        run_hunt(seed=seed, options=BESIDE_OTHERS, g=fails_by_chance(rate)).verdict("g").kind for seed in range(6)
     )
 
     assert kinds == {Kind.NOD: 6}
 
 
-# Brittle, and hidden by load
+# Brittle tests that load hides
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.2, 0.5])
@@ -239,12 +241,12 @@ def test_a_test_that_fails_by_chance_is_no_matter_of_load(rate):
 def test_a_brittle_test_that_load_makes_fail_in_the_original_order_is_still_brittle(rate, seed):
     beside_many = fails_if(lambda m: A not in m.earlier or (m.disturbed and len(m.earlier) > 4 and m.draw < rate))
 
-    verdict = hunted(seed=seed, options=BESIDE_OTHERS, g=beside_many).verdict("g")
+    verdict = run_hunt(seed=seed, options=BESIDE_OTHERS, g=beside_many).verdict("g")
 
     assert (verdict.kind, verdict.state_setters, verdict.under_load) == (Kind.BRITTLE, (A,), False)
 
 
-def test_a_test_that_also_failed_undisturbed_in_the_original_order_is_not_asked_for_state_setters():
+def test_no_state_setter_is_searched_for_a_test_that_failed_undisturbed_in_the_original_order():
     seen = [*originals("PPPF", 1), *[a_run([D], "F")] * 5, *originals("PPPP", 5)]
 
     finding = diagnosis_of(D, *seen)
@@ -252,10 +254,10 @@ def test_a_test_that_also_failed_undisturbed_in_the_original_order_is_not_asked_
     assert finding.kind is Kind.NOD
 
 
-def test_where_no_other_test_makes_it_pass_it_is_load_again():
+def test_a_test_that_no_other_test_makes_pass_is_blamed_on_load():
     no_test_helps = fails_if(lambda m: len(m.earlier) != 6 or (m.disturbed and m.draw < 0.5))
 
-    verdict = hunted(options=BESIDE_OTHERS, g=no_test_helps).verdict("g")
+    verdict = run_hunt(options=BESIDE_OTHERS, g=no_test_helps).verdict("g")
 
     assert (verdict.kind, verdict.state_setters) == (Kind.UNRESOLVED, ())
     assert verdict.evidence[0].startswith("fails under load: ")
@@ -264,7 +266,7 @@ def test_where_no_other_test_makes_it_pass_it_is_load_again():
 @pytest.mark.parametrize("rate", [0.8, 0.95])
 def test_a_test_that_nearly_always_fails_is_not_called_brittle(rate):
     kinds = Counter(
-        hunted(seed=seed, options={**BESIDE_OTHERS, "most_plans": 15 + 7 * seed}, g=fails_by_chance(rate))
+        run_hunt(seed=seed, options={**BESIDE_OTHERS, "max_plans": 15 + 7 * seed}, g=fails_by_chance(rate))
         .verdict("g")
         .kind
         for seed in range(12)
@@ -278,7 +280,7 @@ def test_a_test_that_nearly_always_fails_is_not_called_brittle(rate):
 
 
 @pytest.mark.parametrize(("failed", "runs"), [(1, 1), (3, 3), (5, 5), (4, 10), (10, 30)])
-def test_so_many_passes_rule_out_chance_and_one_less_does_not(failed, runs):
+def test_this_many_passes_rule_out_chance_and_one_less_does_not(failed, runs):
     seen = Tally(n=runs, failed=failed)
 
     enough = passes_that_rule_out_chance(seen, 200)

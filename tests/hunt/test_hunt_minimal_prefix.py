@@ -52,10 +52,10 @@ def lists_with_decisive_members(draw, most=4):
 
 
 @given(lists_with_decisive_members(), st.integers(1, 4))
-def test_exactly_the_decisive_members_are_left_in_their_order(case, width):
+def test_exactly_the_decisive_members_are_left_in_their_order(case, runs_at_once):
     earlier, decisive = case
 
-    found = shrink(earlier, Oracle(needs(*decisive)), width=width)
+    found = shrink(earlier, Oracle(needs(*decisive)), runs_at_once=runs_at_once)
 
     assert found == tuple(one for one in earlier if one in decisive)
 
@@ -93,7 +93,7 @@ def test_one_decisive_test_costs_two_questions_per_halving(size):
     for decisive in (0, 1, size // 3, size // 2, size - 1):
         oracle = Oracle(needs(decisive))
 
-        found = shrink(tuple(range(size)), oracle, width=2)
+        found = shrink(tuple(range(size)), oracle, runs_at_once=2)
 
         assert found == (decisive,)
         assert len(oracle.asked) <= 2 * ceil(log2(size))
@@ -157,7 +157,7 @@ def test_a_split_has_nearly_equal_parts_that_join_to_the_whole(size, parts):
     assert len(chunks) == min(size, parts)
 
 
-def test_guesses_are_the_worst_polluter_the_neighbour_then_what_lies_near():
+def test_guesses_are_the_worst_polluter_then_the_test_before_then_the_groups():
     earlier = tuple("abcdefgh")
 
     guesses = guesses_for("x", earlier, ["c", "z", "x"], [("d", "b"), earlier])
@@ -169,13 +169,13 @@ def test_there_is_nothing_to_guess_without_earlier_tests():
     assert [guess for guess in guesses_for("x", (), ["c"], [()]) if guess] == []
 
 
-@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("runs_at_once", [1, 2])
 @pytest.mark.parametrize("decisive", [(3, 200), (0, 255), (100, 101, 102), (7, 90, 250)])
-def test_tests_that_are_needed_together_take_few_questions(decisive, width):
+def test_tests_that_are_needed_together_take_few_questions(decisive, runs_at_once):
     earlier = tuple(range(256))
     oracle = Oracle(needs(*decisive))
 
-    assert shrink(earlier, oracle, width=width) == decisive
+    assert shrink(earlier, oracle, runs_at_once=runs_at_once) == decisive
     assert oracle.rounds <= (len(decisive) + 1) * ceil(log2(256)) + 3 * len(decisive)
 
 

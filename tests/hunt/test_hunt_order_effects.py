@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from simulator import suite_of
-from ten_tests import A, B, a_run, in_turns
+from ten_tests import A, B, a_run, alternating
 
 from flakehound.core.history import History, Tally
 from flakehound.core.verdicts import Kind
@@ -41,7 +41,7 @@ def runs_that_show(outcome, **changes):
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_five_alternating_runs_with_the_prefix_and_alone_prove_the_claim(outcome):
-    suspect = a_suspect(*in_turns(*runs_that_show(outcome), 5))
+    suspect = a_suspect(*alternating(*runs_that_show(outcome), 5))
 
     evidence = answer_to(evidence_for(a_claim(outcome), suspect))
 
@@ -64,7 +64,7 @@ def test_a_claim_needs_runs_that_alternate(outcome):
 def test_a_claim_is_refuted_by_a_failure_where_the_test_should_pass(outcome):
     claim = a_claim(outcome)
     exception = a_run(claim.passing_order, "F" if outcome == "fails" else "PF")
-    suspect = a_suspect(*in_turns(*runs_that_show(outcome), 40), exception)
+    suspect = a_suspect(*alternating(*runs_that_show(outcome), 40), exception)
 
     evidence = answer_to(evidence_for(claim, suspect))
 
@@ -73,7 +73,7 @@ def test_a_claim_is_refuted_by_a_failure_where_the_test_should_pass(outcome):
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_failures_that_all_had_other_runs_beside_them_prove_nothing(outcome):
-    suspect = a_suspect(*in_turns(*runs_that_show(outcome, disturbed=True), 10))
+    suspect = a_suspect(*alternating(*runs_that_show(outcome, disturbed=True), 10))
 
     assert not is_proven(a_claim(outcome), suspect)
 
@@ -82,7 +82,7 @@ def test_failures_that_all_had_other_runs_beside_them_prove_nothing(outcome):
 def test_a_victim_may_fail_only_sometimes_and_a_brittle_test_must_always_fail_alone(outcome, proven):
     claim = a_claim(outcome)
     exception = a_run(claim.failing_order, "P" * len(claim.failing_order))
-    suspect = a_suspect(*in_turns(*runs_that_show(outcome), 10), exception)
+    suspect = a_suspect(*alternating(*runs_that_show(outcome), 10), exception)
 
     assert is_proven(claim, suspect) is proven
 

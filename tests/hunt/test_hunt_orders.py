@@ -1,4 +1,4 @@
-"""Orders that bring hidden dependences out."""
+"""Orders that expose dependences between tests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from simulator import suite_of
 
 from flakehound.hunt.search.orders import (
-    each_first,
-    full_rows,
-    grouped_rows,
+    orders_by_group,
+    orders_of_whole_suite,
+    orders_with_each_test_first,
     reversed_order,
-    row,
-    rows_in,
+    row_count,
     shuffles,
+    square_row,
     zigzag,
 )
 
@@ -45,28 +45,28 @@ def neighbours(rows):
 def test_every_row_of_a_square_is_a_permutation(size):
     members = list(range(size))
 
-    rows = [row(members, number) for number in range(rows_in(size))]
+    rows = [square_row(members, number) for number in range(row_count(size))]
 
     assert all(sorted(order) == members for order in rows)
 
 
 @given(SIZES.map(lambda half: half * 2))
 def test_for_an_even_number_of_tests_every_ordered_pair_is_adjacent_exactly_once(size):
-    seen = neighbours(row(list(range(size)), number) for number in range(rows_in(size)))
+    seen = neighbours(square_row(list(range(size)), number) for number in range(row_count(size)))
 
     assert seen == {(a, b): 1 for a in range(size) for b in range(size) if a != b}
 
 
 @given(SIZES.map(lambda half: half * 2 + 1))
 def test_for_an_odd_number_of_tests_every_ordered_pair_is_adjacent_at_least_once(size):
-    seen = neighbours(row(list(range(size)), number) for number in range(rows_in(size)))
+    seen = neighbours(square_row(list(range(size)), number) for number in range(row_count(size)))
 
     assert set(seen) == {(a, b) for a in range(size) for b in range(size) if a != b}
 
 
 @given(SIZES)
 def test_every_test_is_first_in_some_row(size):
-    firsts = {row(list(range(size)), number)[0] for number in range(rows_in(size))}
+    firsts = {square_row(list(range(size)), number)[0] for number in range(row_count(size))}
 
     assert firsts == set(range(size))
 
@@ -80,7 +80,7 @@ def test_the_zigzag_steps_are_all_different():
 
 @pytest.mark.parametrize(("size", "rows"), [(0, 0), (1, 0), (2, 2), (3, 4), (4, 4), (7, 8)])
 def test_a_square_has_as_many_rows_as_tests_made_even(size, rows):
-    assert rows_in(size) == rows
+    assert row_count(size) == rows
 
 
 @pytest.mark.parametrize("by", ["parent", "module"])
@@ -88,7 +88,7 @@ def test_grouped_rows_are_permutations_that_keep_groups_together(by):
     suite = suite_with_classes()
     home = {test.id: getattr(test, by) for test in suite.tests}
 
-    rows = list(grouped_rows(suite, by, 3, frozenset(suite.order)))
+    rows = list(orders_by_group(suite, by, 3, frozenset(suite.order)))
 
     assert rows
     for order in rows:
@@ -102,7 +102,7 @@ def test_grouped_rows_are_permutations_that_keep_groups_together(by):
 def test_grouped_rows_bring_every_ordered_pair_of_a_group_side_by_side(by):
     suite = suite_with_classes()
 
-    seen = neighbours(grouped_rows(suite, by, 3, frozenset(suite.order)))
+    seen = neighbours(orders_by_group(suite, by, 3, frozenset(suite.order)))
 
     wanted = {(a, b) for members in suite.groups(by).values() for a in members for b in members if a != b}
     assert wanted <= set(seen)
@@ -111,13 +111,13 @@ def test_grouped_rows_bring_every_ordered_pair_of_a_group_side_by_side(by):
 def test_groups_of_one_test_need_no_rows_of_their_own():
     suite = suite_of("a.py::x", "b.py::x", "c.py::x")
 
-    assert list(grouped_rows(suite, "module", 3, frozenset(suite.order))) == []
+    assert list(orders_by_group(suite, "module", 3, frozenset(suite.order))) == []
 
 
 def test_full_rows_bring_every_ordered_pair_of_the_suite_side_by_side():
     suite = suite_with_classes()
 
-    seen = neighbours(full_rows(suite, 3, frozenset(suite.order)))
+    seen = neighbours(orders_of_whole_suite(suite, 3, frozenset(suite.order)))
 
     assert seen == {(a, b): 1 for a in suite.order for b in suite.order if a != b}
 
@@ -126,7 +126,7 @@ def test_tests_that_are_to_be_left_out_are_in_no_order():
     suite = suite_with_classes()
     kept = frozenset(suite.order[2:])
 
-    orders = [*grouped_rows(suite, "parent", 3, kept), *full_rows(suite, 3, kept)]
+    orders = [*orders_by_group(suite, "parent", 3, kept), *orders_of_whole_suite(suite, 3, kept)]
 
     assert orders
     assert all(set(order) == kept for order in orders)
@@ -139,8 +139,8 @@ def test_orders_are_the_same_for_the_same_seed(seed):
 
     def drawn():
         return (
-            list(grouped_rows(suite, "parent", seed, everything)),
-            list(full_rows(suite, seed, everything)),
+            list(orders_by_group(suite, "parent", seed, everything)),
+            list(orders_of_whole_suite(suite, seed, everything)),
             list(islice(shuffles(suite.order, seed), 5)),
         )
 
@@ -151,7 +151,7 @@ def test_orders_differ_between_seeds():
     suite = suite_with_classes()
     everything = frozenset(suite.order)
 
-    assert list(full_rows(suite, 1, everything)) != list(full_rows(suite, 2, everything))
+    assert list(orders_of_whole_suite(suite, 1, everything)) != list(orders_of_whole_suite(suite, 2, everything))
     assert list(islice(shuffles(suite.order, 1), 3)) != list(islice(shuffles(suite.order, 2), 3))
 
 
@@ -168,7 +168,7 @@ def test_each_test_comes_first_once_before_all_others_in_their_order():
     order = suite_of("a", "b", "c").order
     a, b, c = order
 
-    assert list(each_first(order)) == [(a, b, c), (b, a, c), (c, a, b)]
+    assert list(orders_with_each_test_first(order)) == [(a, b, c), (b, a, c), (c, a, b)]
 
 
 def test_the_reversed_order_is_the_original_backwards():

@@ -16,8 +16,8 @@ IDS = tuple(id_of(name) for name in NAMES)
 VICTIM = id_of("victim")
 
 
-class Walked:
-    """Walks until it is known where to look."""
+class WalkSearch:
+    """Makes walks until the window is small enough."""
 
     def __init__(self, behaviour, outcome="fails", earlier=IDS):
         self.simulator = Simulator(suite_of(*NAMES, "victim"), {VICTIM: behaviour})
@@ -36,8 +36,8 @@ class Walked:
 
 
 @given(st.integers(0, 99))
-def test_the_polluter_stands_in_a_small_window_after_at_most_two_walks(place):
-    walked = Walked(fails_after(IDS[place]))
+def test_the_polluter_is_in_a_small_window_after_at_most_two_walks(place):
+    walked = WalkSearch(fails_after(IDS[place]))
 
     assert walked.low <= place < walked.high
     assert walked.high - walked.low <= 10
@@ -45,25 +45,25 @@ def test_the_polluter_stands_in_a_small_window_after_at_most_two_walks(place):
 
 
 def test_a_polluter_that_is_undone_and_renewed_is_looked_for_where_it_first_acted():
-    walked = Walked(fails_after(IDS[10], IDS[80], cleaners=[IDS[50]]))
+    walked = WalkSearch(fails_after(IDS[10], IDS[80], cleaners=[IDS[50]]))
 
     assert walked.low <= 10 < walked.high
 
 
 def test_of_joint_polluters_the_later_one_is_in_the_window():
-    walked = Walked(fails_after_all(IDS[10], IDS[60]))
+    walked = WalkSearch(fails_after_all(IDS[10], IDS[60]))
 
     assert walked.low <= 60 < walked.high
 
 
 def test_a_state_setter_is_found_by_the_opposite_effect():
-    walked = Walked(passes_only_after(IDS[33]), outcome="passes")
+    walked = WalkSearch(passes_only_after(IDS[33]), outcome="passes")
 
     assert walked.low <= 33 < walked.high
 
 
 def test_a_short_list_needs_no_walk():
-    assert Walked(fails_after(IDS[2]), earlier=IDS[:5]).walks == 0
+    assert WalkSearch(fails_after(IDS[2]), earlier=IDS[:5]).walks == 0
 
 
 def test_a_walk_that_gave_no_answers_is_not_repeated():

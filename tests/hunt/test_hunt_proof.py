@@ -21,7 +21,7 @@ from simulator import (
     passes_only_after,
     suite_of,
 )
-from ten_tests import NAMES, A, B, C, D, E, F, G, K, a_run, hunted, in_turns
+from ten_tests import NAMES, A, B, C, D, E, F, G, K, a_run, alternating, run_hunt
 
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import Outcome
@@ -58,7 +58,7 @@ def a_victim_of(*polluters, after, alone):
     return finding_of_effect(Finding(test=B), effect, Proven(after=after, alone=alone))
 
 
-# Cut off
+# Hunts that are cut off
 
 
 PLANTED = {
@@ -71,14 +71,14 @@ PLANTED = {
 }
 
 
-def hunted_planted(**options):
-    return hunted(options=options, **{name: acts for name, (acts, _kind) in PLANTED.items()})
+def hunt_planted_suite(**options):
+    return run_hunt(options=options, **{name: acts for name, (acts, _kind) in PLANTED.items()})
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("most_plans", range(1, 75, 4))
-def test_however_early_a_hunt_is_cut_off_no_test_is_wrongly_called_flaky(most_plans, jobs):
-    found = hunted_planted(most_plans=most_plans, jobs=jobs)
+@pytest.mark.parametrize("max_plans", range(1, 75, 4))
+def test_however_early_a_hunt_is_cut_off_no_test_is_wrongly_called_flaky(max_plans, jobs):
+    found = hunt_planted_suite(max_plans=max_plans, jobs=jobs)
 
     for name in NAMES:
         verdict = found.verdict(name)
@@ -91,9 +91,9 @@ def test_however_early_a_hunt_is_cut_off_no_test_is_wrongly_called_flaky(most_pl
         assert set(verdict.state_setters) <= {K}
 
 
-@pytest.mark.parametrize("most_plans", range(20, 75, 9))
-def test_the_counts_of_a_cut_off_hunt_are_those_of_its_runs(most_plans):
-    found = hunted_planted(most_plans=most_plans, jobs=2)
+@pytest.mark.parametrize("max_plans", range(20, 75, 9))
+def test_the_counts_of_a_cut_off_hunt_are_those_of_its_runs(max_plans):
+    found = hunt_planted_suite(max_plans=max_plans, jobs=2)
 
     for test, verdict in found.verdicts.items():
         seen = found.history.tally(test)
@@ -112,12 +112,14 @@ def test_a_failure_seen_once_in_another_order_is_no_victim_yet():
     finding = diagnosis_of(B, history)
 
     assert finding.kind is Kind.UNRESOLVED
-    assert finding.wanted
+    assert finding.needed_runs
 
 
 def test_a_test_that_fails_again_and_again_after_the_same_tests_is_a_victim_before_its_polluter_is_known():
     history = history_of(
-        *originals("PPPP", 3), *in_turns(a_run([B], "P"), a_run([A, D, C, B], "PPPF"), 3), *[a_run([B], "P")] * 2
+        *originals("PPPP", 3),
+        *alternating(a_run([B], "P"), a_run([A, D, C, B], "PPPF"), 3),
+        *[a_run([B], "P")] * 2,
     )
 
     verdict = judge(history, [diagnosis_of(B, history)])[1]
@@ -128,7 +130,7 @@ def test_a_test_that_fails_again_and_again_after_the_same_tests_is_a_victim_befo
     )
 
 
-def test_it_is_not_while_all_its_failures_had_other_runs_beside_them():
+def test_a_test_is_no_victim_while_all_its_failures_are_in_disturbed_runs():
     history = history_of(
         *originals("PPPP", 3),
         *[a_run([A, D, C, B], "PPPF", disturbed=True)] * 3,
@@ -168,7 +170,7 @@ def test_a_test_that_passed_alone_only_before_its_first_failure_is_no_victim():
     finding = diagnosis_of(B, history)
 
     assert finding.kind is Kind.UNRESOLVED
-    assert [plan.order for plan in finding.wanted] == [(B,), (C, B)] * 2
+    assert [plan.order for plan in finding.needed_runs] == [(B,), (C, B)] * 2
 
 
 def test_a_test_that_failed_alone_only_before_its_first_pass_is_not_brittle():
@@ -177,11 +179,11 @@ def test_a_test_that_failed_alone_only_before_its_first_pass_is_not_brittle():
     finding = diagnosis_of(D, history)
 
     assert finding.kind is Kind.UNRESOLVED
-    assert [plan.order for plan in finding.wanted] == [(D,), (C, D)] * 2
+    assert [plan.order for plan in finding.needed_runs] == [(D,), (C, D)] * 2
 
 
 @pytest.mark.parametrize(("test_s", "kind"), [(0.01, Kind.UNRESOLVED), (2.0, Kind.VICTIM)])
-def test_a_slow_test_need_not_take_so_many_turns(test_s, kind):
+def test_a_slow_test_needs_fewer_alternations(test_s, kind):
     alone, after = a_run([B], "P", durations_s=(test_s,)), a_run([A, D, C, B], "PPPF", durations_s=(test_s,) * 4)
     history = history_of(*originals("PPPP", 3), alone, alone, alone, after, after, alone, alone, after)
 
@@ -207,8 +209,8 @@ def test_a_time_that_forks_miss_must_be_missed_in_many_new_interpreters_with_not
     finding = diagnosis_of(D, a_cold_start(*few))
 
     assert finding.kind is Kind.UNRESOLVED
-    assert all(plan.undisturbed and plan.isolation is Isolation.SPAWN for plan in finding.wanted)
-    assert [plan.order for plan in finding.wanted] == [(D,)] * 4
+    assert all(plan.undisturbed and plan.isolation is Isolation.SPAWN for plan in finding.needed_runs)
+    assert [plan.order for plan in finding.needed_runs] == [(D,)] * 4
 
 
 def test_a_time_that_forks_miss_and_a_new_interpreter_does_not_makes_no_test_brittle():
@@ -231,11 +233,11 @@ def test_a_test_whose_failures_name_other_times_each_time_must_fail_alone_more_o
     alone = [timed_failure(took) for took in seconds]
     spawned = replace(alone[0], isolation=Isolation.SPAWN)
     after, first = a_run([C, D], "PP"), [alone[0], *originals("PPPP", 3)]
-    history = history_of(*first, *in_turns(alone[1], after, 4), after, *[spawned] * 4)
+    history = history_of(*first, *alternating(alone[1], after, 4), after, *[spawned] * 4)
 
     finding = diagnosis_of(D, history)
 
-    assert [plan.order for plan in finding.wanted] == [(C, D)] * wanted
+    assert [plan.order for plan in finding.needed_runs] == [(C, D)] * wanted
 
 
 @pytest.mark.parametrize(
@@ -251,18 +253,18 @@ def test_slow_periods_of_the_machine_are_no_reason_to_blame_an_order(seed, mean_
         test_s={D: rng.choice([0.001, 0.03, 0.1])},
     )
 
-    found = hunt(simulator, hunt_seed=seed, jobs=rng.choice([1, 2]), most_plans=rng.randrange(20, 60))
+    found = hunt(simulator, hunt_seed=seed, jobs=rng.choice([1, 2]), max_plans=rng.randrange(20, 60))
 
     assert found.verdict("d").kind in (Kind.NOD, Kind.UNRESOLVED)
 
 
 @pytest.mark.parametrize("at_plan", range(5, 60, 6))
-def test_when_the_world_breaks_in_the_middle_of_a_hunt_nobody_is_blamed(at_plan):
+def test_an_environment_that_breaks_in_the_middle_of_a_hunt_is_blamed_on_no_test(at_plan):
     simulator = Simulator(suite_of(*NAMES), {})
     simulator.behaviours = {C: fails_if(lambda _m: len(simulator.started) > at_plan)}
 
     for later in (2, 6, 12, 25):
-        found = hunt(simulator, most_plans=at_plan + later, jobs=1)
+        found = hunt(simulator, max_plans=at_plan + later, jobs=1)
         assert found.verdict("c").polluters == ()
         simulator.started.clear()
 
@@ -274,7 +276,7 @@ def test_a_settled_case_does_not_say_that_the_time_did_not_suffice():
     history = history_of(*originals("PPPP", 3))
 
     unfinished, settled = (
-        judge(history, [Finding(test=A, wanted=wanted)])[0].evidence[0]
+        judge(history, [Finding(test=A, needed_runs=wanted)])[0].evidence[0]
         for wanted in ((a_run([A], "P"),), ())  # whatever is wanted
     )
 
@@ -309,7 +311,7 @@ def test_a_test_that_never_passed_is_failing_even_if_the_original_order_was_neve
     for other in (A, B, C):
         history.add(a_run([other, D], "PF"))
 
-    verdict = judge(history, [diagnosis_of(D, history, eager=True)])[3]
+    verdict = judge(history, [diagnosis_of(D, history, trust_first_failure=True)])[3]
 
     assert verdict.kind is Kind.FAILING
     assert verdict.evidence == ("failed all of 8 runs",)
@@ -321,7 +323,7 @@ def test_a_test_that_never_passed_is_failing_even_if_the_original_order_was_neve
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("isolation", list(Isolation))
 def test_forks_and_new_interpreters_that_disagree_in_the_original_order_only_make_no_test_flaky(isolation, jobs):
-    found = hunted(g=fails_if(lambda m: m.isolation is isolation and A in m.earlier), options={"jobs": jobs})
+    found = run_hunt(g=fails_if(lambda m: m.isolation is isolation and A in m.earlier), options={"jobs": jobs})
 
     assert found.verdict("g").kind is Kind.UNRESOLVED
     assert "forks do not tell about it" in found.verdict("g").evidence[0]
@@ -336,14 +338,14 @@ def test_a_victim_that_fails_often_is_not_blamed_on_its_random_seed():
         likely.cause
         for rate in (0.5, 0.8)
         for seed in range(3)
-        for likely in hunted(seed=seed, g=fails_after(A, rate=rate)).verdict("g").causes
+        for likely in run_hunt(seed=seed, g=fails_after(A, rate=rate)).verdict("g").causes
     ]
 
     assert set(causes) == {Cause.TEST_ORDER}
 
 
-def test_a_random_seed_is_reported_beside_the_other_seeds():
-    verdict = hunted(c=fails_if(lambda m: m.seed % 3 == 0)).verdict("c")
+def test_a_random_seed_is_reported_with_the_counts_of_other_seeds():
+    verdict = run_hunt(c=fails_if(lambda m: m.seed % 3 == 0)).verdict("c")
 
     (likely,) = verdict.causes
     counts = re.fullmatch(r"failed (\d+) of \1 with random seed \d+, (\d+) of (\d+) with others", likely.evidence)
@@ -374,11 +376,11 @@ def test_a_single_polluter_takes_the_place_of_several_only_with_an_undisturbed_f
 
     (case,) = completion.findings
     assert (case.polluters, case.joint) == ((A, D), True)
-    assert [(plan.order, plan.undisturbed) for plan in completion.wanted] == [((C, B), True)]
+    assert [(plan.order, plan.undisturbed) for plan in completion.needed_runs] == [((C, B), True)]
 
 
 def test_joint_polluters_are_proven_with_two_jobs_as_well():
-    found = hunted(options={"jobs": 2}, c=fails_after_all(G, E))
+    found = run_hunt(options={"jobs": 2}, c=fails_after_all(G, E))
 
     assert set(found.verdict("c").polluters) == {G, E}
     assert found.verdict("c").joint

@@ -66,12 +66,12 @@ def green_in_the_original_order(case):
     return not victims_in_the_original_order(*case)
 
 
-def hunted(case):
+def run_hunt(case):
     suite, planted = case
     return hunt(Simulator(suite, planted), pairs="exact", hash_seeds=False)
 
 
-def check_accusations(found, planted):
+def check_kinds(found, planted):
     simulator = found.simulator
     for test, verdict in found.verdicts.items():
         if test not in planted:
@@ -106,7 +106,7 @@ def check_minimality(found):
 
 
 def check_pairs(found, planted):
-    """What one single earlier test brings about is found, with all such tests."""
+    """Every effect of a single earlier test is found, with all tests that have it."""
     simulator = found.simulator
     for test, depends in planted.items():
         alone = simulator.outcome_of_last([test])
@@ -130,10 +130,10 @@ BROAD = settings(
 @BROAD
 @given(planted_suites().filter(green_in_the_original_order))
 def test_accusations_in_a_suite_without_victims_in_the_original_order_can_all_be_repeated(case):
-    found = hunted(case)
+    found = run_hunt(case)
 
     assert found.settled
-    check_accusations(found, case[1])
+    check_kinds(found, case[1])
     check_culprits(found, case[1])
     check_minimality(found)
     check_pairs(found, case[1])
@@ -142,9 +142,9 @@ def test_accusations_in_a_suite_without_victims_in_the_original_order_can_all_be
 @BROAD
 @given(planted_suites().filter(red_in_the_original_order))
 def test_accusations_in_a_suite_that_is_red_in_the_original_order_can_all_be_repeated(case):
-    found = hunted(case)
+    found = run_hunt(case)
 
     assert found.settled
-    check_accusations(found, case[1])
+    check_kinds(found, case[1])
     check_culprits(found, case[1])
     check_pairs(found, case[1])

@@ -63,7 +63,7 @@ def test_branches_in_new_interpreters_run_everything_again():
     assert [letters(record) for record in records] == ["PP", "PP"]
 
 
-def test_the_last_test_of_a_process_knows_that_nothing_follows():
+def test_the_last_test_of_a_process_has_no_following_test():
     last_fails = fails_if(lambda moment: moment.following is None)
 
     records = a_simulator(a=last_fails, b=last_fails).run(a_plan(A, B))

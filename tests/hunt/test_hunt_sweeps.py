@@ -1,4 +1,4 @@
-"""Runs that look for trouble: how many, which, and what a resumed hunt leaves out."""
+"""Runs of the search: how many, which, and what a resumed hunt leaves out."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_more_shuffles_than_the_systematic_orders_are_filled_up_with_random_ones
     assert len(orders_run(simulator, Setting.SHUFFLED)) == 150
 
 
-def test_no_order_is_run_twice_in_search_of_trouble():
+def test_the_search_runs_no_order_twice():
     simulator = a_simulator()
 
     hunt(simulator)
@@ -134,7 +134,7 @@ def test_an_endless_hunt_never_runs_out_of_plans():
 def test_every_test_runs_alone_and_is_repeated_in_the_first_sweep():
     simulator = a_simulator()
 
-    found = hunt(simulator, most_plans=3)
+    found = hunt(simulator, max_plans=3)
 
     assert all(found.history.tally(t, Setting.ALONE).n == 1 for t in simulator.suite.order)
     assert all(found.history.tally(t, Setting.REPEATED).n == 1 for t in simulator.suite.order)
@@ -182,7 +182,7 @@ def test_pairs_are_exact_where_the_time_allows_it_grouped_where_not_and_none_whe
     assert used == ["exact", "grouped", ""]
 
 
-def test_no_pairs_are_run_when_none_are_wanted():
+def test_no_pairs_are_run_with_pairs_none():
     simulator = a_simulator()
 
     found = hunt(simulator, pairs="none")
@@ -200,7 +200,7 @@ def test_a_test_known_to_be_nod_is_no_candidate_for_pairs():
     assert not any((id_of("c"),) in plan.continuations for plan in plans)
 
 
-def test_only_the_wanted_techniques_run():
+def test_only_the_selected_techniques_run():
     def settings_of(*techniques):
         simulator = a_simulator()
         hunt(simulator, techniques=techniques)
@@ -266,7 +266,7 @@ def test_tests_that_end_their_process_are_left_out_of_every_order():
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("options", [{}, {"shuffles": 50}, {"endless": True, "time_left_s": 5.0}])
-def test_a_suite_with_fewer_orders_than_wanted_does_not_keep_us_searching_for_more(size, options):
+def test_a_suite_with_fewer_orders_than_asked_for_does_not_search_forever(size, options):
     simulator = a_simulator(NAMES[:size])
 
     with ends_within(10):
@@ -278,8 +278,8 @@ def test_a_suite_with_fewer_orders_than_wanted_does_not_keep_us_searching_for_mo
 # A resumed hunt
 
 
-def resumed(first, **options):
-    """What a second stretch of the same hunt starts, the reference run of its own left out."""
+def plans_of_resumed_hunt(first, **options):
+    """The plans that a resumed hunt starts, without a second reference run."""
     again = a_simulator()
     hunt(again, history=History(again.suite, first.history.records), with_reference=False, **options)
     return again.started
@@ -288,7 +288,7 @@ def resumed(first, **options):
 def test_a_resumed_hunt_skips_orders_and_pairs_the_history_holds():
     first = hunt(a_simulator(), shuffles=10)
 
-    started = resumed(first, shuffles=10)
+    started = plans_of_resumed_hunt(first, shuffles=10)
 
     assert not any(plan.setting in (Setting.SHUFFLED, Setting.PROBE) for plan, _ in started)
 
@@ -296,7 +296,7 @@ def test_a_resumed_hunt_skips_orders_and_pairs_the_history_holds():
 def test_a_resumed_hunt_with_enough_original_runs_makes_no_more():
     first = hunt(a_simulator(), runs=6, hash_seeds=False)
 
-    started = resumed(first, runs=6, hash_seeds=False)
+    started = plans_of_resumed_hunt(first, runs=6, hash_seeds=False)
 
     assert not any(plan.setting is Setting.ORIGINAL for plan, _ in started)
 
@@ -304,7 +304,7 @@ def test_a_resumed_hunt_with_enough_original_runs_makes_no_more():
 def test_a_resumed_hunt_does_not_try_the_same_hash_seeds_again():
     first = hunt(a_simulator())
 
-    started = resumed(first)
+    started = plans_of_resumed_hunt(first)
 
     tried = {record.hash_seed for record in first.history.records if record.isolation is Isolation.SPAWN}
     assert not any(plan.hash_seed in tried for plan, _ in started if plan.isolation is Isolation.SPAWN)
@@ -312,7 +312,7 @@ def test_a_resumed_hunt_does_not_try_the_same_hash_seeds_again():
 
 def test_a_resumed_hunt_goes_on_where_the_first_was_cut_off():
     whole = hunt(a_simulator(), shuffles=20, hash_seeds=False)
-    cut = hunt(a_simulator(), shuffles=20, hash_seeds=False, most_plans=12)
+    cut = hunt(a_simulator(), shuffles=20, hash_seeds=False, max_plans=12)
 
     again = a_simulator()
     hunt(again, history=cut.history, with_reference=False, shuffles=20, hash_seeds=False)

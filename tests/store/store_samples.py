@@ -25,14 +25,14 @@ def a_suite(tests: int = 3) -> Suite:
 
 
 def a_session(**changes: Any) -> SessionInfo:
-    usual = {
+    defaults = {
         "rootdir": "/project",
         "python": "3.12.1",
         "pytest": "8.3.0",
         "base_seed": 7,
         "started_s": 1000.0,
     }
-    return SessionInfo(**(usual | changes))
+    return SessionInfo(**(defaults | changes))
 
 
 def a_failure(message: str = "assert 1 == 2", text: str = "E   assert 1 == 2") -> Failure:
@@ -40,7 +40,7 @@ def a_failure(message: str = "assert 1 == 2", text: str = "E   assert 1 == 2") -
 
 
 def a_run(order: Sequence[NodeId], **changes: Any) -> RunRecord:
-    usual = {
+    defaults = {
         "order": tuple(order),
         "outcomes": (Outcome.PASSED,) * len(order),
         "durations_s": (0.25,) * len(order),
@@ -48,7 +48,7 @@ def a_run(order: Sequence[NodeId], **changes: Any) -> RunRecord:
         "isolation": Isolation.FORK,
         "why": "is it flaky?",
     }
-    return RunRecord(**(usual | changes))
+    return RunRecord(**(defaults | changes))
 
 
 def a_shuffled_run(suite: Suite, seed: int) -> RunRecord:
@@ -75,5 +75,5 @@ def size_of(path: Path) -> int:
 
 def child_environment() -> dict[str, str]:
     """Lets a new interpreter import flakehound and this module."""
-    places = [str(Path(flakehound.__file__).parents[1]), str(Path(__file__).parent)]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    folders = [str(Path(flakehound.__file__).parents[1]), str(Path(__file__).parent)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}

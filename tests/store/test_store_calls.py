@@ -1,4 +1,4 @@
-"""What traced tests called survives the store, a merge, and a store of the version before it."""
+"""Call traces survive storing, merging, and the migration of a store that has no tables for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flakehound.core.calls import CallTrace, Function, Reached
 from flakehound.store import Store
 from flakehound.store.connection import connect
 from flakehound.store.schema import CURRENT, TABLES, Schema
-from flakehound.store.versions import prepare
+from flakehound.store.versions import create_or_migrate
 
 SLEEP = Function(file="<time>", owner="", name="sleep", kind="c")
 TOTAL = Function(file="shop/cart.py", owner="Cart", name="total", kind="python")
@@ -22,7 +22,7 @@ TRACE = CallTrace(
 UNCOUNTED = CallTrace(calls={"call": {TOTAL: 0, SLEEP: 0}})
 
 
-def keep(store: Store, *traces: CallTrace) -> int:
+def append_traced_run(store: Store, *traces: CallTrace) -> int:
     order = a_suite().order
     session_id = store.begin(a_session(), a_suite()).id
     assert session_id is not None
@@ -30,12 +30,12 @@ def keep(store: Store, *traces: CallTrace) -> int:
     return session_id
 
 
-def kept(store: Store, session_id: int) -> list[CallTrace]:
+def stored_traces(store: Store, session_id: int) -> list[CallTrace]:
     return [trace for record in store.traced_records(session_id) for trace in record.calls.values()]
 
 
 def test_traces_come_back_as_they_were_and_only_with_traced_runs(store):
-    session_id = keep(store, TRACE, UNCOUNTED)
+    session_id = append_traced_run(store, TRACE, UNCOUNTED)
 
     traced = list(store.traced_records(session_id))
 
@@ -47,27 +47,27 @@ def test_traces_come_back_as_they_were_and_only_with_traced_runs(store):
 def test_a_merge_takes_the_traces_along(store, tmp_path):
     other = tmp_path / "other.db"
     with Store.open(other) as there:
-        keep(there, UNCOUNTED)  # so that ids differ
-        session_id = keep(there, TRACE)
+        append_traced_run(there, UNCOUNTED)  # so that ids differ
+        session_id = append_traced_run(there, TRACE)
         uuid = next(info.uuid for info in there.sessions() if info.id == session_id)
-    keep(store, CallTrace(calls={"call": {SLEEP: 1}}))
+    append_traced_run(store, CallTrace(calls={"call": {SLEEP: 1}}))
 
     store.merge(other)
     store.merge(other)
 
     here = next(info.id for info in store.sessions() if info.uuid == uuid)
-    assert kept(store, here) == [TRACE]
+    assert stored_traces(store, here) == [TRACE]
 
 
 def test_a_store_from_before_the_traces_gets_their_tables(path):
     path.parent.mkdir()
     connection = connect(path)
-    prepare(connection, path, create=True, schema=Schema(version=1, sql=TABLES))
+    create_or_migrate(connection, path, create=True, schema=Schema(version=1, sql=TABLES))
     connection.close()
 
     with Store.open(path) as store:
-        session_id = keep(store, TRACE)
-        assert kept(store, session_id) == [TRACE]
+        session_id = append_traced_run(store, TRACE)
+        assert stored_traces(store, session_id) == [TRACE]
 
     assert CURRENT.version > 1
 
@@ -76,6 +76,6 @@ def test_a_store_from_before_the_traces_gets_their_tables(path):
 def test_names_that_are_no_valid_unicode_are_kept(store, name):
     odd = Function(file="a.py", owner="", name=name, kind="python")
 
-    session_id = keep(store, CallTrace(calls={"call": {odd: 1}}))
+    session_id = append_traced_run(store, CallTrace(calls={"call": {odd: 1}}))
 
-    assert kept(store, session_id) == [CallTrace(calls={"call": {odd: 1}})]
+    assert stored_traces(store, session_id) == [CallTrace(calls={"call": {odd: 1}})]

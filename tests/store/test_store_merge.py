@@ -34,12 +34,12 @@ def some_runs(name):
     ]
 
 
-def told(store, session_id):
-    """What the runs say, without the ids, which differ between stores."""
+def runs_without_ids(store, session_id):
+    """The runs of a session without their ids, which differ between stores."""
     return [(run.order, run.why, run.failures, run.ended, run.seed) for run in store.records(session_id)]
 
 
-def test_a_merge_copies_sessions_with_all_they_know(store, other, other_path):
+def test_a_merge_copies_sessions_with_all_their_data(store, other, other_path):
     store.append(store.begin(a_session(), a_suite(2)).id, [a_run(a_suite(2).order)])
     session = other.begin(a_session(commit="abc", started_s=5000.0), SUITE)
     other.append(session.id, some_runs("there"))
@@ -51,7 +51,7 @@ def test_a_merge_copies_sessions_with_all_they_know(store, other, other_path):
     assert count == MergeCount(sessions=1, completed=0, runs=4)
     merged = store.latest_hunt()
     assert (merged.uuid, merged.commit) == (session.uuid, "abc")
-    assert told(store, merged.id) == told(other, session.id)
+    assert runs_without_ids(store, merged.id) == runs_without_ids(other, session.id)
     assert store.suite(merged.id) == SUITE
     assert store.is_finished(merged.id)
     assert store.report(merged.id) == '{"tests": []}'
@@ -62,10 +62,10 @@ def test_merging_twice_adds_nothing(store, other, other_path):
     other.append(session.id, some_runs("there"))
     other.finish(session.id, "done")
     store.merge(other_path)
-    once = told(store, store.latest_hunt().id)
+    once = runs_without_ids(store, store.latest_hunt().id)
 
     assert store.merge(other_path) == MergeCount()
-    assert told(store, store.latest_hunt().id) == once
+    assert runs_without_ids(store, store.latest_hunt().id) == once
 
 
 def test_merging_a_store_with_itself_adds_nothing(store, path):
@@ -86,7 +86,7 @@ def test_a_session_copied_while_it_ran_is_completed_later(store, other, other_pa
     count = store.merge(other_path)
 
     assert count == MergeCount(sessions=0, completed=1, runs=9)
-    assert told(store, store.latest_hunt().id) == told(other, session.id)
+    assert runs_without_ids(store, store.latest_hunt().id) == runs_without_ids(other, session.id)
 
 
 def test_a_session_that_went_on_in_two_copies_keeps_the_runs_of_both(path, other_path):
@@ -102,7 +102,7 @@ def test_a_session_that_went_on_in_two_copies_keeps_the_runs_of_both(path, other
         store.merge(other_path)
         other.merge(path)
 
-        mine, theirs = told(store, session.id), told(other, session.id)
+        mine, theirs = runs_without_ids(store, session.id), runs_without_ids(other, session.id)
     assert len(mine) == len(theirs) == 14
     assert sorted(map(repr, mine)) == sorted(map(repr, theirs))
 
@@ -136,7 +136,7 @@ def test_a_store_to_merge_that_is_missing_is_an_error_and_is_not_created(store, 
     assert not (tmp_path / "nowhere.db").exists()
 
 
-def test_a_damaged_store_to_merge_is_blamed_itself_and_nothing_is_copied(store, other_path):
+def test_the_error_names_a_damaged_store_to_merge_and_nothing_is_copied(store, other_path):
     with Store.open(other_path) as other:
         session = other.begin(a_session(), SUITE)
         other.append(session.id, [a_run(SUITE.order[:2], why=f"run {i}") for i in range(2000)])

@@ -38,7 +38,7 @@ def test_a_closed_store_is_a_single_file(path):
     assert sorted(file.name for file in path.parent.iterdir()) == [".gitignore", "flakehound.db"]
 
 
-def test_a_missing_store_is_not_created_by_a_reader_who_is_sent_to_hunt(path):
+def test_a_missing_store_is_not_created_by_a_reader_and_the_error_suggests_a_hunt(path):
     with pytest.raises(StoreMissing, match="nothing was hunted yet") as told:
         Store.open(path, create=False)
 
@@ -145,7 +145,7 @@ def test_a_file_in_place_of_the_folder_can_be_moved_aside(tmp_path, below):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
 @pytest.mark.parametrize("forbidden", ["folder", "file", "parent"])
-def test_a_place_that_may_not_be_written_is_an_error_that_chmod_mends(path, forbidden):
+def test_a_path_that_may_not_be_written_is_an_error_that_chmod_fixes(path, forbidden):
     place = {"folder": path.parent, "file": path, "parent": path.parent.parent}[forbidden]
     if forbidden == "parent":
         place.chmod(0o500)
@@ -160,7 +160,7 @@ def test_a_place_that_may_not_be_written_is_an_error_that_chmod_mends(path, forb
     Store.open(path).close()
 
 
-def test_a_place_that_chmod_cannot_mend_sends_the_user_elsewhere(path, tmp_path, monkeypatch):
+def test_a_path_that_chmod_cannot_fix_makes_the_error_suggest_another_path(path, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     path.parent.mkdir()
 
@@ -185,7 +185,7 @@ def test_a_full_disk_is_an_error_that_loses_no_earlier_run(store, path):
     paste(told.value.remedy)
 
 
-def test_a_store_goes_on_once_the_disk_has_room_again(store):
+def test_a_store_can_be_appended_to_once_the_disk_has_space_again(store):
     suite = a_suite(3)
     session_id = store.begin(a_session(), suite).id
     store._connection.execute("PRAGMA max_page_count=1")

@@ -1,4 +1,4 @@
-"""Several processes, and killed ones."""
+"""A store that several processes use, or whose writer is killed."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_reader_in_the_middle_of_its_runs_does_not_hold_up_a_writer(path, stor
         assert len(list(reading)) == 300
 
 
-def test_to_look_at_a_store_drops_no_lock_on_it(tmp_path):
+def test_checking_whether_a_file_is_a_store_releases_no_lock_on_it(tmp_path):
     path = tmp_path / "store.db"
     look = (
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT count(*) FROM run'); c.close()"

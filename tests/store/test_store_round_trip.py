@@ -65,7 +65,7 @@ def assert_same_run(read: RunRecord, written: RunRecord) -> None:
     assert replace(read, durations_s=()) == replace(written, durations_s=())
 
 
-# Derandomized: what this suite demands of others, that equal code gives equal results, holds for itself.
+# Derandomized, so that equal code gives equal results.
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(histories())
 def test_every_run_comes_back_as_it_was_written(history):

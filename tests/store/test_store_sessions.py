@@ -110,7 +110,7 @@ STORED = {
 
 
 @pytest.mark.parametrize("command", list(STORED))
-def test_settings_are_stored_as_stores_of_today_hold_them(command):
+def test_settings_are_stored_in_the_same_form_as_in_existing_stores(command):
     settings = SessionSettings(
         command=command,
         python="/usr/bin/python3",
@@ -129,7 +129,7 @@ def test_settings_are_stored_as_stores_of_today_hold_them(command):
     assert settings_json(settings_from_json(STORED[command])) == STORED[command]
 
 
-def test_settings_of_older_stores_that_lack_some_get_their_defaults():
+def test_settings_that_older_stores_lack_get_their_defaults():
     settings = settings_from_json('{"python": "/usr/bin/python3", "pytest_args": "[]"}')
 
     assert settings == SessionSettings(python="/usr/bin/python3")

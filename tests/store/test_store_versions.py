@@ -9,12 +9,12 @@ from store_samples import a_run, a_session, a_suite
 from flakehound.store import Store, StoreBroken, StoreTooNew
 from flakehound.store.connection import connect
 from flakehound.store.schema import CURRENT, Schema
-from flakehound.store.versions import prepare
+from flakehound.store.versions import create_or_migrate
 
 
 @pytest.fixture
 def old_store(path):
-    """A store of today's version, which later versions see as an old one."""
+    """A store of the current version, which later versions treat as an old one."""
     with Store.open(path) as store:
         session_id = store.begin(a_session(), a_suite()).id
         store.append(session_id, [a_run(a_suite().order)])
@@ -53,7 +53,7 @@ def test_an_older_store_is_migrated_step_by_step_and_keeps_its_runs(old_store):
     )
     connection = connect(old_store)
 
-    prepare(connection, old_store, create=False, schema=later)
+    create_or_migrate(connection, old_store, create=False, schema=later)
 
     assert version_of(old_store) == now + 2
     assert connection.execute("SELECT name FROM host").fetchone()["name"] == "here; there"
@@ -68,7 +68,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(old_store):
     connection = connect(old_store)
 
     with pytest.raises(sqlite3.OperationalError):
-        prepare(connection, old_store, create=False, schema=later)
+        create_or_migrate(connection, old_store, create=False, schema=later)
 
     connection.close()
     assert version_of(old_store) == CURRENT.version
@@ -81,13 +81,13 @@ def test_a_version_that_no_migration_leads_on_from_is_an_error(old_store):
 
     now = CURRENT.version
     with pytest.raises(StoreBroken, match=f"no migration leads on from its version {now}"):
-        prepare(connection, old_store, create=False, schema=Schema(version=now + 1, sql=""))
+        create_or_migrate(connection, old_store, create=False, schema=Schema(version=now + 1, sql=""))
 
     connection.close()
     assert version_of(old_store) == CURRENT.version
 
 
-def test_every_table_and_column_of_the_schema_says_what_it_means():
+def test_every_table_and_column_of_the_schema_has_a_comment():
     constraints = ("PRIMARY KEY", "UNIQUE", ")", "CREATE INDEX")
     meant = [line for line in CURRENT.sql.strip().splitlines() if not line.strip().startswith(constraints)]
 

@@ -31,7 +31,7 @@ def test_every_outcome_is_the_same_when_traced(key, tmp_path):
     tree = tmp_path / "tree"
     shutil.copytree(subject.tree, tree, symlinks=True)
     target = Target(python=str(subject.python), cwd=tree, pytest_args=subject.pytest_args)
-    server = ForkServer(target, tmp_path / "s", slots=1, hash_seed=7, force=True)
+    server = ForkServer(target, tmp_path / "s", slots=1, hash_seed=7, force_fork=True)
     try:
         order = server.wait_until_collected().suite.order
 

@@ -69,7 +69,7 @@ class ChurnFile:
     def write(self) -> None:
         """Ask git, and write what it says."""
         churn = self.churn = churn_of(self.target.cwd)
-        if not churn.absent and self.target.churn is not None:
+        if not churn.problem and self.target.churn is not None:
             lines = churn.counts.items() if churn.top else ()
             counts = {str((churn.top or Path()) / path): list(changed) for path, changed in lines}
             self.target.churn.write_text(json.dumps(counts))
@@ -266,8 +266,8 @@ def source_features(opened: OpenSuite) -> SourceFeatures:
 
 def _notes(vectors: Sequence[FeatureVector], churn: Churn, source: SourceFeatures | FailedStep) -> Iterator[str]:
     """What the report says about features that are missing."""
-    if churn.absent:
-        yield f"covered_changes is not known: {churn.absent}"
+    if churn.problem:
+        yield f"covered_changes is not known: {churn.problem}"
     elif churn.commits < COMMITS:
         yield f"the repository has only {churn.commits} commits"
     if isinstance(source, FailedStep):

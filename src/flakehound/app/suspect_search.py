@@ -78,8 +78,8 @@ class _Case:
                 history=self._history,
                 test_order=self._test_order,
                 isolation=self._isolation,
-                width=min(limits.MAX_QUESTIONS_AT_ONCE, self._jobs),
-                eager=True,
+                runs_at_once=min(limits.MAX_QUESTIONS_AT_ONCE, self._jobs),
+                trust_first_failure=True,
             )
         )
 
@@ -92,7 +92,7 @@ class _Case:
             missing = self._missing((*others, self.test))
         if not missing and not self._history.failures_of(self.test) and not self._among:
             missing = self._missing(original, tuple(reversed(original)), (*reversed(others), self.test))
-        return missing or list(self.finding().wanted)
+        return missing or list(self.finding().needed_runs)
 
     def _alone(self) -> list[RunPlan]:
         """Alone, at once as often as a proof will take."""
@@ -118,8 +118,8 @@ class _Case:
             if not any(self._history.tallies_along(part, self.test).keys() - {0}) and not self._history.runs_of(
                 part
             ):
-                at = (*stops_between(self._history, self.test, part, 0, len(part)), len(part))
-                plans.append(walk_plan(self.test, part, at, self._why(whole), until="fails"))
+                stops = (*stops_between(self._history, self.test, part, 0, len(part)), len(part))
+                plans.append(walk_plan(self.test, part, stops, self._why(whole), until="fails"))
         return plans
 
     def _missing(self, *orders: Order) -> list[RunPlan]:

@@ -1,1 +1,1 @@
-"""Run plans in real pytest processes: the only part of flakehound that starts any."""
+"""Runs plans in real pytest processes; the only part of flakehound that starts processes."""

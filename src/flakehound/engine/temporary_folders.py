@@ -1,4 +1,4 @@
-"""Temporary folders of ours, named after the process that owns them, so that others can remove abandoned ones."""
+"""Temporary folders whose name has the id of the process that owns them, so that abandoned ones can be removed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_abandoned(folder: Path) -> bool:
 
 
 def remove_abandoned_folders() -> None:
-    """Remove the folders of hunts that were killed before they could do it."""
+    """Remove the folders of hunts that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             if is_abandoned(folder) and folder.stat().st_uid == os.getuid():

@@ -1,1 +1,1 @@
-"""The room that hunts: which runs to make next, and what the runs made so far prove."""
+"""The hunt room: decides which runs to make next and what the runs made so far prove."""

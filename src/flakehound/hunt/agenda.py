@@ -18,7 +18,7 @@ from flakehound.hunt.suspects import Suspects
 
 
 class Agenda:
-    """What a hunt does next, decided anew after each run."""
+    """Chooses the next run of a hunt; decides again after each run."""
 
     def __init__(self, history: History, options: SearchOptions, time_left_s: Callable[[], float]) -> None:
         self._history = history
@@ -31,20 +31,20 @@ class Agenda:
         self._search_plans: Iterator[RunPlan] = self._search.plans(time_left_s)
         self._completion = CompletionStage(history, options, self._suspects, time_left_s)
         self._search_is_over = False
-        self._nothing_is_left = False
+        self._has_no_more_plans = False
 
     @property
     def stage(self) -> str:
-        """What the hunt is doing, in a few words."""
+        """The current stage in one word, for the progress line."""
         if self._completion.has_begun:
             return "completing"
         return "settling" if self._search_is_over else "sweeping"
 
     @property
     def is_done(self) -> bool:
-        """Whether every suspect is settled and no run of the search that was due is missing."""
-        due = self._nothing_is_left or self._options.endless
-        return due and not any(finding.wanted for finding in self.findings())
+        """Whether every suspect is settled and the search has made all its runs."""
+        search_is_complete = self._has_no_more_plans or self._options.endless
+        return search_is_complete and not any(finding.needed_runs for finding in self.findings())
 
     @property
     def pairs_used(self) -> str:
@@ -52,51 +52,55 @@ class Agenda:
         return self._search.pairs_used
 
     @property
-    def expected(self) -> float | None:
-        """Detections expected in the time left; None where nobody asked, or before the first run of the search."""
-        return self._search.expected
+    def expected_detections(self) -> float | None:
+        """Detections expected in the time left, by the last estimate; None if there is none yet."""
+        return self._search.expected_detections
 
     @property
     def ended_early(self) -> bool:
-        """Whether the search ended because no further detections were to be expected."""
+        """Whether the search ended because it expected no further detections."""
         return self._search.ended_early
 
     @property
     def under_load(self) -> tuple[NodeId, ...]:
-        """The tests that seem to fail only beside other runs, as of now."""
+        """The tests that, so far, seem to fail only while other runs are going on."""
         return self._suspects.under_load
 
-    def outlook(self, seconds: float) -> float | None:
-        """Detections expected from so much more time; None where the policy has no forecast."""
-        return self._search.outlook(seconds)
+    def expected_detections_in(self, seconds: float) -> float | None:
+        """Detections expected from this much more time; None if the policy makes no forecast."""
+        return self._search.expected_detections_in(seconds)
 
-    def runs_at_once(self, most: int) -> int:
-        """Fewer than `most` while several tests seem to fail only because other runs go on beside them."""
-        return max(1, most >> len(self.under_load) // limits.MAX_LOAD_CASES)
+    def runs_at_once(self, jobs: int) -> int:
+        """How many runs may go on in parallel: fewer than `jobs` if several tests seem to fail under load."""
+        return max(1, jobs >> len(self.under_load) // limits.MAX_LOAD_CASES)
 
     def follow_ups(self) -> list[RunPlan]:
-        """The runs that the suspects need, each plan as often as it is needed in all."""
+        """The runs that the suspects need; a plan that several suspects need is not repeated for each of them."""
         self._suspects.update()
-        merged: Counter[object] = Counter()
+        planned_times: Counter[object] = Counter()
         plans: list[RunPlan] = []
         for finding in self.findings():
-            counts = Counter(plan.key for plan in finding.wanted)
-            for plan in finding.wanted:
-                if merged[plan.key] < counts[plan.key]:
-                    merged[plan.key] += 1
+            counts = Counter(plan.key for plan in finding.needed_runs)
+            for plan in finding.needed_runs:
+                if planned_times[plan.key] < counts[plan.key]:
+                    planned_times[plan.key] += 1
                     plans.append(plan)
         if self._completion.has_begun:
             plans += self._completion.confirmations()
         return self._affordable_now(plans)
 
     def _affordable_now(self, plans: list[RunPlan]) -> list[RunPlan]:
-        """Cheap ones first; expensive ones wait until the first look at the suite has shown what else there is."""
+        """The plans, cheapest first; expensive ones are left out until the first look at the suite is over."""
         costs = {plan.key: self._history.costs.plan_s(plan) for plan in plans}
-        first = sorted(plans, key=lambda plan: costs[plan.key] // limits.EQUAL_COST_S)
+        cheapest_first = sorted(plans, key=lambda plan: costs[plan.key] // limits.EQUAL_COST_S)
         is_late = self._time_left_s() < limits.MIN_LEFT_SHARE_FOR_WAITING * self._time_at_start_s
         if not self._search.at_first_look or is_late:
-            return first
-        return [plan for plan in first if costs[plan.key] <= limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s]
+            return cheapest_first
+        return [
+            plan
+            for plan in cheapest_first
+            if costs[plan.key] <= limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s
+        ]
 
     def next_search_run(self) -> RunPlan | None:
         """The next run that looks for flaky tests; None when nothing is left to do."""
@@ -106,13 +110,13 @@ class Agenda:
         if plan is None:
             self._search_is_over = True
             plan = self._completion.next_plan()
-            self._nothing_is_left = plan is None
+            self._has_no_more_plans = plan is None
         return plan
 
     def findings(self) -> list[Finding]:
-        """What is known about every test that ever failed."""
+        """The findings about every test that ever failed."""
         return self._suspects.findings()
 
     def conclude(self) -> list[Finding]:
-        """The findings as they stand, with every confirmed further polluter, state-setter and cleaner."""
+        """The final findings, with every further polluter, state-setter and cleaner that was confirmed."""
         return self._completion.completed_findings()

@@ -17,7 +17,7 @@ from flakehound.hunt.suspects import Suspects
 
 
 class CompletionStage:
-    """The runs that complete the proven cases; begins anew when there are other cases."""
+    """The runs that complete the proven cases; starts again when the set of cases changes."""
 
     def __init__(
         self, history: History, options: SearchOptions, suspects: Suspects, time_left_s: Callable[[], float]
@@ -27,12 +27,12 @@ class CompletionStage:
         self._suspects = suspects
         self._time_left_s = time_left_s
         self._plans: Iterator[RunPlan] | None = None
-        self._pairs: Pairs | None = None  # of the cases that the plans are about
+        self._pairs: Pairs | None = None  # of the cases in `_cases`
         self._cases: frozenset[NodeId] = frozenset()
 
     @property
     def has_begun(self) -> bool:
-        """Whether there ever was a proven case to complete."""
+        """Whether there has been a proven case to complete."""
         return self._plans is not None
 
     def next_plan(self) -> RunPlan | None:
@@ -47,24 +47,24 @@ class CompletionStage:
         return plan or next(iter(self.confirmations()), None)
 
     def confirmations(self) -> list[RunPlan]:
-        """The runs that confirm what was seen once; takes into the findings what is confirmed."""
-        doubtful = [] if self._pairs is None else self._pairs.doubtful()
+        """Update the findings with what is confirmed, and return the runs that would confirm the rest."""
+        unverified = [] if self._pairs is None else self._pairs.pairs_to_verify()
         completion = self._all_polluters().completion()
-        self._suspects.keep(completion.findings)
-        return [*doubtful, *completion.wanted]
+        self._suspects.replace_findings(completion.findings)
+        return [*unverified, *completion.needed_runs]
 
     def completed_findings(self) -> list[Finding]:
-        """The findings as they stand, with every confirmed further polluter, state-setter and cleaner."""
-        self._suspects.keep(self._all_polluters().completion().findings)
+        """The findings with every further polluter, state-setter and cleaner that is confirmed."""
+        self._suspects.replace_findings(self._all_polluters().completion().findings)
         return self._suspects.findings()
 
     def _begin(self) -> None:
         polluters = self._all_polluters()
         self._pairs = polluters.pairs()
-        paired = self._pairs.exact() if self._affords_exact_pairs() else self._pairs.chained()
-        self._plans = chain(paired, polluters.cleaner_plans())
+        pair_plans = self._pairs.exact_plans() if self._can_afford_exact_pairs() else self._pairs.chained_plans()
+        self._plans = chain(pair_plans, polluters.cleaner_plans())
 
-    def _affords_exact_pairs(self) -> bool:
+    def _can_afford_exact_pairs(self) -> bool:
         if self._options.pairs != "auto":
             return self._options.pairs == "exact"
         costs = self._history.costs

@@ -1,4 +1,4 @@
-"""A hunt whose number of runs the user named: they are made even if the default time is over."""
+"""The agenda of a hunt with `--runs` or `--shuffles`: makes that many runs even if the default time is over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flakehound.hunt.search.stages import StagedSearch
 
 
 class CountedAgenda(Agenda):
-    """A usual hunt while there is time, then the counted runs that are missing and the follow-ups of failures."""
+    """An ordinary hunt until the time is up, then the counted runs that are missing and follow-ups of failures."""
 
     def __init__(
         self,
@@ -24,17 +24,17 @@ class CountedAgenda(Agenda):
     ) -> None:
         super().__init__(history, options, time_left_s)
         self._is_busy = is_busy
-        self._missing: Iterator[RunPlan] | None = None
+        self._missing_plans: Iterator[RunPlan] | None = None
 
     def next_search_run(self) -> RunPlan | None:
         """The next run that looks for flaky tests; None when the counted ones are made and the time is up."""
-        if self._missing is None and self._time_left_s() > 0:
+        if self._missing_plans is None and self._time_left_s() > 0:
             return super().next_search_run()
-        if self._missing is None:
+        if self._missing_plans is None:
             if self._is_busy():
-                return None  # the count does not include runs that are still going on
-            self._missing = self._missing_runs()
-        return next(self._missing, None)
+                return None  # runs that are still going on are not in the history yet and would be made twice
+            self._missing_plans = self._missing_runs()
+        return next(self._missing_plans, None)
 
     def _missing_runs(self) -> Iterator[RunPlan]:
         search = StagedSearch(self._history, self._options.counted_only(), lambda: self._suspects.test_order)

@@ -204,12 +204,12 @@ CLEAN_RUNS = 3
 
 # Runs that must agree before a result is printed, and where a run takes less than `CHEAP_RUN_S`. Together with as
 # many of the opposite outcome, 5 against 5 are chance in 1 of 252 cases, below `MAX_CHANCE`; 3 against 3 in 1 of
-# 20, hence more passes alone are made until `MAX_CHANCE` holds (docs/techniques.md, "Confirmations").
+# 20, hence more passes alone are made until `MAX_CHANCE` holds (docs/internals/techniques.md, "Confirmations").
 CONFIRMATIONS = 3
 CHEAP_CONFIRMATIONS = 5
 
 # Seconds that the tests of one run take below which it is cheap: more confirmations and alternations, fewer
-# detours. A judgement (docs/techniques.md): ten such runs take less time than one start of a slow suite.
+# detours. A judgement (docs/internals/techniques.md): ten such runs take less time than one start of a slow suite.
 CHEAP_RUN_S = 0.5
 
 # Confirmations where failures name times or other fractions, never the same, unless they would take longer than
@@ -244,7 +244,8 @@ MIN_ASSUMED_POLLUTION_RATE = 0.1
 MAX_ASSUMED_POLLUTION_RATE = 0.9
 
 # Seconds that one question about a test that is proven NOD may take, in the search for a polluter that would make
-# it a victim after all (docs/techniques.md, "Probabilistic pollution"). A judgement: the test is reported anyway.
+# it a victim after all (docs/internals/techniques.md, "Probabilistic pollution"). A judgement: the test is
+# reported anyway.
 MAX_QUESTION_S = 2.0
 
 # New interpreters in which a brittle test must fail alone as well; more where its failures name times, because a

@@ -21,33 +21,31 @@ class Candidates:
     reruns: frozenset[NodeId] | None = None
     victims: frozenset[NodeId] | None = None  # of pairs
     polluters: frozenset[NodeId] | None = None  # of pairs
-    assumed_kinds: Mapping[NodeId, str] = field(default_factory=dict)  # by a model; no runs are made to prove them
+    assumed_kinds: Mapping[NodeId, str] = field(default_factory=dict)  # by a model; no runs prove them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """Settings of the search for flaky tests; the defaults suit every suite."""
+    """Settings of the search for flaky tests."""
 
-    seed: int
+    seed: int  # of orders and hash seeds
     jobs: int = 1
     isolation: Isolation = Isolation.FORK
-    snapshots: bool = True  # False where copies of one process would see each other's files
+    snapshots: bool = True  # whether a process can be copied; False where the copies would share files
     techniques: tuple[str, ...] = TECHNIQUES
-    runs: int | None = None  # original-order runs; None: as many as fit
-    shuffles: int | None = None  # other orders; None: as many as fit
-    hash_seeds: bool = True  # False where the user pins PYTHONHASHSEED
+    runs: int | None = None  # runs in the original order; None: as many as fit into the time
+    shuffles: int | None = None  # runs in other orders; None: as many as fit into the time
+    hash_seeds: bool = True  # whether to vary the hash seed; False if the user pins PYTHONHASHSEED
     endless: bool = False  # go on rerunning until the budget is spent
     pairs: str = "auto"  # auto, exact, grouped, none
     states: bool = False  # record what each test leaves changed in its process
-    suspects: tuple[NodeId, ...] = ()  # failed in the user's own pytest runs: run first
-    policy: str = (
-        RERUN  # RERUN: fixed stages, all tests alike; INDEX: by expected gain; else stages for the candidates
-    )
+    suspects: tuple[NodeId, ...] = ()  # tests that failed in the user's own pytest runs; they run first
+    policy: str = RERUN  # INDEX: by expected gain; others: fixed stages, for the candidates if selected
     candidates: Candidates = field(default_factory=Candidates)
     priors: Priors = field(default_factory=Priors)
 
     def counted_only(self) -> SearchOptions:
-        """The same options with only the runs whose number the user named."""
+        """The same options, restricted to the runs that `--runs` and `--shuffles` ask for."""
         orders = tuple(technique for technique in self.techniques if technique == "idflakies")
         return replace(
             self,

@@ -26,21 +26,22 @@ class OriginalOrder:
 
     def tally(self, test: NodeId) -> Tally:
         """Passes and failures of `test` in runs of this order."""
-        return self._history.tally(test, Setting.ORIGINAL, after=self._same_earlier(test))
+        return self._history.tally(test, Setting.ORIGINAL, after=self._required_prefix(test))
 
     def tally_of_equal_runs(self, test: NodeId, isolation: Isolation) -> Tally:
-        """Like `tally`, only of runs that differ in nothing but the random seed."""
+        """Like `tally`, but only of runs that differ in nothing except the random seed."""
         hash_seed = self._history.forked_hash_seed if isolation is Isolation.FORK else None
         return self._history.tally(
-            test, Setting.ORIGINAL, isolation=isolation, hash_seed=hash_seed, after=self._same_earlier(test)
+            test, Setting.ORIGINAL, isolation=isolation, hash_seed=hash_seed, after=self._required_prefix(test)
         )
 
-    def _same_earlier(self, test: NodeId) -> Order | None:
-        # An excluded test ran in the original order only before it was excluded.
+    def _required_prefix(self, test: NodeId) -> Order | None:
+        """The tests that must have run before `test` for a run to count; None: any."""
+        # All runs of an excluded test date from before its exclusion, when the order still had all tests.
         return None if test in self._excluded else self.earlier(test)
 
-    def close_to(self, test: NodeId, earlier: Sequence[NodeId]) -> list[Order]:
-        """The earlier tests of the same class, then of the same file."""
+    def of_same_class_and_file(self, test: NodeId, earlier: Sequence[NodeId]) -> list[Order]:
+        """Two lists: those of the earlier tests that are in the class of `test`, and those in its file."""
         present = set(earlier)
         collected = self._collected[test]
         groups = (self._groups["parent"][collected.parent], self._groups["module"][collected.module])

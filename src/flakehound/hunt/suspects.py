@@ -1,4 +1,4 @@
-"""The tests that have failed, and what is known about each of them."""
+"""The tests that have failed, and the finding about each of them."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.shared_state import SharedState
 
-PROCESS_ENDING = (Outcome.CRASHED, Outcome.TIMED_OUT)
+_PROCESS_ENDING_OUTCOMES = (Outcome.CRASHED, Outcome.TIMED_OUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CachedFinding:
-    """A finding, and how many runs named its test when it was made."""
+    """A finding, and how many runs had named its test when it was made."""
 
     mentions: int
     finding: Finding
 
 
 class Suspects:
-    """The findings about every test that ever failed; caches only what the history could say again."""
+    """The findings about every test that ever failed; caches only what can be derived again from the history."""
 
     def __init__(self, history: History, options: SearchOptions) -> None:
         self._history = history
         self._options = options
-        self._process_enders: frozenset[NodeId] = frozenset()
+        self._process_ending_tests: frozenset[NodeId] = frozenset()
         self._cache: dict[NodeId, _CachedFinding] = {}
         self._shared_state = SharedState(history)
         self.test_order = OriginalOrder(history)
-        self.under_load: tuple[NodeId, ...] = ()  # tests that seem to fail only beside other runs, as of now
+        self.under_load: tuple[NodeId, ...] = ()  # tests that so far seem to fail only while others run
 
     def findings(self) -> list[Finding]:
-        """What is known about every test that ever failed."""
+        """The findings about every test that ever failed."""
         return [self._finding(test) for test in self._history.ever_failed()]
 
     def update(self) -> None:
-        """Take into account which tests end their process or seem to fail under load by now."""
+        """Update which tests end their process and which seem to fail under load."""
         self._update_test_order()
         self._update_under_load()
 
-    def keep(self, completed: Iterable[Finding]) -> None:
-        """Replace findings by more complete ones, until there are new runs of their tests."""
-        for finding in completed:
+    def replace_findings(self, findings: Iterable[Finding]) -> None:
+        """Replace findings by more complete ones; they are valid until there are new runs of their tests."""
+        for finding in findings:
             mentions = self._history.mentions_of(finding.test)
             self._cache[finding.test] = _CachedFinding(mentions=mentions, finding=finding)
 
@@ -66,49 +66,49 @@ class Suspects:
             test_order=self.test_order,
             isolation=self._options.isolation,
             known_polluters=self._known_polluters(test),
-            width=min(limits.MAX_QUESTIONS_AT_ONCE, self._options.jobs),
+            runs_at_once=min(limits.MAX_QUESTIONS_AT_ONCE, self._options.jobs),
             snapshots=self._options.snapshots,
-            patient=test not in self.under_load[limits.MAX_LOAD_CASES :],
+            examine_load=test not in self.under_load[limits.MAX_LOAD_CASES :],
         )
-        finding = self._left_to_model(diagnose(suspect))
+        finding = self._without_runs_if_model_is_sure(diagnose(suspect))
         self._cache[test] = _CachedFinding(mentions=mentions, finding=finding)
         return finding
 
-    def _left_to_model(self, finding: Finding) -> Finding:
-        """CANNIER's classification: no runs are made to prove a kind that a model is sure of."""
+    def _without_runs_if_model_is_sure(self, finding: Finding) -> Finding:
+        """The finding without needed runs if a model of CANNIER is sure of its kind."""
         test, kind = finding.test, self._options.candidates.assumed_kinds.get(finding.test)
         original = self._history.tally(test, Setting.ORIGINAL)
-        in_its_domain = original.passed and self._history.tally(test, Setting.SHUFFLED).failed
-        if kind is None or not in_its_domain or not finding.wanted:
+        model_applies = original.passed and self._history.tally(test, Setting.SHUFFLED).failed
+        if kind is None or not model_applies or not finding.needed_runs:
             return finding
         words = f"the model takes it for a {kind}; no runs were made to prove it"
-        return replace(finding, wanted=(), evidence=(*finding.evidence, words))
+        return replace(finding, needed_runs=(), evidence=(*finding.evidence, words))
 
     def _known_polluters(self, test: NodeId) -> list[NodeId]:
-        """Tests whose changes it can have seen, then polluters of others: one polluter often has many victims."""
-        found = Counter(
+        """Tests that leave what this one may read, then polluters of others: many have several victims."""
+        polluter_counts = Counter(
             culprit
             for other, cached in self._cache.items()
             if other != test
             for culprit in cached.finding.culprits
         )
-        frequent = [culprit for culprit, _times in found.most_common(limits.MAX_KNOWN_POLLUTERS)]
+        frequent = [culprit for culprit, _times in polluter_counts.most_common(limits.MAX_KNOWN_POLLUTERS)]
         return list(dict.fromkeys([*self._shared_state.few_possible_polluters(test), *frequent]))
 
     def _update_under_load(self) -> None:
-        """Tests that share a port, or measure times, fail beside others."""
-        seen = tuple(finding.test for finding in self.findings() if finding.seems_load)
-        for test in {*seen, *self.under_load} if seen != self.under_load else ():
-            self._cache.pop(test, None)  # how patiently it is examined may have changed
-        self.under_load = seen
+        """Determine which tests seem to fail under load, such as those that share a port or measure times."""
+        under_load = tuple(finding.test for finding in self.findings() if finding.seems_under_load)
+        for test in {*under_load, *self.under_load} if under_load != self.under_load else ():
+            self._cache.pop(test, None)  # `examine_load` may have changed for it
+        self.under_load = under_load
 
     def _update_test_order(self) -> None:
-        """Tests that ended a whole run are examined alone; in an order they would hide what follows."""
-        enders = frozenset(
+        """Exclude tests that ended a whole run: in an order they would hide the outcomes of all later tests."""
+        process_ending_tests = frozenset(
             test
             for test in self._history.ever_failed()
-            if any(s.outcome in PROCESS_ENDING for s in self._history.failures_of(test))
+            if any(s.outcome in _PROCESS_ENDING_OUTCOMES for s in self._history.failures_of(test))
         )
-        if enders != self._process_enders:
-            self._process_enders = enders
-            self.test_order = OriginalOrder(self._history, enders)
+        if process_ending_tests != self._process_ending_tests:
+            self._process_ending_tests = process_ending_tests
+            self.test_order = OriginalOrder(self._history, process_ending_tests)

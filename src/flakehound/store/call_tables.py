@@ -1,4 +1,4 @@
-"""The tables of what tests called, a step of the schema by itself."""
+"""The tables of calls, which were added in version 3 of the schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of calls: store what traced tests called, and read it."""
+"""Write and read the tables of calls that traced tests made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from flakehound.core.calls import CallTrace, Function, Reached
-from flakehound.store.packing import compressed, decompressed, text_of
+from flakehound.store.packing import compress_text, decompress_text, text_of_column
 from flakehound.store.shared_rows import SharedRows
 
 _INSERTION = "INSERT INTO call_trace (run, place, content) VALUES (?, ?, ?)"
@@ -19,7 +19,7 @@ def add_calls(
 ) -> None:
     """Store the traces of one run within the caller's transaction."""
     rows = [
-        (run_id, place, compressed(json.dumps(_content(trace, shared_rows)))) for place, trace in traces.items()
+        (run_id, place, compress_text(json.dumps(_content(trace, shared_rows)))) for place, trace in traces.items()
     ]
     connection.executemany(_INSERTION, rows)
 
@@ -28,17 +28,17 @@ def copy_calls(
     source: sqlite3.Connection,
     target: sqlite3.Connection,
     runs: tuple[int, int],
-    renumbered: Callable[[int], int],
+    new_function_id: Callable[[int], int],
 ) -> None:
-    """Copy the traces of a run to a run of another store, where the functions have other ids."""
+    """Copy the traces of a run to a run of another store, in which functions have other ids."""
     source_run, target_run = runs
     for row in source.execute("SELECT place, content FROM call_trace WHERE run = ?", (source_run,)).fetchall():
-        content = json.loads(decompressed(row["content"]))
+        content = json.loads(decompress_text(row["content"]))
         for numbers_and_counts in content["calls"].values():
-            numbers_and_counts[0] = [renumbered(number) for number in numbers_and_counts[0]]
+            numbers_and_counts[0] = [new_function_id(number) for number in numbers_and_counts[0]]
         for reached in content["reached"]:
-            reached[1] = renumbered(reached[1])
-        target.execute(_INSERTION, (target_run, row["place"], compressed(json.dumps(content))))
+            reached[1] = new_function_id(reached[1])
+        target.execute(_INSERTION, (target_run, row["place"], compress_text(json.dumps(content))))
 
 
 def calls_of(connection: sqlite3.Connection, session_id: int) -> Iterator[tuple[int, dict[int, CallTrace]]]:
@@ -46,12 +46,12 @@ def calls_of(connection: sqlite3.Connection, session_id: int) -> Iterator[tuple[
     query = """SELECT call_trace.* FROM call_trace JOIN run ON run.id = call_trace.run
                WHERE run.session = ? ORDER BY call_trace.run, call_trace.place"""
     functions: dict[int, Function] = {}
-    found: dict[int, dict[int, CallTrace]] = {}
+    traces_by_run: dict[int, dict[int, CallTrace]] = {}
     for row in connection.execute(query, (session_id,)).fetchall():
-        content = json.loads(decompressed(row["content"]))
+        content = json.loads(decompress_text(row["content"]))
         _load_functions(connection, content, functions)
-        found.setdefault(row["run"], {})[row["place"]] = _trace(content, functions)
-    yield from found.items()
+        traces_by_run.setdefault(row["run"], {})[row["place"]] = _trace(content, functions)
+    yield from traces_by_run.items()
 
 
 def _content(trace: CallTrace, shared_rows: SharedRows) -> dict[str, Any]:
@@ -62,8 +62,8 @@ def _content(trace: CallTrace, shared_rows: SharedRows) -> dict[str, Any]:
     return {
         "calls": calls,
         "reached": [
-            [one.phase, shared_rows.function(one.function), one.path, one.line, one.within]
-            for one in trace.reached
+            [reached.phase, shared_rows.function(reached.function), reached.path, reached.line, reached.within]
+            for reached in trace.reached
         ],
         "children": trace.children,
         "notes": trace.notes,
@@ -73,18 +73,21 @@ def _content(trace: CallTrace, shared_rows: SharedRows) -> dict[str, Any]:
 def _load_functions(
     connection: sqlite3.Connection, content: Mapping[str, Any], functions: dict[int, Function]
 ) -> None:
-    named = {number for numbers, *_counts in content["calls"].values() for number in numbers}
-    named.update(reached[1] for reached in content["reached"])
-    for number in named - functions.keys():
+    function_ids = {number for numbers, *_counts in content["calls"].values() for number in numbers}
+    function_ids.update(reached[1] for reached in content["reached"])
+    for number in function_ids - functions.keys():
         row = connection.execute("SELECT * FROM called_function WHERE id = ?", (number,)).fetchone()
         functions[number] = Function(
-            file=text_of(row["file"]), owner=text_of(row["owner"]), name=text_of(row["name"]), kind=row["kind"]
+            file=text_of_column(row["file"]),
+            owner=text_of_column(row["owner"]),
+            name=text_of_column(row["name"]),
+            kind=row["kind"],
         )
 
 
 def _trace(content: Mapping[str, Any], functions: Mapping[int, Function]) -> CallTrace:
     return CallTrace(
-        calls={phase: _counts(functions, *stored) for phase, stored in content["calls"].items()},
+        calls={phase: _counts(functions, *stored_counts) for phase, stored_counts in content["calls"].items()},
         reached=tuple(
             Reached(phase=phase, function=functions[number], path=path, line=line, within=within)
             for phase, number, path, line, within in content["reached"]

@@ -1,4 +1,4 @@
-"""One SQLite connection: its settings, its transactions, and its errors as errors of ours."""
+"""SQLite connections: settings, transactions, and the translation of errors."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ BUSY_S = 30.0  # how long to wait for another process that writes
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that leaves transactions to us."""
+    """A connection without automatic transactions."""
     connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
     connection.row_factory = sqlite3.Row
     return connection
 
 
-def configure(connection: sqlite3.Connection) -> None:
-    """Let readers and one writer work at the same time.
+def configure_connection(connection: sqlite3.Connection) -> None:
+    """Make it possible that several processes read while one writes.
 
-    NORMAL does not sync each commit: a killed process loses nothing, a power cut the last moments.
+    NORMAL does not sync each commit: a killed process loses nothing, a power failure the last moments.
     """
     _enter_wal(connection)
     connection.execute("PRAGMA synchronous=NORMAL")
@@ -41,11 +41,11 @@ def configure(connection: sqlite3.Connection) -> None:
 def _enter_wal(connection: sqlite3.Connection) -> None:
     # SQLite skips the busy timeout when two processes switch a new file to WAL at once.
     deadline = time.monotonic() + BUSY_S
-    while not _in_wal(connection, last_try=time.monotonic() > deadline):
+    while not _try_wal(connection, last_try=time.monotonic() > deadline):
         time.sleep(0.01)
 
 
-def _in_wal(connection: sqlite3.Connection, *, last_try: bool) -> bool:
+def _try_wal(connection: sqlite3.Connection, *, last_try: bool) -> bool:
     try:
         connection.execute("PRAGMA journal_mode=WAL")
     except sqlite3.OperationalError as error:
@@ -57,13 +57,13 @@ def _in_wal(connection: sqlite3.Connection, *, last_try: bool) -> bool:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Write all of it or nothing; waits for other writers first."""
+    """A transaction for writing; waits for other writers first."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # SQLite has rolled back by itself after some errors, a full disk among them.
+        # After some errors, such as a full disk, SQLite has already rolled back.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
@@ -71,7 +71,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Read one state of the file, whatever other processes write at the same time."""
+    """A transaction for reading: all reads see the same state of the file."""
     connection.execute("BEGIN")
     try:
         yield
@@ -85,22 +85,22 @@ def translated_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.DatabaseError, zlib.error) as error:
-        translated = _translated(error, path)
+        translated = _translate(error, path)
         if translated is None:
             raise
         raise translated from error
 
 
-def _translated(error: Exception, path: Path) -> StoreError | None:
-    # By message: `sqlite_errorcode` exists only from Python 3.11 on.
+def _translate(error: Exception, path: Path) -> StoreError | None:
+    # By message, because `sqlite_errorcode` exists only since Python 3.11.
     message = str(error)
     if "disk is full" in message:
         return StoreFull(path)
     if "locked" in message:
         return StoreBusy(path)
-    if any(sign in message for sign in ("readonly", "unable to open", "disk I/O error")):
+    if any(phrase in message for phrase in ("readonly", "unable to open", "disk I/O error")):
         return StoreUnwritable(path, blocked=nearest_existing(path), reason=message)
-    damaged = ("not a database", "malformed", "no such table", "no such column")
-    if isinstance(error, zlib.error) or any(sign in message for sign in damaged):
+    damage_phrases = ("not a database", "malformed", "no such table", "no such column")
+    if isinstance(error, zlib.error) or any(phrase in message for phrase in damage_phrases):
         return StoreBroken(path, message)
     return None

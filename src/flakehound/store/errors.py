@@ -11,15 +11,15 @@ from pathlib import Path
 
 from flakehound.core.errors import FlakehoundError, Remedy
 
-DEFAULT_PLACE = (".flakehound", "flakehound.db")  # the last parts of the default path
-SUFFIXES = (".db", ".sqlite", ".sqlite3")  # a file of another name is probably not meant as a store
+DEFAULT_PATH_END = (".flakehound", "flakehound.db")  # the last parts of the default path
+SUFFIXES = (".db", ".sqlite", ".sqlite3")  # a file with another suffix is probably not meant as a store
 
-Into = Callable[[Path], Remedy]  # the command that does with the store at another path what could not be done here
+RemedyForPath = Callable[[Path], Remedy]  # the command that failed, with a store at this other path
 
 
-def hunt_into(path: Path) -> str:
-    """A hunt that is kept at this path."""
-    return shlex.join(["flakehound", "hunt", *_place(path)])
+def hunt_command(path: Path) -> str:
+    """The command of a hunt with the store at this path."""
+    return shlex.join(["flakehound", "hunt", *_store_option(path)])
 
 
 class StoreError(FlakehoundError):
@@ -30,34 +30,38 @@ class StoreMissing(StoreError):
     """There is no store, or an empty one."""
 
     def __init__(self, path: Path, remedy: Remedy | None = None) -> None:
-        found = f"{str(path)!r} is empty" if os.path.exists(path) else f"there is no store at {str(path)!r}"
-        super().__init__(f"{found}: nothing was hunted yet", remedy=remedy or hunt_into(path))
+        problem = f"{str(path)!r} is empty" if os.path.exists(path) else f"there is no store at {str(path)!r}"
+        super().__init__(f"{problem}: nothing was hunted yet", remedy=remedy or hunt_command(path))
 
 
 class StoreBroken(StoreError):
-    """The file is no store of ours, or a damaged one; it is never changed."""
+    """The file is not a store of flakehound, or it is damaged; it is never changed."""
 
-    def __init__(self, path: Path, reason: str, *, into: Into = hunt_into) -> None:
-        super().__init__(f"{str(path)!r} is not a usable store: {reason}", remedy=_remedy_for_broken(path, into))
+    def __init__(self, path: Path, reason: str, *, remedy_for: RemedyForPath = hunt_command) -> None:
+        super().__init__(
+            f"{str(path)!r} is not a usable store: {reason}", remedy=_remedy_for_broken(path, remedy_for)
+        )
 
 
 class StoreTooNew(StoreError):
-    """A newer flakehound wrote it."""
+    """A newer version of flakehound wrote the store."""
 
-    def __init__(self, path: Path, *, found: int, known: int) -> None:
+    def __init__(self, path: Path, *, version: int, known_version: int) -> None:
         super().__init__(
-            f"the store {str(path)!r} has version {found}, this flakehound knows up to {known}",
+            f"the store {str(path)!r} has version {version}, this flakehound knows up to {known_version}",
             remedy="pip install --upgrade flakehound",
         )
 
 
 class StoreUnwritable(StoreError):
-    """The file or its folder may not be written."""
+    """We have no permission to write the file or its folder."""
 
-    def __init__(self, path: Path, *, blocked: Path, reason: str, into: Into = hunt_into) -> None:
+    def __init__(
+        self, path: Path, *, blocked: Path, reason: str, remedy_for: RemedyForPath = hunt_command
+    ) -> None:
         super().__init__(
             f"cannot write the store {str(path)!r}: {str(blocked)!r}: {reason}",
-            remedy=_remedy_for_unwritable(path, blocked, into),
+            remedy=_remedy_for_unwritable(path, blocked, remedy_for),
         )
 
 
@@ -82,7 +86,7 @@ class StoreBusy(StoreError):
 
 
 class NoSuchSession(StoreError):
-    """The store holds no hunt of that number."""
+    """The store has no session with this id."""
 
     def __init__(self, path: Path, session_id: int) -> None:
         super().__init__(
@@ -92,53 +96,53 @@ class NoSuchSession(StoreError):
 
 
 def nearest_existing(path: Path) -> Path:
-    """The path itself, or the closest folder above it that is there."""
-    # os.path.exists: Path.exists raises where a folder on the way may not be searched.
+    """The path itself, or the closest folder above it that exists."""
+    # Not Path.exists, which raises an error if a folder above may not be searched.
     absolute = path.absolute()
-    return next(place for place in (absolute, *absolute.parents) if os.path.exists(place))
+    return next(folder for folder in (absolute, *absolute.parents) if os.path.exists(folder))
 
 
 def _history_of(path: Path) -> str:
-    return shlex.join(["flakehound", "history", *_place(path)])
+    return shlex.join(["flakehound", "history", *_store_option(path)])
 
 
-def _place(path: Path) -> tuple[str, ...]:
-    is_default = path.parts[-2:] == DEFAULT_PLACE and (path.is_absolute() or path == Path(*DEFAULT_PLACE))
+def _store_option(path: Path) -> tuple[str, ...]:
+    is_default = path.parts[-2:] == DEFAULT_PATH_END and (path.is_absolute() or path == Path(*DEFAULT_PATH_END))
     return () if is_default else ("--store", str(path))
 
 
-def _remedy_for_broken(path: Path, into: Into) -> Remedy:
+def _remedy_for_broken(path: Path, remedy_for: RemedyForPath) -> Remedy:
     if os.path.isfile(path) and path.suffix not in SUFFIXES:
-        # A file of the user's own, named by mistake: it stays where it is.
-        return into(Path(f"{path}.db"))
+        # Probably a file of the user that was named by mistake, so it is not moved.
+        return remedy_for(Path(f"{path}.db"))
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        return into(_other_place(path))  # a device, a pipe: `mv /dev/null` would break the machine
+        return remedy_for(_other_path(path))  # a device or a pipe: `mv /dev/null` would break the machine
     return _move_aside(path)
 
 
 def _move_aside(path: Path) -> str:
-    # mv would overwrite an earlier broken store, which may still hold data.
-    aside, attempt = f"{path}.broken", 2
-    while os.path.lexists(aside):
-        aside, attempt = f"{path}.broken-{attempt}", attempt + 1
-    return shlex.join(["mv", "--", str(path), aside])
+    # A free name, because mv would overwrite an earlier broken store, which may still contain data.
+    new_path, attempt = f"{path}.broken", 2
+    while os.path.lexists(new_path):
+        new_path, attempt = f"{path}.broken-{attempt}", attempt + 1
+    return shlex.join(["mv", "--", str(path), new_path])
 
 
-def _remedy_for_unwritable(path: Path, blocked: Path, into: Into) -> Remedy:
+def _remedy_for_unwritable(path: Path, blocked: Path, remedy_for: RemedyForPath) -> Remedy:
     if blocked.is_file() and blocked != path.absolute():
         return _move_aside(blocked)
     if _chmod_helps(blocked.stat()):
         return shlex.join(["chmod", "u+rwX", "--", str(blocked)])
-    return into(_other_place(path))
+    return remedy_for(_other_path(path))
 
 
-def _other_place(path: Path) -> Path:
+def _other_path(path: Path) -> Path:
     project = path.absolute().parent.parent.name or "project"
     return Path(tempfile.gettempdir()) / f"flakehound-{os.geteuid()}-{project}" / "flakehound.db"
 
 
 def _chmod_helps(blocked: os.stat_result) -> bool:
-    # What is forbidden to root is forbidden by something else than the mode: /proc, a read-only disk.
+    # If root may not write, the reason is not the mode: /proc, or a read-only disk.
     return 0 != os.geteuid() == blocked.st_uid and not _owner_may_use(blocked.st_mode)
 
 

@@ -1,4 +1,4 @@
-"""The tables of features: measured in a run, or given by the source of a session's tests."""
+"""The tables of features: those measured in runs, and those computed from the source."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any
 
 from flakehound.core.measurements import MEASURED, Measures
 from flakehound.core.records import RunRecord
-from flakehound.store.packing import decoded, encoded
+from flakehound.store.packing import decode_text, encode_text
 
 TABLES = """\
 CREATE TABLE measured (             -- a run in which the features of each test were measured
     run INTEGER PRIMARY KEY REFERENCES run (id), -- which
     features BLOB NOT NULL          -- zlib of JSON: {feature: [value per place of the order; null: unknown]}
 );
-CREATE TABLE of_source (            -- features that the source alone tells
+CREATE TABLE of_source (            -- features that are computed from the source
     session INTEGER PRIMARY KEY REFERENCES session (id), -- of whose tests
     features BLOB NOT NULL          -- zlib of JSON: {test without parameters: {feature: value}}
 );
 """
 
 SourceFeatures = Mapping[str, Mapping[str, float | None]]
-"""Test without parameters -> feature -> value."""
+"""Values by test without parameters, then by feature."""
 
 
 def add_measures(connection: sqlite3.Connection, runs: Iterable[tuple[int, RunRecord]]) -> None:
-    """Store what measured runs measured."""
-    rows = [(run_id, packed(_columns(record))) for run_id, record in runs if record.measures]
+    """Store the measures of runs that have any."""
+    rows = [(run_id, pack_json(_columns(record))) for run_id, record in runs if record.measures]
     connection.executemany("INSERT INTO measured VALUES (?, ?)", rows)
 
 
@@ -42,35 +42,37 @@ def _columns(record: RunRecord) -> dict[str, list[float | None]]:
 
 
 def measures_between(connection: sqlite3.Connection, first: int, last: int) -> dict[int, dict[int, Measures]]:
-    """Run -> place -> measures, of the measured runs between two ids."""
+    """The measures of runs between two ids, by run, then by place."""
     query = "SELECT * FROM measured WHERE run BETWEEN ? AND ?"
-    return {row["run"]: _measures(unpacked(row["features"])) for row in connection.execute(query, (first, last))}
+    return {
+        row["run"]: _measures(unpack_json(row["features"])) for row in connection.execute(query, (first, last))
+    }
 
 
 def _measures(columns: Mapping[str, list[float | None]]) -> dict[int, Measures]:
-    found = {}
+    measures = {}
     for place, values in enumerate(zip(*(columns[name] for name in MEASURED), strict=True)):
         if any(value is not None for value in values):
-            found[place] = Measures(**dict(zip(MEASURED, values, strict=True)))
-    return found
+            measures[place] = Measures(**dict(zip(MEASURED, values, strict=True)))
+    return measures
 
 
 def save_source_features(connection: sqlite3.Connection, session_id: int, features: SourceFeatures) -> None:
-    """Store the features of the source, in place of those that were stored before."""
-    connection.execute("INSERT OR REPLACE INTO of_source VALUES (?, ?)", (session_id, packed(features)))
+    """Store the features of the source; replaces those stored before."""
+    connection.execute("INSERT OR REPLACE INTO of_source VALUES (?, ?)", (session_id, pack_json(features)))
 
 
 def source_features(connection: sqlite3.Connection, session_id: int) -> SourceFeatures:
-    """The features of the source; empty where they were not measured."""
+    """The features of the source; empty if they were not computed."""
     row = connection.execute("SELECT features FROM of_source WHERE session = ?", (session_id,)).fetchone()
-    found: SourceFeatures = unpacked(row["features"]) if row else {}
-    return found
+    features: SourceFeatures = unpack_json(row["features"]) if row else {}
+    return features
 
 
 def copy_measures(
     source: sqlite3.Connection, target: sqlite3.Connection, source_run: int, target_run: int
 ) -> None:
-    """Copy what one run measured to another store."""
+    """Copy the measures of one run to another store."""
     for row in source.execute("SELECT features FROM measured WHERE run = ?", (source_run,)):
         target.execute("INSERT INTO measured VALUES (?, ?)", (target_run, row["features"]))
 
@@ -83,11 +85,11 @@ def copy_source_features(
         target.execute("INSERT OR IGNORE INTO of_source VALUES (?, ?)", (target_session, row["features"]))
 
 
-def packed(content: object) -> bytes:
-    """JSON, compressed."""
-    return zlib.compress(encoded(json.dumps(content, separators=(",", ":"), ensure_ascii=False)))
+def pack_json(content: object) -> bytes:
+    """Compress content as JSON."""
+    return zlib.compress(encode_text(json.dumps(content, separators=(",", ":"), ensure_ascii=False)))
 
 
-def unpacked(blob: bytes) -> Any:
-    """The content that was packed."""
-    return json.loads(decoded(zlib.decompress(blob)))
+def unpack_json(blob: bytes) -> Any:
+    """The content of compressed JSON."""
+    return json.loads(decode_text(zlib.decompress(blob)))

@@ -12,9 +12,9 @@ from typing import Any
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, Setting
 
-SHORT = 8  # tests: orders and outcomes of shorter runs are not compressed, which would only add bytes
+MAX_SHORT_ORDER = 8  # tests; compressing shorter orders and outcomes would only add bytes
 
-# Written out: the numbers are in users' files and must not change with the order of the enum.
+# Explicit numbers, because they are in users' files and must not change with the order of the enum.
 SETTING_CODES = {
     Setting.ORIGINAL: 0,
     Setting.SHUFFLED: 1,
@@ -26,9 +26,9 @@ SETTINGS = {code: setting for setting, code in SETTING_CODES.items()}
 ISOLATION_CODES = {Isolation.FORK: 0, Isolation.SPAWN: 1}
 ISOLATIONS = {code: isolation for isolation, code in ISOLATION_CODES.items()}
 
-_LETTERS = {ord(outcome.value): outcome for outcome in Outcome}
-_LARGEST_SQL = 2**63 - 1
-_LARGEST_UINT32 = 2**32 - 1
+_OUTCOME_BY_LETTER = {ord(outcome.value): outcome for outcome in Outcome}
+_MAX_SQL_INTEGER = 2**63 - 1
+_MAX_UINT32 = 2**32 - 1
 
 
 def digest_of(content: bytes) -> bytes:
@@ -36,54 +36,54 @@ def digest_of(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
-def encoded(text: str) -> bytes:
-    """UTF-8 that also keeps the halves of surrogate pairs that odd file names leave in node ids."""
+def encode_text(text: str) -> bytes:
+    """UTF-8 that also encodes lone surrogates, which unusual file names put into node ids."""
     return text.encode("utf-8", "surrogatepass")
 
 
-def decoded(content: bytes) -> str:
-    """The text that was `encoded`."""
+def decode_text(content: bytes) -> str:
+    """The text that `encode_text` has encoded."""
     return content.decode("utf-8", "surrogatepass")
 
 
-def compressed(text: str) -> bytes:
-    """A long text, compressed."""
-    return zlib.compress(encoded(text))
+def compress_text(text: str) -> bytes:
+    """Compress a long text."""
+    return zlib.compress(encode_text(text))
 
 
-def decompressed(content: bytes) -> str:
-    """The text that was `compressed`."""
-    return decoded(zlib.decompress(content))
+def decompress_text(content: bytes) -> str:
+    """The text that `compress_text` has compressed."""
+    return decode_text(zlib.decompress(content))
 
 
-def column_of(text: str) -> str | bytes:
-    """A text as SQLite can hold it: text that is no valid Unicode goes in as bytes."""
+def text_column(text: str) -> str | bytes:
+    """A text as a column value; text that is not valid Unicode is stored as bytes."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return encoded(text)
+        return encode_text(text)
     return text
 
 
-def text_of(column: str | bytes) -> str:
-    """The text behind a column."""
-    return column if isinstance(column, str) else decoded(column)
+def text_of_column(column: str | bytes) -> str:
+    """The text in a column."""
+    return column if isinstance(column, str) else decode_text(column)
 
 
-def column_of_number(number: int | None) -> int | str | None:
-    """A whole number of any size; SQLite's own end at 64 bits."""
-    if number is None or -_LARGEST_SQL <= number <= _LARGEST_SQL:
+def number_column(number: int | None) -> int | str | None:
+    """An integer of any size as a column value; SQLite's integers have 64 bits."""
+    if number is None or -_MAX_SQL_INTEGER <= number <= _MAX_SQL_INTEGER:
         return number
     return str(number)
 
 
-def number_of(column: int | str | None) -> int | None:
-    """The number behind a column."""
+def number_of_column(column: int | str | None) -> int | None:
+    """The integer in a column."""
     return None if column is None else int(column)
 
 
 def pack_short_order(numbers: Sequence[int]) -> bytes:
-    """A few test numbers, two bytes each where that suffices."""
+    """Pack a few test numbers, in two bytes each if that suffices."""
     return _little_endian(array("H" if max(numbers, default=0) < 65536 else "I", numbers))
 
 
@@ -93,58 +93,58 @@ def unpack_short_order(packed: bytes, length: int) -> array[int]:
 
 
 def pack_order(numbers: Sequence[int]) -> bytes:
-    """Many test numbers; bytes of equal weight side by side, because the high ones hardly differ."""
-    return zlib.compress(_apart(_little_endian(array("I", numbers)), 4))
+    """Pack many test numbers; all lowest bytes come first, because the higher bytes hardly differ."""
+    return zlib.compress(_split_byte_planes(_little_endian(array("I", numbers)), 4))
 
 
 def unpack_order(packed: bytes) -> array[int]:
     """The numbers that were packed."""
-    return _from_little_endian("I", _together(zlib.decompress(packed), 4))
+    return _from_little_endian("I", _join_byte_planes(zlib.decompress(packed), 4))
 
 
 def pack_outcomes(outcomes: Sequence[Outcome]) -> bytes:
-    """A letter per outcome."""
+    """Pack outcomes as one letter each."""
     letters = "".join([outcome.value for outcome in outcomes]).encode("ascii")
-    return letters if len(letters) <= SHORT else zlib.compress(letters)
+    return letters if len(letters) <= MAX_SHORT_ORDER else zlib.compress(letters)
 
 
 def unpack_outcomes(packed: bytes, length: int) -> tuple[Outcome, ...]:
     """The `length` outcomes that were packed."""
-    letters = packed if length <= SHORT else zlib.decompress(packed)
-    return tuple(map(_LETTERS.__getitem__, letters))
+    letters = packed if length <= MAX_SHORT_ORDER else zlib.decompress(packed)
+    return tuple(map(_OUTCOME_BY_LETTER.__getitem__, letters))
 
 
 def pack_durations(durations_s: Sequence[float]) -> bytes:
-    """The upper halves of float32, rounded: right to 0.4 %, exact at zero, and unpacked without a loop."""
+    """Pack durations as rounded upper halves of float32: exact to 0.4 % and at zero, and quick to unpack."""
     bits: array[int] = array("I")
     bits.frombytes(array("f", durations_s).tobytes())
-    halves = array("H", [min(word + 0x8000, _LARGEST_UINT32) >> 16 for word in bits])
-    packed = _apart(_little_endian(halves), 2)
-    return packed if len(halves) <= SHORT else zlib.compress(packed)
+    halves = array("H", [min(word + 0x8000, _MAX_UINT32) >> 16 for word in bits])
+    packed = _split_byte_planes(_little_endian(halves), 2)
+    return packed if len(halves) <= MAX_SHORT_ORDER else zlib.compress(packed)
 
 
 def unpack_durations(packed: bytes, length: int) -> array[float]:
-    """The `length` durations, nearly as they were."""
-    halves = packed if length <= SHORT else zlib.decompress(packed)
+    """The `length` durations that were packed, exact to 0.4 %."""
+    halves = packed if length <= MAX_SHORT_ORDER else zlib.decompress(packed)
     words = bytearray(4 * length)
     words[2::4], words[3::4] = halves[:length], halves[length:]
     return _from_little_endian("f", words)
 
 
-def _apart(words: bytes, width: int) -> bytes:
-    return b"".join(words[weight::width] for weight in range(width))
+def _split_byte_planes(words: bytes, word_size: int) -> bytes:
+    return b"".join(words[byte::word_size] for byte in range(word_size))
 
 
-def _together(planes: bytes, width: int) -> bytes:
-    length = len(planes) // width
+def _join_byte_planes(planes: bytes, word_size: int) -> bytes:
+    length = len(planes) // word_size
     words = bytearray(len(planes))
-    for weight in range(width):
-        words[weight::width] = planes[weight * length : (weight + 1) * length]
+    for byte in range(word_size):
+        words[byte::word_size] = planes[byte * length : (byte + 1) * length]
     return bytes(words)
 
 
 def _little_endian(numbers: array[Any]) -> bytes:
-    # The file may be carried to, or merged on, a machine of the other byte order.
+    # The file may be used on a machine with the other byte order.
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers.tobytes()

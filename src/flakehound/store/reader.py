@@ -1,4 +1,4 @@
-"""Read runs back."""
+"""Read the runs of a session."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from flakehound.store.features import measures_between
 from flakehound.store.packing import (
     ISOLATIONS,
     SETTINGS,
-    number_of,
-    text_of,
+    number_of_column,
+    text_of_column,
     unpack_durations,
     unpack_order,
     unpack_outcomes,
@@ -27,59 +27,61 @@ from flakehound.store.run_reasons import reason_from
 from flakehound.store.shared_rows import failure_from
 from flakehound.store.states import traces_between
 
-CHUNK = 256  # runs read at once; no read lock is held between two chunks, so writers can tidy their log
-MOST_PARAMETERS = 500  # of one query; SQLite before 3.32 takes no more than 999
+CHUNK = 256  # runs per query; between two queries writers can truncate the write-ahead log
+MAX_PARAMETERS = 500  # of one query; SQLite before 3.32 allows at most 999
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
 class RunReader:
-    """Reads one session once. Equal orders, texts and failures come back as one object."""
+    """Reads the runs of one session. Equal orders, texts and failures become one object."""
 
     def __init__(self, connection: sqlite3.Connection, session_id: int, suite: Suite) -> None:
         self._connection = connection
         self._session_id = session_id
         self._suite_order = suite.order
-        self._names: dict[int, Order] = {}  # by part: the suite's tests, then the part's strays
+        self._names: dict[int, Order] = {}  # by part: the tests of the suite, then those outside it
         self._orders: dict[int, Order] = {}
         self._short_orders: dict[Order, Order] = {}
         self._texts: dict[int, str] = {}
         self._failures: dict[int, Failure] = {}
         self._outcomes = lru_cache(maxsize=CHUNK)(unpack_outcomes)
 
-    def chunks(self, named_in: str = "run") -> Iterator[list[RunRecord]]:
-        """The runs in the order of appending, some at a time; all, or those that another table has rows of."""
-        which = "" if named_in == "run" else f"AND id IN (SELECT run FROM {named_in})"
-        last = 0
-        while rows := self._rows_after(last, which):
-            last = rows[-1]["id"]
-            failures = self._failures_between(rows[0]["id"], last)
-            measures = measures_between(self._connection, rows[0]["id"], last)
-            traces = traces_between(self._connection, rows[0]["id"], last)
+    def chunks(self, table: str = "run") -> Iterator[list[RunRecord]]:
+        """The runs in the order of appending, in chunks; all, or those that `table` refers to."""
+        condition = "" if table == "run" else f"AND id IN (SELECT run FROM {table})"
+        last_id = 0
+        while rows := self._rows_after(last_id, condition):
+            last_id = rows[-1]["id"]
+            failures = self._failures_between(rows[0]["id"], last_id)
+            measures = measures_between(self._connection, rows[0]["id"], last_id)
+            traces = traces_between(self._connection, rows[0]["id"], last_id)
             yield [self._record(row, failures.get(row["id"], {}), measures, traces) for row in rows]
 
-    def _rows_after(self, last: int, which: str) -> list[sqlite3.Row]:
-        query = f"SELECT * FROM run WHERE session = ? AND id > ? {which} ORDER BY id LIMIT ?"
-        return self._connection.execute(query, (self._session_id, last, CHUNK)).fetchall()
+    def _rows_after(self, last_id: int, condition: str) -> list[sqlite3.Row]:
+        query = f"SELECT * FROM run WHERE session = ? AND id > ? {condition} ORDER BY id LIMIT ?"
+        return self._connection.execute(query, (self._session_id, last_id, CHUNK)).fetchall()
 
-    def _failures_between(self, first: int, last: int) -> dict[int, dict[int, Failure]]:
+    def _failures_between(self, first: int, last_id: int) -> dict[int, dict[int, Failure]]:
         query = """SELECT failing.* FROM failing JOIN run ON run.id = failing.run
                    WHERE failing.run BETWEEN ? AND ? AND run.session = ?"""
-        found: dict[int, dict[int, Failure]] = {}
-        rows = self._connection.execute(query, (first, last, self._session_id)).fetchall()
+        failures_by_run: dict[int, dict[int, Failure]] = {}
+        rows = self._connection.execute(query, (first, last_id, self._session_id)).fetchall()
         self._load_failures({row["failure"] for row in rows} - self._failures.keys())
         for row in rows:
-            found.setdefault(row["run"], {})[row["place"]] = self._failures[row["failure"]]
-        return found
+            failures_by_run.setdefault(row["run"], {})[row["place"]] = self._failures[row["failure"]]
+        return failures_by_run
 
-    def _load_failures(self, unknown: set[int]) -> None:
-        # Not one query per failure: a suite where much fails has hundreds of thousands of them.
-        ids = sorted(unknown)
-        for start in range(0, len(ids), MOST_PARAMETERS):
-            some = ids[start : start + MOST_PARAMETERS]
-            query = f"SELECT * FROM failure WHERE id IN ({', '.join('?' * len(some))})"
-            self._failures |= {row["id"]: failure_from(row) for row in self._connection.execute(query, some)}
+    def _load_failures(self, missing_ids: set[int]) -> None:
+        # Not one query per failure: there may be hundreds of thousands.
+        ids = sorted(missing_ids)
+        for start in range(0, len(ids), MAX_PARAMETERS):
+            ids_of_query = ids[start : start + MAX_PARAMETERS]
+            query = f"SELECT * FROM failure WHERE id IN ({', '.join('?' * len(ids_of_query))})"
+            self._failures |= {
+                row["id"]: failure_from(row) for row in self._connection.execute(query, ids_of_query)
+            }
 
     def _record(
         self,
@@ -99,8 +101,8 @@ class RunReader:
             disturbed=bool(row["disturbed"]),
             why=reason_from(_cached(self._texts, row["why"], self._text), order),
             ended="" if row["ended"] is None else _cached(self._texts, row["ended"], self._text),
-            seed=number_of(row["seed"]),
-            hash_seed=number_of(row["hash_seed"]),
+            seed=number_of_column(row["seed"]),
+            hash_seed=number_of_column(row["hash_seed"]),
             started_s=row["started_s"],
             usage=Usage(wall_s=row["wall_s"], cpu_s=row["cpu_s"], max_rss_bytes=row["max_rss_bytes"]),
             failures=failures,
@@ -111,7 +113,7 @@ class RunReader:
     def _order(self, row: sqlite3.Row) -> Order:
         if row["short_order"] is not None:
             numbers = unpack_short_order(row["short_order"], len(row["outcomes"]))
-            order = self._named(numbers, row["part"])
+            order = self._tests_of(numbers, row["part"])
             return self._short_orders.setdefault(order, order)
         if row["stored_order"] is not None:
             return _cached(self._orders, row["stored_order"], self._stored_order)
@@ -120,9 +122,9 @@ class RunReader:
     def _stored_order(self, order_id: int) -> Order:
         query = "SELECT part, numbers FROM stored_order WHERE id = ?"
         row = self._connection.execute(query, (order_id,)).fetchone()
-        return self._named(unpack_order(row["numbers"]), row["part"])
+        return self._tests_of(unpack_order(row["numbers"]), row["part"])
 
-    def _named(self, numbers: Sequence[int], part: int) -> Order:
+    def _tests_of(self, numbers: Sequence[int], part: int) -> Order:
         names = self._names.get(part, self._suite_order)
         if max(numbers, default=-1) >= len(names):
             names = self._names[part] = self._suite_order + self._strays(part)
@@ -130,14 +132,14 @@ class RunReader:
 
     def _strays(self, part: int) -> Order:
         rows = self._connection.execute("SELECT test FROM stray WHERE part = ? ORDER BY number", (part,))
-        return tuple(NodeId(text_of(row["test"])) for row in rows)
+        return tuple(NodeId(text_of_column(row["test"])) for row in rows)
 
     def _text(self, text_id: int) -> str:
         row = self._connection.execute("SELECT content FROM text WHERE id = ?", (text_id,)).fetchone()
-        return text_of(row["content"])
+        return text_of_column(row["content"])
 
 
-def _cached(known: dict[_Key, _Value], key: _Key, fetched: Callable[[_Key], _Value]) -> _Value:
-    if key not in known:
-        known[key] = fetched(key)
-    return known[key]
+def _cached(cache: dict[_Key, _Value], key: _Key, fetch: Callable[[_Key], _Value]) -> _Value:
+    if key not in cache:
+        cache[key] = fetch(key)
+    return cache[key]

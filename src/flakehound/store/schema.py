@@ -1,6 +1,6 @@
 """The tables of the store, and the steps that bring an older store up to date.
 
-Facts are only ever added. SQLite keeps the comments: `sqlite3 flakehound.db .schema` prints them.
+Facts are added and never changed. SQLite keeps the comments: `sqlite3 flakehound.db .schema` prints them.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from dataclasses import dataclass, field
 from flakehound.store import features, states
 from flakehound.store.call_tables import CALL_TABLES
 
-APPLICATION_ID = 0x666C6B68  # "flkh": tells our files from other programs' databases
+APPLICATION_ID = 0x666C6B68  # "flkh"; distinguishes our files from databases of other programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
     """One version of the tables."""
 
-    version: int  # kept in PRAGMA user_version; 0 is an empty file
+    version: int  # stored in PRAGMA user_version; 0 is an empty file
     sql: str
-    migrations: Mapping[int, str] = field(
-        default_factory=dict
-    )  # from this version to the next one; a new line per statement
+    # From each version to the next one; each statement begins on a new line.
+    migrations: Mapping[int, str] = field(default_factory=dict)
 
 
 TABLES = """
@@ -31,7 +30,7 @@ CREATE TABLE suite (                -- what pytest collected; sessions of an unc
     digest BLOB NOT NULL UNIQUE,    -- of the uncompressed tests
     tests BLOB NOT NULL             -- zlib of JSON: [{id, module, parent, repeatable}], in pytest's order
 );
-CREATE TABLE session (              -- one hunt, or one pytest run looked on at, of one state of the code
+CREATE TABLE session (              -- one hunt, or one pytest run with our plugin, of one state of the code
     id INTEGER PRIMARY KEY,         -- ours; differs between merged stores
     uuid TEXT NOT NULL UNIQUE,      -- the same in every store the session was merged into
     suite INTEGER NOT NULL REFERENCES suite (id), -- a test's number is its place in it
@@ -39,25 +38,25 @@ CREATE TABLE session (              -- one hunt, or one pytest run looked on at,
     python TEXT NOT NULL,           -- version of the interpreter
     pytest TEXT NOT NULL,           -- version of pytest
     commit_id TEXT,                 -- of the hunted code; NULL when not known
-    base_seed NOT NULL,             -- all seeds derive from it; decimal text beyond 64 bits, hence no type
+    base_seed NOT NULL,             -- all seeds derive from it; without a type: decimal text beyond 64 bits
     started_s REAL NOT NULL,        -- seconds since 1970
     options TEXT NOT NULL,          -- JSON object, text to text
     isolation INTEGER NOT NULL      -- code of the isolation asked for: 0 fork, 1 spawn
 );
-CREATE TABLE part (                 -- what one opening of the store added to a session, and nobody else
+CREATE TABLE part (                 -- the runs that one opening of the store added to a session
     id INTEGER PRIMARY KEY,         -- ours
     session INTEGER NOT NULL REFERENCES session (id), -- added to
-    uuid TEXT NOT NULL UNIQUE       -- with the count of its runs it tells a merge what is missing
+    uuid TEXT NOT NULL UNIQUE       -- by it and the number of its runs, a merge knows what is missing
 );
 CREATE TABLE stray (                -- tests that ran although the suite does not list them
-    part INTEGER NOT NULL REFERENCES part (id), -- numbers hold within it
-    number INTEGER NOT NULL,        -- counts on after the suite's last place
+    part INTEGER NOT NULL REFERENCES part (id), -- numbers are valid within it
+    number INTEGER NOT NULL,        -- continues after the suite's last place
     test TEXT NOT NULL,             -- pytest's node id
     PRIMARY KEY (part, number)
 ) WITHOUT ROWID;
 CREATE TABLE stored_order (         -- orders too long for the run's own row, each once
     id INTEGER PRIMARY KEY,         -- ours
-    part INTEGER NOT NULL REFERENCES part (id), -- numbers hold within it
+    part INTEGER NOT NULL REFERENCES part (id), -- numbers are valid within it
     digest BLOB NOT NULL,           -- of `numbers`
     numbers BLOB NOT NULL,          -- zlib of the tests' numbers: uint32, all lowest bytes first
     UNIQUE (part, digest)
@@ -75,7 +74,7 @@ CREATE TABLE failure (              -- failures equal in every field, once
     exception TEXT NOT NULL,        -- the type's or the signal's name
     message TEXT NOT NULL,          -- first lines of the error
     place TEXT NOT NULL,            -- path:line of the raising statement
-    report BLOB NOT NULL            -- zlib of pytest's own words, cut to 16 KB
+    report BLOB NOT NULL            -- zlib of pytest's report, cut to 16 KB
 );
 CREATE TABLE run (                  -- one process that ran
     id INTEGER PRIMARY KEY,         -- ours; grows in the order of appending
@@ -83,15 +82,15 @@ CREATE TABLE run (                  -- one process that ran
     part INTEGER NOT NULL REFERENCES part (id), -- added by
     setting INTEGER NOT NULL,       -- 0 original, 1 shuffled, 2 alone, 3 repeated, 4 probe
     isolation INTEGER NOT NULL,     -- 0 fork, 1 spawn
-    disturbed INTEGER NOT NULL,     -- 1: another process of ours ran beside it
+    disturbed INTEGER NOT NULL,     -- 1: another process of ours ran at the same time
     why INTEGER NOT NULL REFERENCES text (id), -- the question it answers; ⟨0⟩ stands for its first test
-    ended INTEGER REFERENCES text (id), -- how the process ended; NULL when well
-    seed,                           -- NULL: none set; decimal text beyond 64 bits, hence no type
+    ended INTEGER REFERENCES text (id), -- how the process ended; NULL: without an error
+    seed,                           -- NULL: none set; without a type: decimal text beyond 64 bits
     hash_seed,                      -- as seed
     started_s REAL NOT NULL,        -- seconds since 1970
-    wall_s REAL NOT NULL,           -- what the process took
-    cpu_s REAL NOT NULL,            -- what it and its children computed
-    max_rss_bytes INTEGER NOT NULL, -- its largest memory
+    wall_s REAL NOT NULL,           -- duration of the process
+    cpu_s REAL NOT NULL,            -- processor time of it and its children
+    max_rss_bytes INTEGER NOT NULL, -- its largest memory use
     short_order BLOB,               -- up to 8 tests: their numbers, uint16 or uint32
     stored_order INTEGER REFERENCES stored_order (id), -- both NULL: the suite's own order
     outcomes BLOB NOT NULL,         -- a letter per test; zlib beyond 8 tests
@@ -104,13 +103,13 @@ CREATE TABLE failing (              -- a test that failed in a run
     failure INTEGER NOT NULL REFERENCES failure (id), -- how
     PRIMARY KEY (run, place)
 ) WITHOUT ROWID;
-CREATE TABLE ending (               -- a hunt that came to its end
+CREATE TABLE ending (               -- a hunt that has ended
     session INTEGER NOT NULL REFERENCES session (id), -- hunt of
     ended_s REAL NOT NULL,          -- seconds since 1970
     note TEXT NOT NULL,             -- why it ended
     PRIMARY KEY (session, ended_s, note)
 ) WITHOUT ROWID;
-CREATE TABLE verdicts (             -- the newest report of a session: derived, so older ones may go
+CREATE TABLE verdicts (             -- the newest report of a session; older ones are deleted
     id INTEGER PRIMARY KEY,         -- ours
     session INTEGER NOT NULL REFERENCES session (id), -- about
     judged_s REAL NOT NULL,         -- seconds since 1970
@@ -119,6 +118,10 @@ CREATE TABLE verdicts (             -- the newest report of a session: derived, 
 CREATE INDEX verdicts_by_session ON verdicts (session);
 """
 
-_SECOND = features.TABLES + states.TABLES
+_TABLES_OF_VERSION_2 = features.TABLES + states.TABLES
 
-CURRENT = Schema(version=3, sql=TABLES + _SECOND + CALL_TABLES, migrations={1: _SECOND, 2: CALL_TABLES})
+CURRENT = Schema(
+    version=3,
+    sql=TABLES + _TABLES_OF_VERSION_2 + CALL_TABLES,
+    migrations={1: _TABLES_OF_VERSION_2, 2: CALL_TABLES},
+)

@@ -1,4 +1,4 @@
-"""How a session was started, and the one place that encodes it for the store's `options` column."""
+"""The settings of a session, and their encoding for the `options` column of the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SessionCommand(Enum):
     FEATURES = "features"
     CALLS = "calls"
     PYTEST = "pytest"  # a plain pytest run with our plugin
-    UNKNOWN = "unknown"  # of another flakehound
+    UNKNOWN = "unknown"  # of another version of flakehound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class SessionSettings:
     command: SessionCommand = SessionCommand.HUNT
     python: str = "python"  # path of the suite's interpreter
     pytest_args: tuple[str, ...] = ()  # the user's own
-    keep_plugins: tuple[str, ...] = ()  # plugins that the user did not want switched off
+    keep_plugins: tuple[str, ...] = ()  # plugins that the user wants to keep active
     memory_bytes: int | None = None  # the limit of one process; None: none
     rootdir: str = ""  # as pytest determined it; empty: not known
     switched_off: tuple[str, ...] = ()  # pytest plugins
@@ -35,7 +35,7 @@ class SessionSettings:
     branch: str = ""  # of git, checked out at a plain pytest run
 
 
-# The stored keys of each command, in the order in which they are written; a hunt does not name itself.
+# The stored keys of each command, in the order in which they are written; a hunt stores no "command".
 _STORED_KEYS = {
     SessionCommand.HUNT: (
         "python",
@@ -55,8 +55,8 @@ _STORED_KEYS = {
 
 
 def settings_json(settings: SessionSettings) -> str:
-    """The settings as the store holds them: an object of strings."""
-    texts = {
+    """The settings as stored: a JSON object of strings."""
+    encoded = {
         "command": settings.command.value,
         "python": settings.python,
         "pytest_args": json.dumps(settings.pytest_args),
@@ -69,11 +69,11 @@ def settings_json(settings: SessionSettings) -> str:
         "mode": settings.trace_mode,
         "branch": settings.branch,
     }
-    return json.dumps({key: texts[key] for key in _STORED_KEYS[settings.command]}, ensure_ascii=False)
+    return json.dumps({key: encoded[key] for key in _STORED_KEYS[settings.command]}, ensure_ascii=False)
 
 
 def settings_from_json(text: str) -> SessionSettings:
-    """The settings that the store holds; what is not stored has its default."""
+    """The settings from their stored form; missing keys have their defaults."""
     stored: Mapping[str, str] = json.loads(text)
     return SessionSettings(
         command=_command(stored.get("command", SessionCommand.HUNT.value)),
@@ -91,8 +91,8 @@ def settings_from_json(text: str) -> SessionSettings:
 
 
 def _command(name: str) -> SessionCommand:
-    known = {command.value: command for command in SessionCommand}
-    return known.get(name, SessionCommand.UNKNOWN)
+    by_name = {command.value: command for command in SessionCommand}
+    return by_name.get(name, SessionCommand.UNKNOWN)
 
 
 def _texts(stored: Mapping[str, str], key: str) -> tuple[str, ...]:

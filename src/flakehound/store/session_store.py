@@ -18,7 +18,7 @@ AnyStore = TypeVar("AnyStore", bound="SessionStore")
 
 
 class SessionStore:
-    """One open store as far as its sessions go; `Store` adds their runs."""
+    """The sessions of one open store; `Store` adds the methods for runs."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -47,7 +47,7 @@ class SessionStore:
             return sessions.all_sessions(self._connection)
 
     def latest_hunt(self, rootdir: str | None = None) -> SessionInfo | None:
-        """The hunt that started last, of `rootdir` when one is named."""
+        """The hunt that started last, of `rootdir` if given."""
         with translated_errors(self.path):
             return next((info for info in sessions.newest_first(self._connection, rootdir) if info.is_hunt), None)
 
@@ -88,7 +88,7 @@ class SessionStore:
         return next((report for hunt in hunts if (report := self.report(hunt)) is not None), None)
 
     def report(self, session_id: int) -> str | None:
-        """The report of a session as JSON; None before its end."""
+        """The report of a session as JSON; None before the session has ended."""
         with translated_errors(self.path):
             return sessions.newest_report(self._connection, session_id)
 

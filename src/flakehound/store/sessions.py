@@ -13,14 +13,14 @@ from flakehound.core.plans import Isolation, Suite
 from flakehound.store.packing import (
     ISOLATION_CODES,
     ISOLATIONS,
-    column_of,
-    column_of_number,
-    decoded,
-    encoded,
-    text_of,
+    decode_text,
+    encode_text,
+    number_column,
+    text_column,
+    text_of_column,
 )
 from flakehound.store.session_settings import SessionCommand, SessionSettings, settings_from_json, settings_json
-from flakehound.store.shared_rows import SharedRows, insertion, suite_from
+from flakehound.store.shared_rows import SharedRows, insert_statement, suite_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,38 +51,38 @@ class SessionInfo:
 
 def add_session(connection: sqlite3.Connection, info: SessionInfo, suite: Suite) -> SessionInfo:
     """Add a session; returns it with its id."""
-    named = replace(info, uuid=uuid.uuid4().hex)
-    columns = _columns(named) | {"suite": SharedRows(connection).suite(suite)}
-    row = connection.execute(insertion("session", tuple(columns)), columns)
-    return replace(named, id=row.lastrowid)
+    new_info = replace(info, uuid=uuid.uuid4().hex)
+    columns = _columns(new_info) | {"suite": SharedRows(connection).suite(suite)}
+    row = connection.execute(insert_statement("session", tuple(columns)), columns)
+    return replace(new_info, id=row.lastrowid)
 
 
 def _columns(info: SessionInfo) -> dict[str, str | bytes | int | float | None]:
     return {
         "uuid": info.uuid,
-        "rootdir": column_of(info.rootdir),
-        "python": column_of(info.python),
-        "pytest": column_of(info.pytest),
-        "commit_id": None if info.commit is None else column_of(info.commit),
-        "base_seed": column_of_number(info.base_seed),
+        "rootdir": text_column(info.rootdir),
+        "python": text_column(info.python),
+        "pytest": text_column(info.pytest),
+        "commit_id": None if info.commit is None else text_column(info.commit),
+        "base_seed": number_column(info.base_seed),
         "started_s": info.started_s,
-        "options": column_of(settings_json(info.settings)),
+        "options": text_column(settings_json(info.settings)),
         "isolation": ISOLATION_CODES[info.isolation],
     }
 
 
 def session_from(row: sqlite3.Row) -> SessionInfo:
-    """The session a row of its table holds."""
+    """The session of a row."""
     return SessionInfo(
         id=row["id"],
         uuid=row["uuid"],
-        rootdir=text_of(row["rootdir"]),
-        python=text_of(row["python"]),
-        pytest=text_of(row["pytest"]),
-        commit=None if row["commit_id"] is None else text_of(row["commit_id"]),
+        rootdir=text_of_column(row["rootdir"]),
+        python=text_of_column(row["python"]),
+        pytest=text_of_column(row["pytest"]),
+        commit=None if row["commit_id"] is None else text_of_column(row["commit_id"]),
         base_seed=int(row["base_seed"]),
         started_s=row["started_s"],
-        settings=settings_from_json(text_of(row["options"])),
+        settings=settings_from_json(text_of_column(row["options"])),
         isolation=ISOLATIONS[row["isolation"]],
     )
 
@@ -93,11 +93,11 @@ def all_sessions(connection: sqlite3.Connection) -> list[SessionInfo]:
 
 
 def newest_first(connection: sqlite3.Connection, rootdir: str | None) -> Iterator[SessionInfo]:
-    """Sessions from the one that started last on, of one rootdir or of all."""
+    """Sessions of one rootdir or of all, the one that started last first."""
     query = """SELECT * FROM session WHERE :rootdir IS NULL OR rootdir = :rootdir
                ORDER BY started_s DESC, id DESC"""
-    named = {"rootdir": None if rootdir is None else column_of(rootdir)}
-    return map(session_from, connection.execute(query, named))
+    parameters = {"rootdir": None if rootdir is None else text_column(rootdir)}
+    return map(session_from, connection.execute(query, parameters))
 
 
 def has_session(connection: sqlite3.Connection, session_id: int) -> bool:
@@ -114,7 +114,7 @@ def suite_of(connection: sqlite3.Connection, session_id: int) -> Suite | None:
 
 def add_ending(connection: sqlite3.Connection, session_id: int, note: str) -> None:
     """Add the ending of a session."""
-    values = (session_id, time.time(), column_of(note))
+    values = (session_id, time.time(), text_column(note))
     # A coarse clock can give the same time twice.
     connection.execute("INSERT OR IGNORE INTO ending VALUES (?, ?, ?)", values)
 
@@ -126,8 +126,8 @@ def has_ending(connection: sqlite3.Connection, session_id: int) -> bool:
 
 
 def replace_report(connection: sqlite3.Connection, session_id: int, payload_json: str) -> None:
-    """Replace the report of a session; an older one can be derived again."""
-    payload = zlib.compress(encoded(payload_json))
+    """Replace the report of a session."""
+    payload = zlib.compress(encode_text(payload_json))
     connection.execute("DELETE FROM verdicts WHERE session = ?", (session_id,))
     connection.execute(
         "INSERT INTO verdicts (session, judged_s, payload) VALUES (?, ?, ?)",
@@ -136,7 +136,7 @@ def replace_report(connection: sqlite3.Connection, session_id: int, payload_json
 
 
 def newest_report(connection: sqlite3.Connection, session_id: int) -> str | None:
-    """The newest report, None when there is none."""
+    """The newest report; None if there is none."""
     query = "SELECT payload FROM verdicts WHERE session = ? ORDER BY judged_s DESC, id DESC LIMIT 1"
     row = connection.execute(query, (session_id,)).fetchone()
-    return decoded(zlib.decompress(row["payload"])) if row else None
+    return decode_text(zlib.decompress(row["payload"])) if row else None

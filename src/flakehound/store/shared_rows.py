@@ -1,4 +1,4 @@
-"""Rows that many others refer to, stored once each and found again by the digest of their content."""
+"""Rows that many other rows refer to; each content is stored once and found by its digest."""
 
 from __future__ import annotations
 
@@ -11,43 +11,50 @@ from flakehound.core.calls import Function
 from flakehound.core.failure_signatures import signature_of
 from flakehound.core.plans import CollectedTest, Suite
 from flakehound.core.records import Failure
-from flakehound.store.packing import column_of, compressed, decompressed, digest_of, encoded, text_of
+from flakehound.store.packing import (
+    compress_text,
+    decompress_text,
+    digest_of,
+    encode_text,
+    text_column,
+    text_of_column,
+)
 
 MAX_FAILURE_TEXT = 16_384  # characters of pytest's report of one failure
 _Column = str | bytes | int
 
 
 class SharedRows:
-    """Finds or adds the row of a content. Useless after a failed transaction, which takes the new rows back."""
+    """Finds or adds the row of a content. Not usable after a failed transaction: its cache is then wrong."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._known: dict[tuple[str, _Column | None, bytes], int] = {}
+        self._row_ids: dict[tuple[str, _Column | None, bytes], int] = {}
 
     def suite(self, suite: Suite) -> int:
         """The row of a suite."""
         tests = json.dumps([asdict(test) for test in suite.tests], ensure_ascii=False)
-        return self._row("suite", digest_of(encoded(tests)), {"tests": compressed(tests)})
+        return self._row("suite", digest_of(encode_text(tests)), {"tests": compress_text(tests)})
 
     def text(self, content: str) -> int:
         """The row of a text."""
-        return self._row("text", digest_of(encoded(content)), {"content": column_of(content)})
+        return self._row("text", digest_of(encode_text(content)), {"content": text_column(content)})
 
     def order(self, part: int, numbers: bytes) -> int:
-        """The row of a packed order; the same numbers mean other tests in another part."""
+        """The row of a packed order; in another part the same numbers mean other tests."""
         return self._row("stored_order", digest_of(numbers), {"part": part, "numbers": numbers})
 
     def failure(self, failure: Failure) -> int:
         """The row of a failure."""
-        stored = replace(failure, text=bounded(failure.text))
-        fields = json.dumps(asdict(stored), ensure_ascii=False, sort_keys=True)
-        return self._row("failure", digest_of(encoded(fields)), _failure_columns(stored))
+        shortened = replace(failure, text=shorten_middle(failure.text))
+        fields = json.dumps(asdict(shortened), ensure_ascii=False, sort_keys=True)
+        return self._row("failure", digest_of(encode_text(fields)), _failure_columns(shortened))
 
     def function(self, function: Function) -> int:
         """The row of a function that was called."""
-        columns = {name: column_of(text) for name, text in asdict(function).items()}
+        columns = {name: text_column(text) for name, text in asdict(function).items()}
         fields = json.dumps(list(asdict(function).values()), ensure_ascii=False)
-        return self._row("called_function", digest_of(encoded(fields)), columns)
+        return self._row("called_function", digest_of(encode_text(fields)), columns)
 
     def copy(self, table: str, row: sqlite3.Row, **changes: _Column) -> int:
         """The row with the content of a row of another store."""
@@ -56,46 +63,46 @@ class SharedRows:
 
     def _row(self, table: str, digest: bytes, columns: Mapping[str, _Column]) -> int:
         key = (table, columns.get("part"), digest)
-        if key not in self._known:
-            self._known[key] = self._found(table, digest, columns) or self._added(table, digest, columns)
-        return self._known[key]
+        if key not in self._row_ids:
+            self._row_ids[key] = self._find_row(table, digest, columns) or self._add_row(table, digest, columns)
+        return self._row_ids[key]
 
-    def _found(self, table: str, digest: bytes, columns: Mapping[str, _Column]) -> int | None:
-        within = " AND part = :part" if "part" in columns else ""
-        query = f"SELECT id FROM {table} WHERE digest = :digest{within}"
+    def _find_row(self, table: str, digest: bytes, columns: Mapping[str, _Column]) -> int | None:
+        condition = " AND part = :part" if "part" in columns else ""
+        query = f"SELECT id FROM {table} WHERE digest = :digest{condition}"
         row = self._connection.execute(query, {"digest": digest, **columns}).fetchone()
         return row["id"] if row else None
 
-    def _added(self, table: str, digest: bytes, columns: Mapping[str, _Column]) -> int:
-        named = {"digest": digest, **columns}
-        row = self._connection.execute(insertion(table, tuple(named)), named)
+    def _add_row(self, table: str, digest: bytes, columns: Mapping[str, _Column]) -> int:
+        all_columns = {"digest": digest, **columns}
+        row = self._connection.execute(insert_statement(table, tuple(all_columns)), all_columns)
         assert row.lastrowid is not None
         return row.lastrowid
 
 
-def insertion(table: str, columns: tuple[str, ...]) -> str:
-    """The INSERT of one row, each column a named parameter."""
+def insert_statement(table: str, columns: tuple[str, ...]) -> str:
+    """The SQL that inserts one row, with a named parameter per column."""
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
 
 
 def suite_from(row: sqlite3.Row) -> Suite:
-    """The suite a row of its table holds."""
-    return Suite(tests=tuple(CollectedTest(**test) for test in json.loads(decompressed(row["tests"]))))
+    """The suite of a row."""
+    return Suite(tests=tuple(CollectedTest(**test) for test in json.loads(decompress_text(row["tests"]))))
 
 
 def failure_from(row: sqlite3.Row) -> Failure:
-    """The failure a row of its table holds."""
+    """The failure of a row."""
     return Failure(
-        phase=text_of(row["phase"]),
-        exception=text_of(row["exception"]),
-        message=text_of(row["message"]),
-        where=text_of(row["place"]),
-        text=decompressed(row["report"]),
+        phase=text_of_column(row["phase"]),
+        exception=text_of_column(row["exception"]),
+        message=text_of_column(row["message"]),
+        where=text_of_column(row["place"]),
+        text=decompress_text(row["report"]),
     )
 
 
-def bounded(text: str) -> str:
-    """The text, without its middle when it is too long: the test and the error are at the ends."""
+def shorten_middle(text: str) -> str:
+    """The text, without its middle if it is too long: the test and the error are at its ends."""
     if len(text) <= MAX_FAILURE_TEXT:
         return text
     half = MAX_FAILURE_TEXT // 2 - 40
@@ -105,9 +112,9 @@ def bounded(text: str) -> str:
 def _failure_columns(failure: Failure) -> dict[str, _Column]:
     return {
         "signature": signature_of(failure),
-        "phase": column_of(failure.phase),
-        "exception": column_of(failure.exception),
-        "message": column_of(failure.message),
-        "place": column_of(failure.where),
-        "report": compressed(failure.text),
+        "phase": text_column(failure.phase),
+        "exception": text_column(failure.exception),
+        "message": text_column(failure.message),
+        "place": text_column(failure.where),
+        "report": compress_text(failure.text),
     }

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from flakehound.core.records import RunRecord
 from flakehound.core.state_changes import StateChange, Traces
-from flakehound.store.features import packed, unpacked
+from flakehound.store.features import pack_json, unpack_json
 
 TABLES = """\
-CREATE TABLE traces (               -- a run in which it was looked at what each test leaves changed
+CREATE TABLE traces (               -- a run that recorded what each test leaves changed
     run INTEGER PRIMARY KEY REFERENCES run (id), -- which
     tests BLOB NOT NULL             -- zlib of JSON: {place: [[[how, kind, name]], [name mentioned] or null]}
 );
@@ -19,7 +19,7 @@ CREATE TABLE traces (               -- a run in which it was looked at what each
 
 def add_traces(connection: sqlite3.Connection, runs: Iterable[tuple[int, RunRecord]]) -> None:
     """Store the state changes of the runs that compared states."""
-    rows = [(run_id, packed(_content(record))) for run_id, record in runs if record.traces]
+    rows = [(run_id, pack_json(_content(record))) for run_id, record in runs if record.traces]
     connection.executemany("INSERT INTO traces VALUES (?, ?)", rows)
 
 
@@ -34,10 +34,10 @@ def _content(record: RunRecord) -> dict[int, list[object]]:
 
 
 def traces_between(connection: sqlite3.Connection, first: int, last: int) -> dict[int, dict[int, Traces]]:
-    """Run -> place -> traces, of the runs between two ids that compared states."""
+    """The traces of runs between two ids, by run, then by place."""
     query = "SELECT * FROM traces WHERE run BETWEEN ? AND ?"
     return {
-        row["run"]: {int(place): _traces(*content) for place, content in unpacked(row["tests"]).items()}
+        row["run"]: {int(place): _traces(*content) for place, content in unpack_json(row["tests"]).items()}
         for row in connection.execute(query, (first, last))
     }
 

@@ -12,7 +12,7 @@ from flakehound.store import features
 from flakehound.store.calls import calls_of
 from flakehound.store.connection import snapshot, transaction, translated_errors
 from flakehound.store.merge import MergeCount, Merger
-from flakehound.store.opening import check_whole, open_connection
+from flakehound.store.opening import check_integrity, open_connection
 from flakehound.store.reader import RunReader
 from flakehound.store.session_store import SessionStore
 from flakehound.store.writer import RunWriter
@@ -27,7 +27,7 @@ class Store(SessionStore):
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Store:
-        """Open the store at `path`; a folder created for it is ignored by git."""
+        """Open the store at `path`; git ignores a folder that is created for it."""
         return cls(path, open_connection(path, create=create))
 
     def append(self, session_id: int, records: Sequence[RunRecord]) -> list[RunRecord]:
@@ -45,11 +45,11 @@ class Store(SessionStore):
 
     def records(self, session_id: int) -> Iterator[RunRecord]:
         """The runs of a session in the order of appending; durations are exact to 0.4 %."""
-        return self._flattened(self._reader(session_id).chunks())
+        return self._flatten(self._reader(session_id).chunks())
 
     def measured_records(self, session_id: int) -> Iterator[RunRecord]:
         """The runs of a session in which features were measured."""
-        return self._flattened(self._reader(session_id).chunks("measured"))
+        return self._flatten(self._reader(session_id).chunks("measured"))
 
     def traced_runs(self, session_id: int) -> set[int]:
         """The ids of the runs of a session that were traced."""
@@ -58,42 +58,42 @@ class Store(SessionStore):
             return {row["run"] for row in self._connection.execute(query, (session_id,))}
 
     def traced_records(self, session_id: int) -> Iterator[RunRecord]:
-        """The runs of a session that were traced, with what their tests called."""
+        """The runs of a session that were traced, with the calls of their tests."""
         with translated_errors(self.path):
             traces = dict(calls_of(self._connection, session_id))
-        for record in self._flattened(self._reader(session_id).chunks("call_trace")) if traces else ():
+        for record in self._flatten(self._reader(session_id).chunks("call_trace")) if traces else ():
             if record.id in traces:
                 yield replace(record, calls=traces[record.id])
 
     def number_of_runs(self, session_id: int) -> int:
-        """How many runs of a session are stored, of every purpose."""
+        """How many runs of a session are stored, including measured and traced ones."""
         with translated_errors(self.path):
             row = self._connection.execute("SELECT COUNT(*) AS runs FROM run WHERE session = ?", (session_id,))
             return int(row.fetchone()["runs"])
 
     def save_source_features(self, session_id: int, source: features.SourceFeatures) -> None:
-        """Store the features that the source of a session's tests gives."""
+        """Store the features that were computed from the source of a session's tests."""
         with translated_errors(self.path), transaction(self._connection):
             self._check_session(session_id)
             features.save_source_features(self._connection, session_id, source)
 
     def source_features(self, session_id: int) -> features.SourceFeatures:
-        """The features that the source of a session's tests gives; empty where they were not measured."""
+        """The features that were computed from the source of a session's tests; empty if there are none."""
         with translated_errors(self.path):
             return features.source_features(self._connection, session_id)
 
     def merge(self, other: Path) -> MergeCount:
-        """Copy the sessions, and the runs of sessions known here, that only `other` has."""
-        with Store.open(other, create=False) as there, snapshot(there._connection):
-            # Before copying, whose errors could be about either file.
-            check_whole(there._connection, other)
+        """Copy the sessions, and the runs of existing sessions, that only `other` has."""
+        with Store.open(other, create=False) as source, snapshot(source._connection):
+            # First, because errors while copying could be about either file.
+            check_integrity(source._connection, other)
             with translated_errors(self.path), transaction(self._connection):
-                return Merger(there._connection, self._connection).merge()
+                return Merger(source._connection, self._connection).merge()
 
     def _reader(self, session_id: int) -> RunReader:
         return RunReader(self._connection, session_id, self.suite(session_id))
 
-    def _flattened(self, chunks: Iterator[list[RunRecord]]) -> Iterator[RunRecord]:
+    def _flatten(self, chunks: Iterator[list[RunRecord]]) -> Iterator[RunRecord]:
         while True:
             with translated_errors(self.path):
                 chunk = next(chunks, None)

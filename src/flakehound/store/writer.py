@@ -1,4 +1,4 @@
-"""Add runs to a session."""
+"""Adds runs to a session."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from flakehound.store.calls import add_calls
 from flakehound.store.features import add_measures
 from flakehound.store.packing import (
     ISOLATION_CODES,
+    MAX_SHORT_ORDER,
     SETTING_CODES,
-    SHORT,
-    column_of,
-    column_of_number,
+    number_column,
     pack_durations,
     pack_order,
     pack_outcomes,
     pack_short_order,
+    text_column,
 )
 from flakehound.store.run_reasons import template_of
-from flakehound.store.shared_rows import SharedRows, insertion
+from flakehound.store.shared_rows import SharedRows, insert_statement
 from flakehound.store.states import add_traces
 
 
 class RunWriter:
-    """Adds runs to one session, as one part of it. Useless after a failed transaction."""
+    """Adds runs to one session, as one part of it. Not usable after a failed transaction."""
 
     def __init__(self, connection: sqlite3.Connection, session_id: int, suite: Suite) -> None:
         self._connection = connection
@@ -42,15 +42,15 @@ class RunWriter:
 
     def append(self, records: Sequence[RunRecord]) -> list[int]:
         """Add the runs within the caller's transaction; returns their ids."""
-        first = next_run_id(self._connection)
-        rows = [self._row(first + i, record) for i, record in enumerate(records)]
-        failing = [row for i, record in enumerate(records) for row in self._failing(first + i, record)]
+        first_id = next_run_id(self._connection)
+        rows = [self._row(first_id + i, record) for i, record in enumerate(records)]
+        failing = [row for i, record in enumerate(records) for row in self._failing(first_id + i, record)]
         add_runs(self._connection, rows, failing)
         for i, record in enumerate(records):
-            add_calls(self._connection, self._shared_rows, first + i, record.calls)
-        add_measures(self._connection, enumerate(records, first))
-        add_traces(self._connection, enumerate(records, first))
-        return list(range(first, first + len(records)))
+            add_calls(self._connection, self._shared_rows, first_id + i, record.calls)
+        add_measures(self._connection, enumerate(records, first_id))
+        add_traces(self._connection, enumerate(records, first_id))
+        return list(range(first_id, first_id + len(records)))
 
     def _row(self, run_id: int, record: RunRecord) -> dict[str, Any]:
         _check_lengths(record)
@@ -64,8 +64,8 @@ class RunWriter:
             "disturbed": int(record.disturbed),
             "why": self._shared_rows.text(template_of(record.why, record.order)),
             "ended": self._shared_rows.text(record.ended) if record.ended else None,
-            "seed": column_of_number(record.seed),
-            "hash_seed": column_of_number(record.hash_seed),
+            "seed": number_column(record.seed),
+            "hash_seed": number_column(record.hash_seed),
             "started_s": record.started_s,
             "wall_s": record.usage.wall_s,
             "cpu_s": record.usage.cpu_s,
@@ -78,7 +78,7 @@ class RunWriter:
         if order == self._suite_order:
             return {"short_order": None, "stored_order": None}
         numbers = [self._number(test) for test in order]
-        if len(numbers) <= SHORT:
+        if len(numbers) <= MAX_SHORT_ORDER:
             return {"short_order": pack_short_order(numbers), "stored_order": None}
         return {
             "short_order": None,
@@ -87,8 +87,8 @@ class RunWriter:
 
     def _number(self, test: NodeId) -> int:
         if test not in self._numbers:
-            stray = (self._part_id(), self._next_number, column_of(test))
-            self._connection.execute("INSERT INTO stray VALUES (?, ?, ?)", stray)
+            values = (self._part_id(), self._next_number, text_column(test))
+            self._connection.execute("INSERT INTO stray VALUES (?, ?, ?)", values)
             self._numbers[test] = self._next_number
             self._next_number += 1
         return self._numbers[test]
@@ -104,14 +104,14 @@ class RunWriter:
 
 
 def add_part(connection: sqlite3.Connection, session_id: int, part_uuid: str) -> int:
-    """Begin a part of a session."""
+    """Add a part to a session."""
     row = connection.execute("INSERT INTO part (session, uuid) VALUES (?, ?)", (session_id, part_uuid))
     assert row.lastrowid is not None
     return row.lastrowid
 
 
 def next_run_id(connection: sqlite3.Connection) -> int:
-    """The id after the last; safe within a transaction only."""
+    """The id after the last one; valid only within a transaction."""
     row = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 AS free FROM run").fetchone()
     return int(row["free"])
 
@@ -121,9 +121,9 @@ def add_runs(
 ) -> None:
     """Insert rows of runs, and of the tests that failed in them."""
     if rows:
-        connection.executemany(insertion("run", tuple(rows[0])), rows)
+        connection.executemany(insert_statement("run", tuple(rows[0])), rows)
     if failing:
-        connection.executemany(insertion("failing", tuple(failing[0])), failing)
+        connection.executemany(insert_statement("failing", tuple(failing[0])), failing)
 
 
 def _check_lengths(record: RunRecord) -> None:

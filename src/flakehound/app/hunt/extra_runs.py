@@ -9,7 +9,7 @@ from flakehound.core.errors import FailedStep, attempted
 from flakehound.core.history import History
 from flakehound.core.plans import Isolation, RunPlan
 from flakehound.core.records import RunRecord
-from flakehound.engine.processes.limits import Limits, limit_after
+from flakehound.engine.processes.limits import Limits, test_limit_for
 from flakehound.engine.suite.open_suite import OpenSuite
 
 
@@ -27,8 +27,8 @@ class ExtraRuns:
         """The records of one plan; none where it could not be run: then the report lacks what they would show."""
         guard = self.opened.guard
         if guard is not None:
-            (guard.before_spawn if plan.isolation is Isolation.SPAWN else guard.before_fork)()
-        test_limit_s = limit_after(self.history.slowest_test_s, None)
+            (guard.restore_for_spawn if plan.isolation is Isolation.SPAWN else guard.restore_for_fork)()
+        test_limit_s = test_limit_for(self.history.slowest_test_s, None)
         limits = Limits(test_limit_s=test_limit_s, run_limit_s=self.left_s() + 1.0)
         records = attempted(lambda: self.opened.pool.run_now(plan, limits))
         return () if isinstance(records, FailedStep) else records

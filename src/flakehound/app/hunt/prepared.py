@@ -50,7 +50,7 @@ class PreparedHunt:
     def runs_serially(self) -> bool:
         """Whether runs must not overlap, because tests change files of the project."""
         guard = self.opened.guard
-        return guard is not None and guard.active
+        return guard is not None and guard.is_active
 
     def save_runs(self, records: Sequence[RunRecord]) -> None:
         """Store runs without adding them to the history: traced or measured runs prove nothing."""

@@ -124,7 +124,7 @@ def _save(hunt: PreparedHunt, records: Sequence[RunRecord]) -> None:
 def _announce(hunt: PreparedHunt, agenda: Agenda) -> None:
     tests = len(hunt.opened.suite.tests)
     hunt.progress.message(f"{tests} tests, hunting {_duration_text(hunt)} (seed {hunt.session.base_seed}) ...")
-    expected = agenda.outlook(hunt.budget.left_s)
+    expected = agenda.expected_detections_in(hunt.budget.left_s)
     if expected is not None:
         words = expected_flaky_tests(expected)
         hunt.progress.message(f"the time is expected to show {words}, as far as other suites tell")
@@ -140,7 +140,7 @@ def _duration_text(hunt: PreparedHunt) -> str:
 
 
 def _stage(agenda: Agenda) -> str:
-    expected = agenda.expected
+    expected = agenda.expected_detections
     return agenda.stage + ("" if expected is None else f" ({expected_flaky_tests(expected)} to expect)")
 
 

@@ -99,7 +99,7 @@ def _notes_on_selection(hunt: PreparedHunt, estimate: Estimate) -> list[str]:
 def _notes_on_more_time(hunt: PreparedHunt, found: SearchResult) -> list[str]:
     """What the same time once more is expected to show."""
     more_s = hunt.budget.limit_s or 0.0
-    expected = found.agenda.outlook(more_s)
+    expected = found.agenda.expected_detections_in(more_s)
     if expected is None or hunt.options.is_counted:
         return []
     early = ", so the hunt ended before its time" if found.agenda.ended_early else ""

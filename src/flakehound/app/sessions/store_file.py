@@ -12,7 +12,7 @@ from flakehound.app.sessions.places import DEFAULT_STORE, current_folder
 from flakehound.app.sessions.plain_runs import PENDING_FOLDER
 from flakehound.core.errors import CommandSequence, Remedy, SameCommand, UsageError, same_command
 from flakehound.store import SessionInfo, Store, StoreError, StoreMissing
-from flakehound.store.opening import check_access, check_place, is_database, is_empty
+from flakehound.store.opening import check_access, check_path, is_database, is_empty
 
 
 def check_store(store_path: Path) -> None:
@@ -20,7 +20,7 @@ def check_store(store_path: Path) -> None:
     if _is_folder(store_path):
         inside = store_in(store_path) or store_path / DEFAULT_STORE.name
         raise _folder_error(store_path, same_command(store_path=inside))
-    check_place(store_path, into=lambda place: same_command(store_path=place))
+    check_path(store_path, remedy_for=lambda path: same_command(store_path=path))
 
 
 def existing_store(store_path: Path) -> Store:

@@ -17,7 +17,7 @@ from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.processes.launch import Target
-from flakehound.engine.processes.limits import Limits, limit_after
+from flakehound.engine.processes.limits import Limits, test_limit_for
 from flakehound.engine.processes.spawn import RecordedRun, RecordingRequest, Spawner
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.report.pytest_arguments import options_only
@@ -36,7 +36,7 @@ class NewProcesses:
         self._problem = ""  # why it cannot be opened
         self._next_seed = run.options.seed
         longest = max((s for process in run.processes for s in process.durations_s), default=0.0)
-        self._limits = Limits(test_limit_s=limit_after(longest, None))
+        self._limits = Limits(test_limit_s=test_limit_for(longest, None))
         self.records: list[RunRecord] = []  # everything that ran
 
     def __enter__(self) -> NewProcesses:

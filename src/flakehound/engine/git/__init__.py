@@ -1,1 +1,1 @@
-"""What git knows: changed files, revisions, worktrees, churn."""
+"""Information from git: changed files, revisions, worktrees, churn."""

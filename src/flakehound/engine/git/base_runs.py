@@ -1,7 +1,7 @@
 """Run tests at the base revision, in new interpreters.
 
 Only the same failure as in the user's tree shows that the base has it: files that git does not track, submodules
-and everything else beside the user's tree are missing at the base.
+and everything next to the user's tree are missing at the base.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flakehound.engine.processes.spawn import RecordingRequest, Spawner
 
 NOT_AT_BASE = "does not exist at the base"
 _INSTALLED = re.compile(r".*/(site-packages|dist-packages)/")
-_STANDARD = re.compile(r".*/lib/python3\.\d+/")  # an environment may lie in the user's tree
+_STANDARD = re.compile(r".*/lib/python3\.\d+/")  # an environment may be in the user's tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class BaseRuns:
     """The runs of an order of tests at the base."""
 
     records: tuple[RunRecord, ...] = ()
-    problem: str = ""  # why they say nothing about the base; then there are no records
+    problem: str = ""  # why they prove nothing about the base; then there are no records
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -55,23 +55,25 @@ def runs_at_base(
     Seeds count upwards from `seed`; for `random_state` see `Target`. `rootdir` is pytest's root folder in the
     user's tree, to which the node ids are relative; None: as pytest determines it.
     """
-    there = replace(tree.target(target), random_state=random_state)
+    base_target = replace(tree.target(target), random_state=random_state)
     if rootdir is not None:
-        there = replace(there, pytest_args=(f"--rootdir={tree.counterpart(rootdir)}", *there.pytest_args))
-    if not there.cwd.is_dir():
+        base_target = replace(
+            base_target, pytest_args=(f"--rootdir={tree.counterpart(rootdir)}", *base_target.pytest_args)
+        )
+    if not base_target.cwd.is_dir():
         return BaseRuns(problem=f"{target.cwd} {NOT_AT_BASE}")
     root = tree.counterpart(rootdir or target.cwd)
     missing = [test for test in order if not (root / test.partition("::")[0]).exists()]
     if missing and rootdir is not None:
         return BaseRuns(problem=f"{missing[-1]} {NOT_AT_BASE}")
-    spawner = Spawner(there, tree.folder / "runs" / "n")
+    spawner = Spawner(base_target, tree.folder / "runs" / "n")
     records: list[RunRecord] = []
     for number in range(times):
         plan = _plan(tree, order, seed=None if seed is None else (seed + number) % 2**32)
-        found = _run(tree, spawner, plan, limits or Limits())
-        if found.problem:
-            return found
-        records += found.records
+        base_runs = _run(tree, spawner, plan, limits or Limits())
+        if base_runs.problem:
+            return base_runs
+        records += base_runs.records
     return BaseRuns(records=tuple(records))
 
 
@@ -87,9 +89,9 @@ def _plan(tree: BaseTree, order: Order, *, seed: int | None) -> SingleRun:
 
 def _run(tree: BaseTree, spawner: Spawner, plan: SingleRun, limits: Limits) -> BaseRuns:
     """Run a plan once and check that it used the files of the base."""
-    without_lines = RecordingRequest(root=tree.top, files=())
+    request = RecordingRequest(root=tree.top, files=())
     try:
-        run = spawner.run_recorded(plan, limits, (), without_lines)
+        run = spawner.run_recorded(plan, limits, (), request)
     except FlakehoundError as error:
         return BaseRuns(problem=_without_tree(f"the tests do not run at the base: {_last_error(error)}", tree))
     problem = _missing_test(plan.order, run.handshake.suite.order) or _reason_if_invalid(tree, run.dependencies)
@@ -100,13 +102,13 @@ def _run(tree: BaseTree, spawner: Spawner, plan: SingleRun, limits: Limits) -> B
 
 def _with_user_paths(record: RunRecord, tree: BaseTree) -> RunRecord:
     """The record with paths of the user's tree, so that its failures can be compared with those there."""
-    here, there = str(tree.repository.top), str(tree.top)
+    user_top, base_top = str(tree.repository.top), str(tree.top)
     failures = {
         place: replace(
             failure,
-            message=failure.message.replace(there, here),
-            where=failure.where.replace(there, here),
-            text=failure.text.replace(there, here),
+            message=failure.message.replace(base_top, user_top),
+            where=failure.where.replace(base_top, user_top),
+            text=failure.text.replace(base_top, user_top),
         )
         for place, failure in record.failures.items()
     }
@@ -127,12 +129,12 @@ def _without_tree(text: str, tree: BaseTree) -> str:
 
 
 def _missing_test(order: Order, collected: Order) -> str:
-    lacking = [test for test in order if test not in set(collected)]
-    return f"{lacking[-1]} {NOT_AT_BASE}" if lacking else ""
+    missing = [test for test in order if test not in set(collected)]
+    return f"{missing[-1]} {NOT_AT_BASE}" if missing else ""
 
 
 def _reason_if_invalid(tree: BaseTree, dependencies: Mapping[str, Any] | None) -> str:
-    """Why a run says nothing about the base: it used the user's changed files, or may have used them."""
+    """Why a run proves nothing about the base: it used the user's changed files, or may have used them."""
     if dependencies is None:
         return "the test took its process with it, so it cannot be told whose code it ran"
     for name, file in sorted(dependencies["imported"].items()):

@@ -17,7 +17,7 @@ from flakehound.engine.git.repository import SLOW_S, Repository
 MAX_FILE_BYTES = 5_000_000  # of one version of one file
 MAX_TOTAL_BYTES = 100_000_000
 _TOOL_FOLDERS = frozenset({".flakehound", "__pycache__", ".pytest_cache"})
-_STATUSES = {"A": "added", "D": "deleted", "R": "renamed"}  # whatever else: modified
+_STATUSES = {"A": "added", "D": "deleted", "R": "renamed"}  # all others: modified
 _ABSENT = "000000"
 _REGULAR, _EXECUTABLE, _LINK, _SUBMODULE = "100644", "100755", "120000", "160000"
 
@@ -32,9 +32,7 @@ class ChangedFile:
     # Bytes, because the encoding of a source is decided by Python. None: it did not exist, or was not read.
     before: bytes | None = None
     after: bytes | None = None
-    mode_before: str = (
-        _REGULAR  # as git writes it; 120000 is a link, 160000 a submodule or a repository of its own
-    )
+    mode_before: str = _REGULAR  # as in git; 120000: a link, 160000: a submodule or a repository of its own
     mode_after: str = _REGULAR
     unread: str = ""  # why a version that exists was not read
 
@@ -63,12 +61,14 @@ def changed_files(repository: Repository, base: str, *, excluded: Collection[Pat
     for answer in (diff, untracked, flagged):
         if not answer.succeeded:
             return FileChanges(problem=f"git cannot tell what changed: {answer.problem}")
-    found = {file.path: (file, blob) for file, blob in _tracked_changes(diff.nul_separated)}
-    _add_untracked(found, repository.top, _without_environments(untracked.nul_separated))
-    _add_hidden(found, repository.top, flagged.nul_separated, base)
+    changes = {file.path: (file, blob) for file, blob in _tracked_changes(diff.nul_separated)}
+    _add_untracked(changes, repository.top, _without_environments(untracked.nul_separated))
+    _add_flagged(changes, repository.top, flagged.nul_separated, base)
     excluded_paths = [os.path.realpath(path) for path in excluded]
-    included = [one for one in found.values() if not _is_excluded(repository.top, one[0].path, excluded_paths)]
-    return FileChanges(files=tuple(_with_content(repository, sorted(included, key=lambda one: one[0].path))))
+    included = [
+        change for change in changes.values() if not _is_excluded(repository.top, change[0].path, excluded_paths)
+    ]
+    return FileChanges(files=tuple(_with_content(repository, sorted(included, key=lambda change: change[0].path))))
 
 
 def is_dirty(repository: Repository, *, excluded: Collection[Path] = ()) -> bool:
@@ -81,9 +81,8 @@ _DIFF = (
     *("diff", "--raw", "-z", "--no-abbrev", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-relative"),
     *("--no-color", "--ignore-submodules=none"),
 )
-_Found = dict[
-    str, tuple[ChangedFile, str]
-]  # by path, with the name of the git object that contains the version before
+# Each with the name of the git object that contains the version before.
+_ChangesByPath = dict[str, tuple[ChangedFile, str]]
 
 
 def _tracked_changes(parts: Sequence[str]) -> Iterator[tuple[ChangedFile, str]]:
@@ -111,26 +110,26 @@ def _without_environments(paths: Sequence[str]) -> list[str]:
     return [path for path in paths if not path.startswith(environments)] if environments else list(paths)
 
 
-def _add_untracked(found: _Found, top: Path, paths: Sequence[str]) -> None:
+def _add_untracked(changes: _ChangesByPath, top: Path, paths: Sequence[str]) -> None:
     for path in paths:
         # A nested repository is listed as a folder, without its files.
         mode = _SUBMODULE if path.endswith("/") else _mode_of(top / path)
         path = path.rstrip("/")
-        deleted, blob = found.get(path, (None, ""))
-        if deleted is None:
-            found[path] = (ChangedFile(path=path, status="added", mode_before=_ABSENT, mode_after=mode), "")
+        tracked, blob = changes.get(path, (None, ""))
+        if tracked is None:
+            changes[path] = (ChangedFile(path=path, status="added", mode_before=_ABSENT, mode_after=mode), "")
         else:  # removed from the index, but still in the working tree
-            found[path] = (replace(deleted, status="modified", mode_after=mode), blob)
+            changes[path] = (replace(tracked, status="modified", mode_after=mode), blob)
 
 
-def _add_hidden(found: _Found, top: Path, flagged: Sequence[str], base: str) -> None:
+def _add_flagged(changes: _ChangesByPath, top: Path, flagged: Sequence[str], base: str) -> None:
     """Add files flagged as assume-unchanged or skip-worktree that exist in the working tree."""
     for line in flagged:
         flag, path = line[0], line[2:]
-        if (flag == "S" or flag.islower()) and path not in found and os.path.lexists(top / path):
+        if (flag == "S" or flag.islower()) and path not in changes and os.path.lexists(top / path):
             mode = _mode_of(top / path)
             file = ChangedFile(path=path, status="modified", mode_before=mode, mode_after=mode)
-            found[path] = (file, f"{base}:{path}")
+            changes[path] = (file, f"{base}:{path}")
 
 
 def _mode_of(path: Path) -> str:
@@ -144,7 +143,7 @@ def _mode_of(path: Path) -> str:
 def _is_excluded(top: Path, path: str, excluded: Sequence[str]) -> bool:
     full = os.path.realpath(top / path)
     return not _TOOL_FOLDERS.isdisjoint(path.split("/")) or any(
-        full == one or full.startswith(one + os.sep) for one in excluded
+        full == entry or full.startswith(entry + os.sep) for entry in excluded
     )
 
 
@@ -158,16 +157,16 @@ def _with_content(repository: Repository, changes: Sequence[tuple[ChangedFile, s
             unread = "its earlier version is too large, or not in this clone"
         after, problem = _content_now(repository.top / file.path, file.mode_after, budget)
         budget -= len(after or b"")
-        whole = replace(file, before=before, after=after, unread=unread or problem)
-        if not _is_unchanged(whole):
-            yield whole
+        complete = replace(file, before=before, after=after, unread=unread or problem)
+        if not _is_unchanged(complete):
+            yield complete
 
 
 def _is_unchanged(file: ChangedFile) -> bool:
     if file.status != "modified" or file.before is None or file.after is None:
         return False
-    same = file.before.replace(b"\r\n", b"\n") == file.after.replace(b"\r\n", b"\n")
-    return same and file.mode_before == file.mode_after
+    equal_text = file.before.replace(b"\r\n", b"\n") == file.after.replace(b"\r\n", b"\n")
+    return equal_text and file.mode_before == file.mode_after
 
 
 def _content_now(path: Path, mode: str, budget: int) -> tuple[bytes | None, str]:
@@ -188,15 +187,15 @@ def _content_now(path: Path, mode: str, budget: int) -> tuple[bytes | None, str]
 
 def _contents(repository: Repository, blobs: Sequence[str]) -> Mapping[str, bytes]:
     """The content of git objects that exist and are not too large."""
-    wanted = [blob for blob in dict.fromkeys(blobs) if "\n" not in blob]
-    sizes = repository.git("cat-file", "--batch-check=%(objectsize)", timeout_s=SLOW_S, stdin=_lines(wanted))
-    budget, small = MAX_TOTAL_BYTES, []
-    for blob, size in zip(wanted, os.fsdecode(sizes.out).split("\n"), strict=False):
+    names = [blob for blob in dict.fromkeys(blobs) if "\n" not in blob]
+    sizes = repository.git("cat-file", "--batch-check=%(objectsize)", timeout_s=SLOW_S, stdin=_lines(names))
+    budget, readable = MAX_TOTAL_BYTES, []
+    for blob, size in zip(names, os.fsdecode(sizes.out).split("\n"), strict=False):
         if size.isdigit() and int(size) <= min(MAX_FILE_BYTES, budget):
             budget -= int(size)
-            small.append(blob)
-    contents = repository.git("cat-file", "--batch=%(objectsize)", timeout_s=SLOW_S, stdin=_lines(small))
-    return dict(zip(small, _batch_contents(contents.out), strict=False)) if contents.succeeded else {}
+            readable.append(blob)
+    contents = repository.git("cat-file", "--batch=%(objectsize)", timeout_s=SLOW_S, stdin=_lines(readable))
+    return dict(zip(readable, _batch_contents(contents.out), strict=False)) if contents.succeeded else {}
 
 
 def _lines(names: Sequence[str]) -> bytes:
@@ -204,9 +203,9 @@ def _lines(names: Sequence[str]) -> bytes:
 
 
 def _batch_contents(out: bytes) -> Iterator[bytes]:
-    place = 0
-    while place < len(out):
-        end = out.index(b"\n", place)
-        size = int(out[place:end])
+    position = 0
+    while position < len(out):
+        end = out.index(b"\n", position)
+        size = int(out[position:end])
         yield out[end + 1 : end + 1 + size]
-        place = end + 1 + size + 1
+        position = end + 1 + size + 1

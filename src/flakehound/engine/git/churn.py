@@ -16,8 +16,8 @@ from flakehound.engine.git.churn_lines import FileDiff, Version, initial_version
 from flakehound.engine.git.repository import SLOW_S, GitResult, NoRepository, Repository, open_repository
 
 COMMITS = 75
-PYTHON_FILES = "*.py"  # no test covers lines of others, and they may be huge
-# As `git log -L` compares: without the heuristic that `git diff` has for indented blocks.
+PYTHON_FILES = "*.py"  # coverage is measured only of these, and other files may be huge
+# The comparison of `git log -L`: without the heuristic of `git diff` for indented blocks.
 _DIFF_OPTIONS = (
     *("-p", "-U0", "--inter-hunk-context=0", "--no-indent-heuristic", "--diff-algorithm=myers", "-M"),
     *("--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "--full-index"),
@@ -31,8 +31,8 @@ class Churn:
 
     top: Path | None = None  # of the repository
     commits: int = 0  # the number of commits examined
-    counts: Mapping[str, Sequence[int]] = field(default_factory=dict)  # path below the top -> per line, from 0
-    absent: str = ""  # why the numbers are not known; empty: they are
+    counts: Mapping[str, Sequence[int]] = field(default_factory=dict)  # per line, by path below the top
+    problem: str = ""  # why the numbers are not known; empty if they are
     remedy: str | None = None  # a command that helps
 
     def of(self, path: str, lines: Iterable[int]) -> int:
@@ -48,13 +48,17 @@ def churn_of(folder: Path, commits: int = COMMITS) -> Churn:
     """The churn of the repository that contains a folder, over its last commits."""
     repository = open_repository(folder)
     if isinstance(repository, NoRepository):
-        return Churn(absent=repository.why, remedy=repository.remedy)
-    listed = repository.git("rev-list", "--date-order", "--parents", "-n", str(commits), "HEAD", timeout_s=SLOW_S)
-    history = commits_in(listed.out)
-    truncated = _truncation(repository, history) if repository.is_shallow else ""
-    if truncated or not listed.succeeded:
-        return Churn(absent=truncated or listed.problem, remedy="git fetch --unshallow" if truncated else None)
-    return _counted_back(repository, history)
+        return Churn(problem=repository.why, remedy=repository.remedy)
+    commit_list = repository.git(
+        "rev-list", "--date-order", "--parents", "-n", str(commits), "HEAD", timeout_s=SLOW_S
+    )
+    history = commits_in(commit_list.out)
+    too_short = _truncation(repository, history) if repository.is_shallow else ""
+    if too_short or not commit_list.succeeded:
+        return Churn(
+            problem=too_short or commit_list.problem, remedy="git fetch --unshallow" if too_short else None
+        )
+    return _count_changes(repository, history)
 
 
 def _truncation(repository: Repository, history: Sequence[Sequence[str]]) -> str:
@@ -63,13 +67,13 @@ def _truncation(repository: Repository, history: Sequence[Sequence[str]]) -> str
     file = Path(result.text)
     if not result.succeeded or not file.is_file():
         return "the clone is shallow, and git does not tell where it ends"
-    ends = set(file.read_text().split())
-    if not any(commit in ends for commit, *_parents in history):
+    oldest_commits = set(file.read_text().split())
+    if not any(commit in oldest_commits for commit, *_parents in history):
         return ""
     return f"the clone is shallow and holds only {len(history)} of the last commits"
 
 
-def _counted_back(repository: Repository, history: Sequence[Sequence[str]]) -> Churn:
+def _count_changes(repository: Repository, history: Sequence[Sequence[str]]) -> Churn:
     """Walk once from the working tree to the oldest commit and count the changes of each line."""
     files = repository.git("ls-files", "-z", "--", PYTHON_FILES, timeout_s=SLOW_S)
     uncommitted = repository.git("diff-index", *_DIFF_OPTIONS, "HEAD", "--", PYTHON_FILES, timeout_s=SLOW_S)
@@ -82,7 +86,7 @@ def _counted_back(repository: Repository, history: Sequence[Sequence[str]]) -> C
     )
     problem = _problem(files, uncommitted, diffs)
     if problem:
-        return Churn(absent=problem)
+        return Churn(problem=problem)
     commit_diffs = iter(read_diffs(diffs.out))
     head = parent_versions(initial_version(files.nul_separated), read_diffs(uncommitted.out), None)[0]
     by_parent = {commit: [next(commit_diffs) for _ in parents or [""]] for commit, *parents in history}
@@ -105,6 +109,6 @@ def _counts(
             parents or [""], parent_versions(version, by_parent[commit], counts), strict=True
         ):
             if parent in examined and earlier:
-                known = pending.get(parent)
-                pending[parent] = earlier if known is None else merge_versions(known, earlier)
+                pending_version = pending.get(parent)
+                pending[parent] = earlier if pending_version is None else merge_versions(pending_version, earlier)
     return dict(counts)

@@ -32,25 +32,25 @@ class _FileParser:
 def read_diffs(output: bytes) -> list[list[FileDiff]]:
     """The differences, one list per commit in the output; a single list if it names no commit."""
     lines = output.split(b"\n")
-    found: list[list[FileDiff]] = []
+    diffs_by_commit: list[list[FileDiff]] = []
     current: list[FileDiff] = []
     file = _FileParser()
-    place = 0
-    while place < len(lines):
-        line = lines[place]
-        place += 1
+    position = 0
+    while position < len(lines):
+        line = lines[position]
+        position += 1
         if line.startswith(b"@@ "):
-            place += _add_hunk(line, file)
+            position += _add_hunk(line, file)
         elif line.startswith(b"diff --git ") or _COMMIT.fullmatch(line):
             current += file.diff()
             file = _FileParser()
             if not line.startswith(b"diff "):
                 current = []
-                found.append(current)
+                diffs_by_commit.append(current)
         else:
             _read_header(line, file)
     current += file.diff()
-    return found or [current]
+    return diffs_by_commit or [current]
 
 
 def _add_hunk(line: bytes, file: _FileParser) -> int:
@@ -62,36 +62,36 @@ def _add_hunk(line: bytes, file: _FileParser) -> int:
     return old_n + new_n
 
 
-def _range(first: int, number: int) -> Range:
+def _range(first: int, count: int) -> Range:
     # For an empty range git gives the number of the line before it.
-    begin = first - 1 if number else first
-    return begin, begin + number
+    begin = first - 1 if count else first
+    return begin, begin + count
 
 
 def _read_header(line: bytes, file: _FileParser) -> None:
     word, _space, rest = line.partition(b" ")
     if word == b"---":
-        file.old = _name(rest, prefix=b"a/")
+        file.old = _path(rest, prefix=b"a/")
     elif word == b"+++":
-        file.new = _name(rest, prefix=b"b/")
+        file.new = _path(rest, prefix=b"b/")
     elif line.startswith(b"rename from "):
-        file.old = _name(line[len(b"rename from ") :])
+        file.old = _path(line[len(b"rename from ") :])
     elif line.startswith(b"rename to "):
-        file.new = _name(line[len(b"rename to ") :])
+        file.new = _path(line[len(b"rename to ") :])
 
 
-def _name(written: bytes, prefix: bytes = b"") -> bytes:
+def _path(printed: bytes, prefix: bytes = b"") -> bytes:
     """A path as git prints it: quoted if it has special characters, followed by a tab if it has a blank."""
-    name = _unquoted(written[1:-1]) if written[:1] == b'"' else written.removesuffix(b"\t")
+    name = _unquote(printed[1:-1]) if printed[:1] == b'"' else printed.removesuffix(b"\t")
     return name.removeprefix(prefix)
 
 
-def _unquoted(text: bytes) -> bytes:
-    def letter(match: re.Match[bytes]) -> bytes:
-        sign = match[1]
-        return bytes([_ESCAPES[sign] if sign in _ESCAPES else int(sign, 8)])
+def _unquote(text: bytes) -> bytes:
+    def unescape(match: re.Match[bytes]) -> bytes:
+        escape = match[1]
+        return bytes([_ESCAPES[escape] if escape in _ESCAPES else int(escape, 8)])
 
-    return re.sub(rb"\\([0-7]{3}|.)", letter, text)
+    return re.sub(rb"\\([0-7]{3}|.)", unescape, text)
 
 
 def commits_in(output: bytes) -> list[Sequence[str]]:

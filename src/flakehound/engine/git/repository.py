@@ -58,7 +58,7 @@ class NoRepository:
     """Why there is no repository to use."""
 
     why: str
-    remedy: str | None = None  # a command, where one helps
+    remedy: str | None = None  # a command that helps, if there is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +80,9 @@ class Repository:
         result = self.git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
         return result.text if result.succeeded else None
 
-    def merge_base(self, one: str, other: str = "HEAD") -> str | None:
+    def merge_base(self, revision: str, other: str = "HEAD") -> str | None:
         """The best common ancestor; None if there is none, or a shallow clone lacks it."""
-        result = self.git("merge-base", one, other)
+        result = self.git("merge-base", revision, other)
         return result.text.split("\n")[0] if result.succeeded and result.text else None
 
     def short(self, commit: str) -> str:
@@ -110,7 +110,7 @@ def run_git(folder: Path, *arguments: str, timeout_s: float = QUICK_S, stdin: by
     env = {name: value for name, value in os.environ.items() if name not in _HOOK_VARIABLES} | _OWN_VARIABLES
     command = ["git", *_SETTINGS, *arguments]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=folder,
             env=env,
@@ -126,12 +126,12 @@ def run_git(folder: Path, *arguments: str, timeout_s: float = QUICK_S, stdin: by
     except OSError as error:
         missing = isinstance(error, FileNotFoundError) and folder.is_dir()
         return GitResult(code=_NOT_RUN_CODE, out=b"", problem="git is not installed" if missing else str(error))
-    problem = "" if done.returncode == 0 else done.stderr.decode(errors="replace").strip()
-    return GitResult(code=done.returncode, out=done.stdout, problem=problem)
+    problem = "" if process.returncode == 0 else process.stderr.decode(errors="replace").strip()
+    return GitResult(code=process.returncode, out=process.stdout, problem=problem)
 
 
 def open_repository(folder: Path) -> Repository | NoRepository:
-    """The repository that contains a folder, or why there is none to compare with."""
+    """The repository that contains a folder, or why none can be used."""
     result = run_git(folder, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository", "--show-toplevel")
     lines = result.text.split("\n")
     if not result.succeeded or lines[0] != "true":

@@ -46,7 +46,7 @@ class _ServerBase:
     """A base that the environment of a build server specifies."""
 
     revisions: tuple[str, ...]  # the first that exists is used
-    what: str  # description for the user
+    what: str  # a description for the user
     is_branch_point: bool = False  # the merge base with the revision is the base, not the revision itself
     refspecs: tuple[str, ...] = ()  # what `git fetch` needs to get it
 
@@ -58,37 +58,39 @@ def base_revision(
     env: Mapping[str, str] = os.environ,
     excluded: Collection[Path] = (),
 ) -> Base:
-    """The base: as the user says, else as the build server says, else the branch point from the default branch."""
+    """The base that the user names, else that of the build server, else the branch point from the default."""
     if since is not None:
         commit = repository.commit(since)
         if commit is None:
             raise NoSuchRevision(repository, since)
         return Base(revision=commit, name=since, why=f"compared with {since}, as asked")
     missing: list[str] = []
-    for wanted in _server_bases(env):
-        found = _commit_of(repository, wanted)
-        if found is None:
+    for server_base in _server_bases(env):
+        commit = _commit_of(repository, server_base)
+        if commit is None:
             missing.append(
-                f"{wanted.what} is not in this clone; to compare with it: {_fetch_command(repository, wanted)}"
+                f"{server_base.what} is not in this clone; "
+                f"to compare with it: {_fetch_command(repository, server_base)}"
             )
-        elif found != repository.head:
-            name = repository.short(found)
-            where = f"where this branch left {wanted.what}" if wanted.is_branch_point else wanted.what
-            return Base(revision=found, name=name, why=f"compared with {name}, {where}")
+        elif commit != repository.head:
+            name = repository.short(commit)
+            is_branch_point = server_base.is_branch_point
+            where = f"where this branch left {server_base.what}" if is_branch_point else server_base.what
+            return Base(revision=commit, name=name, why=f"compared with {name}, {where}")
     on_server = any(env.get(name, "").lower() not in ("", "0", "false") for name in _SERVER_VARIABLES)
-    own = _base_without_server(repository, on_server, excluded)
-    # Only the first: the others are its substitutes.
-    return replace(own, notes=(*missing[:1], *own.notes))
+    base = _base_without_server(repository, on_server, excluded)
+    # Only the first note: the other bases would only have replaced the first.
+    return replace(base, notes=(*missing[:1], *base.notes))
 
 
-def _commit_of(repository: Repository, wanted: _ServerBase) -> str | None:
-    commit = next(filter(None, map(repository.commit, wanted.revisions)), None)
-    return repository.merge_base(commit) if commit and wanted.is_branch_point else commit
+def _commit_of(repository: Repository, server_base: _ServerBase) -> str | None:
+    commit = next(filter(None, map(repository.commit, server_base.revisions)), None)
+    return repository.merge_base(commit) if commit and server_base.is_branch_point else commit
 
 
-def _fetch_command(repository: Repository, wanted: _ServerBase) -> str:
-    depth = [] if not repository.is_shallow else ["--deepen=50" if wanted.is_branch_point else "--depth=1"]
-    return shlex.join(["git", "fetch", *depth, "origin", *wanted.refspecs])
+def _fetch_command(repository: Repository, server_base: _ServerBase) -> str:
+    depth = [] if not repository.is_shallow else ["--deepen=50" if server_base.is_branch_point else "--depth=1"]
+    return shlex.join(["git", "fetch", *depth, "origin", *server_base.refspecs])
 
 
 def _server_bases(env: Mapping[str, str]) -> Iterator[_ServerBase]:

@@ -22,7 +22,7 @@ from flakehound.engine.temporary_folders import is_abandoned, new_folder
 
 _TREE = "tree"
 _PATH_LIMIT_S = 60.0
-# Prints where the interpreter looks for modules, with the folders of editable installs that use a finder.
+# Prints the folders in which the interpreter looks for modules, including those of editable installs.
 _PRINT_PATH = """
 import json, sys
 found = [entry for entry in sys.path if entry]
@@ -50,16 +50,16 @@ class BaseTree:
     repository: Repository
     revision: str
     top: Path  # of the checked out tree, without symbolic links
-    folder: Path  # contains the tree and temporary files of its user; removed with the tree
+    folder: Path  # contains the tree and temporary files of runs in it; removed with the tree
 
     def counterpart(self, path: Path) -> Path:
         """The path in this tree for a path in the user's tree; other paths are returned unchanged."""
         full = Path(os.path.realpath(path))
-        inside = full.is_relative_to(self.repository.top)
-        return self.top / full.relative_to(self.repository.top) if inside else path
+        is_inside = full.is_relative_to(self.repository.top)
+        return self.top / full.relative_to(self.repository.top) if is_inside else path
 
     def is_in_user_tree(self, path: str) -> bool:
-        """Whether a path lies in the user's tree, although files of this tree should be used."""
+        """Whether a path is in the user's tree and not in this one."""
         top = str(self.repository.top)
         return path.startswith(top + os.sep) and not path.startswith((str(self.top) + os.sep, f"{top}/.git/"))
 
@@ -75,24 +75,26 @@ class BaseTree:
     @functools.cached_property
     def _files_by_name(self) -> dict[str, set[str]]:
         """The paths of all files of the revision, by file name."""
-        listed = self.repository.git("ls-tree", "-r", "-z", "--name-only", self.revision, timeout_s=SLOW_S)
-        found: dict[str, set[str]] = {}
-        for file in listed.nul_separated:
-            found.setdefault(os.path.basename(file), set()).add(file)
-        return found
+        result = self.repository.git("ls-tree", "-r", "-z", "--name-only", self.revision, timeout_s=SLOW_S)
+        paths: dict[str, set[str]] = {}
+        for file in result.nul_separated:
+            paths.setdefault(os.path.basename(file), set()).add(file)
+        return paths
 
     def target(self, target: Target) -> Target:
         """The same suite at this revision: its interpreter imports the project's modules from here."""
-        own = os.environ.get("PYTHONPATH", "") if "PYTHONPATH" not in target.env else target.env["PYTHONPATH"]
-        entries = [self._mapped(entry) for entry in own.split(os.pathsep) if entry]
+        python_path = (
+            os.environ.get("PYTHONPATH", "") if "PYTHONPATH" not in target.env else target.env["PYTHONPATH"]
+        )
+        entries = [self._map_argument(entry) for entry in python_path.split(os.pathsep) if entry]
         entries += [str(path) for path in map(self.counterpart, self._import_path(target)) if path.is_dir()]
         in_tree = [entry for entry in dict.fromkeys(entries) if entry.startswith(str(self.top))]
-        others = [entry for entry in dict.fromkeys(entries) if entry not in in_tree]
-        path = os.pathsep.join([*in_tree, *others])
+        other_entries = [entry for entry in dict.fromkeys(entries) if entry not in in_tree]
+        path = os.pathsep.join([*in_tree, *other_entries])
         return replace(
             target,
             cwd=self.counterpart(target.cwd),
-            pytest_args=tuple(map(self._mapped, target.pytest_args)),
+            pytest_args=tuple(map(self._map_argument, target.pytest_args)),
             env={**target.env, "PYTHONPATH": path} if path else target.env,
         )
 
@@ -108,12 +110,12 @@ class BaseTree:
                 timeout=_PATH_LIMIT_S,
                 check=True,
             )
-            found = [Path(entry) for entry in json.loads(result.stdout.splitlines()[-1])]
+            entries = [Path(entry) for entry in json.loads(result.stdout.splitlines()[-1])]
         except (OSError, subprocess.SubprocessError, ValueError, IndexError):
             return []
-        return [path for path in found if self.is_in_user_tree(os.path.join(os.path.realpath(path), ""))]
+        return [path for path in entries if self.is_in_user_tree(os.path.join(os.path.realpath(path), ""))]
 
-    def _mapped(self, argument: str) -> str:
+    def _map_argument(self, argument: str) -> str:
         """An argument whose absolute path, alone or after an equals sign, is mapped to this tree."""
         for equals in ("", "="):
             option, _sign, value = argument.rpartition(equals) if equals else ("", "", argument)
@@ -126,7 +128,7 @@ class BaseTree:
 
 @contextlib.contextmanager
 def temporary_checkout(repository: Repository, revision: str) -> Iterator[BaseTree | NoTree]:
-    """Check out a revision until the block ends, however it ends."""
+    """Check out a revision until the `with` block ends."""
     _remove_abandoned_trees(repository)
     folder = Path(os.path.realpath(new_folder()))
     tree = folder / _TREE
@@ -142,7 +144,7 @@ def temporary_checkout(repository: Repository, revision: str) -> Iterator[BaseTr
 
 
 def _remove(repository: Repository, tree: Path) -> None:
-    # Twice --force: needed if a killed `worktree add` has left its lock.
+    # `--force` twice also removes a tree that a killed `worktree add` has left locked.
     if not repository.git("worktree", "remove", "--force", "--force", str(tree), timeout_s=SLOW_S).succeeded:
         shutil.rmtree(tree, ignore_errors=True)
         repository.git("worktree", "remove", "--force", "--force", str(tree))
@@ -150,8 +152,8 @@ def _remove(repository: Repository, tree: Path) -> None:
 
 def _remove_abandoned_trees(repository: Repository) -> None:
     """Remove trees of killed processes of ours; `git worktree prune` would affect the user's trees too."""
-    listed = repository.git("worktree", "list", "--porcelain")
-    for line in listed.text.split("\n") if listed.succeeded else ():
+    result = repository.git("worktree", "list", "--porcelain")
+    for line in result.text.split("\n") if result.succeeded else ():
         tree = Path(line.removeprefix("worktree "))
         if line.startswith("worktree ") and tree.name == _TREE and is_abandoned(tree.parent):
             _remove(repository, tree)

@@ -1,1 +1,1 @@
-"""One process: start it, talk to it, limit it, read its events."""
+"""One process: start it, communicate with it, limit it, read its events."""

@@ -1,4 +1,4 @@
-"""What traced tests called: the request that is sent, and the lines that come back."""
+"""Call traces of tests: the request that is sent, and the lines that come back."""
 
 from __future__ import annotations
 

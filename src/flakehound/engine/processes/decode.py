@@ -21,10 +21,10 @@ _RESULTS_LOST_CODE = 74  # see flakehound_inside.worker.child
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessFacts:
-    """What the engine knows of a process beside its events."""
+    """What the engine knows about a process in addition to its events."""
 
     end: Mapping[str, Any]  # as flakehound_inside.message_types.ProcessEnd
-    output: str = ""  # the last part of what a process printed that ended with an error
+    output: str = ""  # the end of its output, if it ended with an error
     started_s: float = 0.0
     disturbed: bool = False
 
@@ -37,19 +37,19 @@ def records_from(plan: RunPlan, events: bytes, facts: ProcessFacts) -> list[RunR
     if isinstance(plan, SingleRun):
         return [_record(plan, plan.order, trunk, facts)]
     records: list[RunRecord] = []
-    counted = 0
+    counted_tests = 0
     for number, (copy, order) in enumerate(zip(plan.copies, plan.orders, strict=True)):
         if number not in parsed.copies:
             continue
-        own = parsed.copies[number]
-        own.end = own.end or facts.end
-        # What several copies share ran once, so it counts once.
-        whole = trunk.between(counted, copy.after).followed_by(own, copy.after)
-        counted = max(counted, copy.after)
-        records.append(_record(replace(plan, seed=copy.seed), order, whole, facts))
-    rest = trunk.between(counted, len(plan.trunk))
-    if rest.started and (isinstance(plan, Walk) or not parsed.cannot_fork):
-        rest.stopped, rest.end = trunk.stopped, facts.end
+        copy_events = parsed.copies[number]
+        copy_events.end = copy_events.end or facts.end
+        # Tests before several copies ran only once, so they are counted only once.
+        joined = trunk.between(counted_tests, copy.after).followed_by(copy_events, copy.after)
+        counted_tests = max(counted_tests, copy.after)
+        records.append(_record(replace(plan, seed=copy.seed), order, joined, facts))
+    rest = trunk.between(counted_tests, len(plan.trunk))
+    if rest.started_places and (isinstance(plan, Walk) or not parsed.cannot_fork):
+        rest.stop_reason, rest.end = trunk.stop_reason, facts.end
         records.append(_record(plan, plan.trunk, rest, facts))
     return records
 
@@ -57,7 +57,7 @@ def records_from(plan: RunPlan, events: bytes, facts: ProcessFacts) -> list[RunR
 def orders_left(plan: RunPlan, events: bytes) -> list[Order]:
     """The orders that still have to run because the process could not be copied faithfully.
 
-    Not the copies along a walk: each would need a process that runs all that precedes it.
+    Not those of a walk: each would need a process that runs all tests before it.
     """
     if isinstance(plan, SingleRun | Walk):
         return []
@@ -71,7 +71,7 @@ def _outcome_of_unfinished(events: ProcessEvents, facts: ProcessFacts) -> Outcom
     """The outcome of a test that started and did not end."""
     end = events.end or {}
     # An exit code means that pytest itself failed.
-    if events.stopped and not end.get("code"):
+    if events.stop_reason and not end.get("code"):
         return Outcome.FAILED
     if end.get("cut") == "cancelled":
         return Outcome.NOT_RUN
@@ -85,15 +85,15 @@ def _record(plan: RunSettings, order: Order, events: ProcessEvents, facts: Proce
     end = events.end or {}
     outcomes = [Outcome.NOT_RUN] * len(order)
     durations = array("f", [0.0]) * len(order)
-    for place, (outcome, seconds) in events.ended.items():
+    for place, (outcome, seconds) in events.results.items():
         if place < len(order):
             outcomes[place], durations[place] = outcome, seconds
     failures = {place: failure for place, failure in events.failures.items() if place < len(order)}
-    unfinished = events.unfinished
-    if unfinished is not None and unfinished < len(order):
-        outcomes[unfinished] = _outcome_of_unfinished(events, facts)
-        if outcomes[unfinished].is_failure:
-            failures[unfinished] = _process_failure(events, facts, end)
+    unfinished_place = events.unfinished_place
+    if unfinished_place is not None and unfinished_place < len(order):
+        outcomes[unfinished_place] = _outcome_of_unfinished(events, facts)
+        if outcomes[unfinished_place].is_failure:
+            failures[unfinished_place] = _process_failure(events, facts, end)
     return RunRecord(
         order=order,
         outcomes=tuple(outcomes),
@@ -123,21 +123,21 @@ def _calls(plan: RunSettings, events: ProcessEvents, places: int) -> dict[int, C
     """The calls of each traced test; a test that ended without a line called nothing."""
     if plan.trace is None:
         return {}
-    return {place: events.calls.get(place, CallTrace()) for place in sorted(events.ended) if place < places}
+    return {place: events.calls.get(place, CallTrace()) for place in sorted(events.results) if place < places}
 
 
 def _measures(events: ProcessEvents, tests: int) -> dict[int, Measures]:
     """The measures of the tests that ended."""
     return {
-        place: measures_from(measured, events.samples.peaks(place, events.ended[place][1]))
-        for place, measured in events.measured.items()
-        if place < tests and place in events.ended
+        place: measures_from(values, events.samples.peaks(place, events.results[place][1]))
+        for place, values in events.measured_values.items()
+        if place < tests and place in events.results
     }
 
 
 def _process_failure(events: ProcessEvents, facts: ProcessFacts, end: Mapping[str, Any]) -> Failure:
-    if events.stopped:
-        return Failure(phase="process", where="", **events.stopped)
+    if events.stop_reason:
+        return Failure(phase="process", where="", **events.stop_reason)
     reason = describe_end(end) or "exited with code 0 before the test had ended"
     text = f"{reason}\n\n{facts.output}" if facts.output else reason
     return Failure(phase="process", exception=reason, message=reason, where="", text=text)

@@ -18,29 +18,29 @@ from flakehound.engine.processes.samples import Samples
 
 @dataclass(slots=True)
 class ProcessEvents:
-    """What one process wrote; each dictionary is keyed by the place of a test in the order."""
+    """The events of one process; keys of the dictionaries are places of tests in the order."""
 
-    started: list[int] = field(default_factory=list)
-    ended: dict[int, tuple[Outcome, float]] = field(default_factory=dict)
+    started_places: list[int] = field(default_factory=list)
+    results: dict[int, tuple[Outcome, float]] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
     calls: dict[int, CallTrace] = field(default_factory=dict)
-    measured: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    measured_values: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     traces: dict[int, Traces] = field(default_factory=dict)
     samples: Samples = field(default_factory=Samples)
-    stopped: Mapping[str, str] | None = None  # what ended the session early: exception, message, text
+    stop_reason: Mapping[str, str] | None = None  # why the session ended early: exception, message, text
     end: Mapping[str, Any] | None = None  # how the process ended
 
     @property
-    def unfinished(self) -> int | None:
+    def unfinished_place(self) -> int | None:
         """The place of the test that started last, if it did not end."""
-        last = self.started[-1] if self.started else None
-        return None if last in self.ended else last
+        last_started = self.started_places[-1] if self.started_places else None
+        return None if last_started in self.results else last_started
 
     def between(self, begin: int, end: int) -> ProcessEvents:
-        """The events of the tests at some places only."""
+        """Only the events of the tests at places from `begin` to before `end`."""
         return ProcessEvents(
-            started=[place for place in self.started if begin <= place < end],
-            ended={place: ended for place, ended in self.ended.items() if begin <= place < end},
+            started_places=[place for place in self.started_places if begin <= place < end],
+            results={place: result for place, result in self.results.items() if begin <= place < end},
             failures={place: failure for place, failure in self.failures.items() if begin <= place < end},
             calls={place: trace for place, trace in self.calls.items() if begin <= place < end},
             traces={place: traces for place, traces in self.traces.items() if begin <= place < end},
@@ -49,28 +49,28 @@ class ProcessEvents:
     def followed_by(self, copy: ProcessEvents, offset: int) -> ProcessEvents:
         """These events and those of a copy of the process, whose places count from `offset`."""
         return ProcessEvents(
-            started=self.started + [offset + place for place in copy.started],
-            ended={**self.ended, **{offset + place: ended for place, ended in copy.ended.items()}},
+            started_places=self.started_places + [offset + place for place in copy.started_places],
+            results={**self.results, **{offset + place: result for place, result in copy.results.items()}},
             failures={**self.failures, **{offset + place: failure for place, failure in copy.failures.items()}},
             calls={**self.calls, **{offset + place: trace for place, trace in copy.calls.items()}},
             traces={**self.traces, **{offset + place: traces for place, traces in copy.traces.items()}},
-            stopped=copy.stopped,
+            stop_reason=copy.stop_reason,
             end=copy.end,
         )
 
     def add(self, letter: str, rest: str) -> None:
-        """Add one line that belongs to this process alone; unknown letters are ignored."""
+        """Add one line of this process; unknown letters are ignored."""
         place, _space, content = rest.partition(" ")
         match letter:
             case "s":
                 place, clock = rest.split()
-                self.started.append(int(place))
+                self.started_places.append(int(place))
                 self.samples.begin(int(place), float(clock))
             case "e":
                 place, outcome, seconds = rest.split()
-                self.ended[int(place)] = (Outcome(outcome), float(seconds))
+                self.results[int(place)] = (Outcome(outcome), float(seconds))
             case "m":
-                self.measured[int(place)] = json.loads(content)
+                self.measured_values[int(place)] = json.loads(content)
             case "l":
                 self.traces[int(place)] = _traces(json.loads(content))
             case "y":
@@ -79,7 +79,7 @@ class ProcessEvents:
             case "f":
                 self.failures.setdefault(int(place), Failure(**_printable(json.loads(content))))
             case "x":
-                self.stopped = _printable(json.loads(rest))
+                self.stop_reason = _printable(json.loads(rest))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class ParsedEvents:
 
 
 def parse_events(log: bytes) -> ParsedEvents:
-    """Parse an event log; lines that cannot be understood are ignored."""
+    """Parse an event log; invalid lines are ignored."""
     trunk = current = ProcessEvents()
     copies: dict[int, ProcessEvents] = {}
     calls = CallLines()

@@ -1,6 +1,6 @@
-"""Notice which of some files are opened by any process, native code included.
+"""Detect which of the given files are opened by any process, including native code.
 
-Uses inotify, so works on Linux only; elsewhere only the audit events of the recorder are available.
+Works on Linux only, as it uses inotify; elsewhere only the audit events of the recorder are available.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class FileOpenWatch:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths: dict[int, Path] = {}  # by watch
-        self._unwatched: list[Path] = []  # could not be watched, so may have been opened
+        self._unwatched: list[Path] = []  # could not be watched, so they count as opened
         self._descriptor = -1
         system = _inotify()
         if system is None or not paths:
@@ -36,15 +36,15 @@ class FileOpenWatch:
             elif path.exists():
                 self._unwatched.append(path)
 
-    def opened(self) -> list[Path]:
+    def opened_files(self) -> list[Path]:
         """The files that were opened, and those that could not be watched."""
-        found = dict.fromkeys(self._unwatched)
+        opened = dict.fromkeys(self._unwatched)
         for number, mask in self._events():
             if mask & _IN_Q_OVERFLOW:
                 return [*self._unwatched, *self._paths.values()]
             if mask & _IN_OPEN and number in self._paths:
-                found[self._paths[number]] = None
-        return list(found)
+                opened[self._paths[number]] = None
+        return list(opened)
 
     def _events(self) -> Iterator[tuple[int, int]]:
         while self._descriptor >= 0:
@@ -52,11 +52,11 @@ class FileOpenWatch:
                 events = os.read(self._descriptor, 1 << 16)
             except BlockingIOError:
                 return
-            place = 0
-            while place < len(events):
-                number, mask, _cookie, length = _EVENT.unpack_from(events, place)
+            position = 0
+            while position < len(events):
+                number, mask, _cookie, length = _EVENT.unpack_from(events, position)
                 yield number, mask
-                place += _EVENT.size + length
+                position += _EVENT.size + length
 
     def close(self) -> None:
         """Stop watching."""

@@ -1,4 +1,4 @@
-"""A collected pytest session that forks a child per request: start it, send requests, read replies."""
+"""A collected pytest session that forks one child per request: start it, send requests, read replies."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from flakehound.engine.processes.decode import ProcessFacts, orders_left, record
 from flakehound.engine.processes.handshake import (
     Handshake,
     SuiteUnusable,
-    numbers_of,
     pytest_command,
     read_handshake,
+    read_item_numbers,
 )
-from flakehound.engine.processes.launch import Target, observation_request, start
+from flakehound.engine.processes.launch import Target, observation_request, start_session
 from flakehound.engine.processes.limits import Limits
 
 COLLECTION_LIMIT_S = 600.0
 _OUTPUT_TAIL = 4000  # characters that an error message shows
 _MAX_ATTEMPTS = 3  # to send a request to a slot that died
-_LETTERS = {"fails": "F", "passes": "P", None: ""}  # of outcomes, in requests
+_OUTCOME_LETTERS = {"fails": "F", "passes": "P", None: ""}  # in requests
 
 
 class ServerLost(FlakehoundError):
@@ -44,7 +44,9 @@ class ServerLost(FlakehoundError):
 class ForkServer:
     """One collected session and its slots."""
 
-    def __init__(self, target: Target, folder: Path, *, slots: int, hash_seed: int, force: bool = False) -> None:
+    def __init__(
+        self, target: Target, folder: Path, *, slots: int, hash_seed: int, force_fork: bool = False
+    ) -> None:
         self.hash_seed = hash_seed
         self._target = target
         self._folder = folder
@@ -55,30 +57,30 @@ class ForkServer:
         self._control, theirs = socket.socketpair()
         pairs = [socket.socketpair() for _ in range(slots)]
         self.slots = [ForkSlot(ours, self, folder / f"{n}") for n, (ours, _theirs) in enumerate(pairs)]
-        passed = [theirs, *(their for _ours, their in pairs)]
+        child_sockets = [theirs, *(their for _ours, their in pairs)]
         settings = {
             "mode": "serve",
-            "force_fork": force,
+            "force_fork": force_fork,
             "folder": str(folder),
             "handshake": str(self._handshake_path),
             "control": theirs.fileno(),
             "slots": [their.fileno() for _ours, their in pairs],
         }
-        self._process = start(
+        self._process = start_session(
             target,
             settings,
             folder=folder,
             output=self._output,
             hash_seed=hash_seed,
-            pass_fds=[end.fileno() for end in passed],
+            pass_fds=[child_socket.fileno() for child_socket in child_sockets],
         )
-        for end in passed:
-            end.close()
-        self.numbers: dict[NodeId, int] = {}  # positions among the collected items
+        for child_socket in child_sockets:
+            child_socket.close()
+        self.item_numbers: dict[NodeId, int] = {}  # position of each test among the collected items
         self._handshake: Handshake | None = None
 
     def wait_until_collected(self, limit_s: float = COLLECTION_LIMIT_S) -> Handshake:
-        """Wait for the session's handshake; raises an error with pytest's own message when there is none."""
+        """Wait for the handshake of the session; raises an error with pytest's own message if there is none."""
         deadline = time.monotonic() + limit_s
         while not self._handshake_path.exists():
             if self._process.poll() is not None and not self._handshake_path.exists():
@@ -87,7 +89,7 @@ class ForkServer:
                 raise collection_timeout_error(self._target, limit_s)
             time.sleep(0.005)
         self._handshake = read_handshake(self._handshake_path, self._target)
-        self.numbers = numbers_of(self._handshake_path)
+        self.item_numbers = read_item_numbers(self._handshake_path)
         return self._handshake
 
     @property
@@ -129,9 +131,9 @@ class ForkSlot:
     ) -> list[RunRecord]:
         """Run one plan and wait for it."""
         plan = replace(plan, hash_seed=self._server.hash_seed)
-        began = time.time()
+        started_s = time.time()
         reply, events = self._send(self._request(plan, limits, self_seeded), is_cancelled)
-        facts = ProcessFacts(end=reply["ended"], output=reply.get("output", ""), started_s=began)
+        facts = ProcessFacts(end=reply["ended"], output=reply.get("output", ""), started_s=started_s)
         records = records_from(plan, events, facts)
         for order in orders_left(plan, events):
             records += self.run(single_run(plan, order), limits, self_seeded, is_cancelled)
@@ -139,7 +141,7 @@ class ForkSlot:
 
     def _request(self, plan: RunPlan, limits: Limits, self_seeded: Collection[str]) -> Mapping[str, Any]:
         return {
-            **_copies_request(plan, self._server.numbers),
+            **_copies_request(plan, self._server.item_numbers),
             "seed": plan.seed,
             "self_seeded": list(self_seeded),
             "events": str(self._events),
@@ -186,7 +188,7 @@ class ForkSlot:
                     return {"ended": end}, events
 
     def cancel(self) -> None:
-        """End the child that runs now, if any; what it finished is kept."""
+        """End the child that runs now, if any; the tests that it finished are reported."""
         with contextlib.suppress(OSError):
             self._peer.sendall(b'{"cancel": true}\n')
 
@@ -197,27 +199,27 @@ class ForkSlot:
         self._peer.close()
 
 
-def _copies_request(plan: RunPlan, numbers: Mapping[NodeId, int]) -> dict[str, Any]:
-    """The part of a request that says what runs in which copy of the session."""
+def _copies_request(plan: RunPlan, item_numbers: Mapping[NodeId, int]) -> dict[str, Any]:
+    """The part of a request that says which tests run in which copy of the session."""
 
-    def numbered(order: Order) -> list[int | None]:
+    def numbers_of(order: Order) -> list[int | None]:
         # A later session may lack a test whose id contains random values: the runner ignores None.
-        return [numbers.get(test) for test in order]
+        return [item_numbers.get(test) for test in order]
 
     if isinstance(plan, SingleRun):
-        return {"order": numbered(plan.order), "branches": [], "at": [], "until": ""}
+        return {"order": numbers_of(plan.order), "branches": [], "at": [], "until": ""}
     return {
-        "order": numbered(plan.trunk),
-        "branches": [numbered(copy.tests) for copy in plan.copies],
+        "order": numbers_of(plan.trunk),
+        "branches": [numbers_of(copy.tests) for copy in plan.copies],
         "at": list(plan.stops) if isinstance(plan, Walk) else [],
-        "until": _LETTERS[plan.until] if isinstance(plan, Walk) else "",
+        "until": _OUTCOME_LETTERS[plan.until] if isinstance(plan, Walk) else "",
     }
 
 
 def no_session_error(target: Target, output: Path, code: int | None) -> SuiteUnusable:
     """The error for a pytest that ended before it had collected."""
-    printed = output.read_text(errors="replace")[-_OUTPUT_TAIL:].strip() if output.exists() else ""
-    if "No module named pytest" in printed or "No module named 'pytest'" in printed:
+    output_end = output.read_text(errors="replace")[-_OUTPUT_TAIL:].strip() if output.exists() else ""
+    if "No module named pytest" in output_end or "No module named 'pytest'" in output_end:
         return SuiteUnusable(
             f"{target.python} has no pytest",
             remedy=shlex.join([target.python, "-m", "pip", "install", "pytest"]),
@@ -225,7 +227,7 @@ def no_session_error(target: Target, output: Path, code: int | None) -> SuiteUnu
     return SuiteUnusable(
         f"pytest ended with code {code} before it had collected the suite",
         remedy=pytest_command(target, "--collect-only"),
-        detail=printed,
+        detail=output_end,
     )
 
 

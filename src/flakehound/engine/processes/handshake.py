@@ -31,7 +31,7 @@ class Handshake:
     pytest: str
     rootdir: str
     collection_s: float
-    against_forking: tuple[str, ...] = ()  # reasons; empty when a fork is faithful
+    against_forking: tuple[str, ...] = ()  # reasons; empty if a forked process behaves like a new one
     switched_off: Mapping[str, str] = field(default_factory=dict)  # plugin or option -> why
     digests: Mapping[str, str] = field(default_factory=dict)  # random generator -> its state
 
@@ -43,12 +43,12 @@ def read_handshake(path: Path, target: Target) -> Handshake:
         raise _collection_failed(content["errors"], target)
     if not content["tests"]:
         raise nothing_collected(target)
-    seen: dict[str, CollectedTest] = {}
+    tests_by_id: dict[str, CollectedTest] = {}
     for node_id, module, parent, repeatable in content["tests"]:
         test = CollectedTest(id=NodeId(node_id), module=module, parent=parent, repeatable=repeatable)
-        seen.setdefault(node_id, test)
+        tests_by_id.setdefault(node_id, test)
     return Handshake(
-        suite=Suite(tests=tuple(seen.values())),
+        suite=Suite(tests=tuple(tests_by_id.values())),
         python=content["python"],
         pytest=content["pytest"],
         rootdir=content["rootdir"],
@@ -59,8 +59,8 @@ def read_handshake(path: Path, target: Target) -> Handshake:
     )
 
 
-def numbers_of(path: Path) -> dict[NodeId, int]:
-    """Node id -> position among the session's items; the first position of an id that occurs twice."""
+def read_item_numbers(path: Path) -> dict[NodeId, int]:
+    """The position of each test among the session's items; the first one if an id occurs twice."""
     numbers: dict[NodeId, int] = {}
     for number, row in enumerate(json.loads(path.read_text())["tests"]):
         numbers.setdefault(NodeId(row[0]), number)
@@ -68,16 +68,16 @@ def numbers_of(path: Path) -> dict[NodeId, int]:
 
 
 def _collection_failed(errors: list[Mapping[str, str]], target: Target) -> CollectionFailed:
-    where = ", ".join(error["id"] for error in errors[:5])
+    failed_ids = ", ".join(error["id"] for error in errors[:5])
     return CollectionFailed(
-        f"pytest could not collect {where}",
+        f"pytest could not collect {failed_ids}",
         remedy=pytest_command(target, "--collect-only"),
         detail="\n".join(error["text"] for error in errors[:3]),
     )
 
 
 def nothing_collected(target: Target) -> SuiteUnusable:
-    """The suite is empty."""
+    """The error for a suite without tests."""
     return SuiteUnusable(
         f"pytest found no tests under {str(target.cwd)!r}",
         remedy=pytest_command(target, "--collect-only"),

@@ -13,7 +13,7 @@ from typing import Any
 
 from flakehound.core.plans import RunPlan
 
-# Loads the package from its folder without adding the packages beside it to the suite's import path.
+# Loads the package from its folder without adding the packages next to it to the suite's import path.
 _BOOT = """
 import sys, importlib.util as u
 f, s, a = sys.argv[1], sys.argv[2], sys.argv[3:]
@@ -34,7 +34,7 @@ class Target:
     pytest_args: tuple[str, ...] = ()
     keep_plugins: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)  # in addition to our own environment
-    memory_bytes: int | None = None  # address space of one child; None: no limit of ours
+    memory_bytes: int | None = None  # address space of one child; None: no limit
     # JSON as in docs/decisions/0015: the state of random generators with which the last test of an order starts.
     random_state: Path | None = None
     # JSON, path of a file -> how often each of its lines changed; used by measured runs if the file exists.
@@ -58,16 +58,16 @@ def inside_folder() -> str:
     return os.path.abspath(spec.submodule_search_locations[0])
 
 
-def environment(target: Target, *, hash_seed: int | None, tmp: Path) -> dict[str, str]:
+def session_environment(target: Target, *, hash_seed: int | None, temporary: Path) -> dict[str, str]:
     """The suite's environment: the user's own, with separate temporary files and a fixed hash seed."""
-    env = {**os.environ, **target.env, "TMPDIR": str(tmp)}
+    env = {**os.environ, **target.env, "TMPDIR": str(temporary)}
     if hash_seed is not None and "PYTHONHASHSEED" not in os.environ:
         env["PYTHONHASHSEED"] = str(hash_seed)
-    env.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(tmp / "hypothesis"))
+    env.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(temporary / "hypothesis"))
     return env
 
 
-def start(
+def start_session(
     target: Target,
     settings: Mapping[str, Any],
     *,
@@ -78,8 +78,8 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start one pytest session; its output goes to a file."""
     folder.mkdir(parents=True, exist_ok=True)
-    tmp = folder / "t"
-    tmp.mkdir(exist_ok=True)
+    temporary = folder / "t"
+    temporary.mkdir(exist_ok=True)
     settings_path = folder / "settings.json"
     settings_path.write_text(json.dumps({"keep_plugins": target.keep_plugins, **settings}))
     command = [target.python, "-c", _BOOT, inside_folder(), str(settings_path), *target.pytest_args]
@@ -87,7 +87,7 @@ def start(
         return subprocess.Popen(
             command,
             cwd=target.cwd,
-            env=environment(target, hash_seed=hash_seed, tmp=tmp),
+            env=session_environment(target, hash_seed=hash_seed, temporary=temporary),
             stdin=subprocess.DEVNULL,
             stdout=output_file,
             stderr=output_file,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FIRST_TEST_LIMIT_S = 120.0  # while the durations of tests are not known
-LEAST_TEST_LIMIT_S = 10.0
-TIMES_SLOWEST = 20.0  # a test that takes this many times its slowest run hangs
+MIN_TEST_LIMIT_S = 10.0
+MAX_TIMES_SLOWEST_RUN = 20.0  # a test that takes longer than this many times its slowest run hangs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +17,6 @@ class Limits:
     run_limit_s: float | None = None
 
 
-def limit_after(slowest_s: float, named_s: float | None) -> float:
-    """The limit for tests whose slowest run is known; the user's own limit wins."""
-    return named_s if named_s is not None else max(LEAST_TEST_LIMIT_S, TIMES_SLOWEST * slowest_s)
+def test_limit_for(slowest_s: float, user_limit_s: float | None) -> float:
+    """The limit for one test, given the slowest run of a test so far; the user's limit takes precedence."""
+    return user_limit_s if user_limit_s is not None else max(MIN_TEST_LIMIT_S, MAX_TIMES_SLOWEST_RUN * slowest_s)

@@ -1,4 +1,4 @@
-"""Run several plans in parallel, one per worker thread, and mark runs during which others ran."""
+"""Runs several plans in parallel, one per worker thread, and marks runs that were disturbed by others."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ class Pool:
             thread.start()
 
     def submit(self, plan: RunPlan, limits: Limits) -> None:
-        """Let the next free worker run a plan."""
+        """Queue a plan for the next free worker."""
         job = Job(plan=plan, limits=limits)
-        # Queued first: if the user interrupts us in between, no job may be in `running` that no worker gets.
+        # Queue it first: if the user interrupts us in between, `running` must not contain a job that no worker
+        # gets.
         self._waiting.put(job)
         self.running.append(job)
         if len(self.running) > 1:
@@ -68,8 +69,8 @@ class Pool:
         return job.records
 
     def next_finished(self, timeout_s: float) -> Job | None:
-        """A finished job, or None when none finished in time."""
-        job = self._from_queue(timeout_s) or next((one for one in self.running if one.is_done), None)
+        """A finished job; None if none finished in time."""
+        job = self._from_queue(timeout_s) or next((running for running in self.running if running.is_done), None)
         if job is None:
             return None
         self.running.remove(job)
@@ -77,19 +78,19 @@ class Pool:
         return job
 
     def _from_queue(self, timeout_s: float) -> Job | None:
-        """The next finished job; None if there is none, or an interrupt lost it, which `is_done` then shows."""
+        """The next finished job; None if there is none, or an interrupt lost it (then its `is_done` is set)."""
         try:
             job = self._done.get(timeout=max(0.0, timeout_s))
         except queue.Empty:
             return None
         return job if job in self.running else None
 
-    def use(self, server: ForkServer) -> None:
+    def set_server(self, server: ForkServer) -> None:
         """Use another collected session from now on."""
         self._server = server
 
     def cancel(self) -> None:
-        """End every run; what each has finished is returned as usual."""
+        """End every run; the tests that each has finished are returned as usual."""
         for job in self.running:
             job.is_cancelled = True
         if self._server is not None:
@@ -112,8 +113,8 @@ class Pool:
             except FlakehoundError as error:
                 job.error = error
             except Exception as error:  # otherwise the hunt would wait forever for a dead worker
-                what = f"the engine could not run a plan ({job.plan.why}): {error!r}"
-                job.error = FlakehoundError(what, detail=traceback.format_exc())
+                message = f"the engine could not run a plan ({job.plan.why}): {error!r}"
+                job.error = FlakehoundError(message, detail=traceback.format_exc())
             job.is_done = True
             self._done.put(job)
 

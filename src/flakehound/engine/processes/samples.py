@@ -1,4 +1,4 @@
-"""Combine what a test's process measured itself with the samples that its parent took."""
+"""Combine what a test's process measured with the samples that its parent process took."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ class Peaks:
 class Samples:
     """Samples of one process, with times of the clock that the process itself uses."""
 
-    began: dict[int, float] = field(default_factory=dict)  # place of a test -> when it started
+    start_times: dict[int, float] = field(default_factory=dict)  # by place of the test
     samples: list[tuple[float, int, int]] = field(default_factory=list)  # time, threads, children; ascending
 
     def begin(self, place: int, clock: float) -> None:
-        """Note when the test at this place of the order started."""
-        self.began[place] = clock
+        """Record when the test at this place of the order started."""
+        self.start_times[place] = clock
 
     def add(self, clock: float, threads: int, children: int) -> None:
         """Add a sample."""
         self.samples.append((clock, threads, children))
 
     def peaks(self, place: int, seconds: float) -> Peaks:
-        """The largest numbers while the test at a place ran, which took so many seconds."""
-        begin = self.began.get(place, 0.0)
+        """The largest numbers while the test at a place ran, which took this many seconds."""
+        begin = self.start_times.get(place, 0.0)
         first = bisect_left(self.samples, (begin, 0, 0))
-        during = self.samples[first : bisect_left(self.samples, (begin + seconds, 0, 0))]
+        samples_of_test = self.samples[first : bisect_left(self.samples, (begin + seconds, 0, 0))]
         return Peaks(
-            threads=max((threads for _clock, threads, _children in during), default=0),
-            children=max((children for _clock, _threads, children in during), default=0),
+            threads=max((threads for _clock, threads, _children in samples_of_test), default=0),
+            children=max((children for _clock, _threads, children in samples_of_test), default=0),
         )
 
 
-def measures_from(measured: Mapping[str, Any], peaks: Peaks) -> Measures:
+def measures_from(own_values: Mapping[str, Any], peaks: Peaks) -> Measures:
     """The measures of one test."""
-    found = {name: measured.get(name) for name in MEASURED}
-    for name, sampled in (("max_threads", peaks.threads), ("max_children", peaks.children)):
-        own = found[name]
-        found[name] = None if own is None else max(own, sampled)
-    return Measures(**found)
+    values = {name: own_values.get(name) for name in MEASURED}
+    for name, sampled_count in (("max_threads", peaks.threads), ("max_children", peaks.children)):
+        own_count = values[name]
+        values[name] = None if own_count is None else max(own_count, sampled_count)
+    return Measures(**values)

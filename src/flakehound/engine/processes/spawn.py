@@ -24,7 +24,7 @@ from flakehound.engine.processes.decode import ProcessFacts, records_from
 from flakehound.engine.processes.file_open_watch import FileOpenWatch
 from flakehound.engine.processes.forkserver import COLLECTION_LIMIT_S, no_session_error
 from flakehound.engine.processes.handshake import Handshake, read_handshake
-from flakehound.engine.processes.launch import Target, observation_request, start
+from flakehound.engine.processes.launch import Target, observation_request, start_session
 from flakehound.engine.processes.limits import Limits
 
 _OUTPUT_TAIL_BYTES = 16384
@@ -36,17 +36,17 @@ class RecordingRequest:
 
     root: Path  # the project, or the repository that it is a part of
     files: tuple[Path, ...] | None = None  # whose executed lines are recorded; None: every file below the root
-    # Other files: noticed when any process opens them, also native code, which raises no audit event.
+    # Other files, of which it is recorded whether any process opens them. Native code raises no audit event.
     watched: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
-    """A run, and what its test depends on."""
+    """A run, and the dependencies of its test."""
 
     records: tuple[RunRecord, ...]
     handshake: Handshake
-    # `flakehound/dependencies/1` as the recorder wrote it; None: the process died before.
+    # `flakehound/dependencies/1` as the recorder wrote it; None: the process died before it was written.
     dependencies: Mapping[str, Any] | None
 
 
@@ -81,29 +81,29 @@ class Spawner:
     ) -> tuple[list[RunRecord], Handshake]:
         """Run one order; an empty order means the whole suite as collected.
 
-        With `watch`, the lasting files that it writes are noted and saved in that folder.
+        With `watch`, the run notes and saves in that folder the lasting files that it writes.
         """
-        with self._own_folder() as folder:
+        with self._temporary_folder() as folder:
             return self._run_in(folder, plan, limits, self_seeded, watch=str(watch) if watch else None)
 
     def run_recorded(
         self, plan: SingleRun, limits: Limits, self_seeded: Collection[str], request: RecordingRequest
     ) -> RecordedRun:
         """Run one order and record what it depends on, imports and collection included."""
-        with self._own_folder() as folder:
-            written = folder / "dependencies.json"
+        with self._temporary_folder() as folder:
+            dependencies_path = folder / "dependencies.json"
             files = None if request.files is None else [str(file) for file in request.files]
-            record = {"path": str(written), "files": files, "root": str(request.root)}
+            recording = {"path": str(dependencies_path), "files": files, "root": str(request.root)}
             with contextlib.closing(FileOpenWatch(request.watched)) as watch:
-                records, handshake = self._run_in(folder, plan, limits, self_seeded, record=record)
-                opened = [os.path.realpath(path) for path in watch.opened()]
-            dependencies = json.loads(written.read_text()) if written.exists() else None
+                records, handshake = self._run_in(folder, plan, limits, self_seeded, record=recording)
+                opened_paths = [os.path.realpath(path) for path in watch.opened_files()]
+            dependencies = json.loads(dependencies_path.read_text()) if dependencies_path.exists() else None
             if dependencies is not None:
-                dependencies["opened"] = sorted({*dependencies.get("opened", ()), *opened})
+                dependencies["opened"] = sorted({*dependencies.get("opened", ()), *opened_paths})
         return RecordedRun(records=tuple(records), handshake=handshake, dependencies=dependencies)
 
     @contextlib.contextmanager
-    def _own_folder(self) -> Iterator[Path]:
+    def _temporary_folder(self) -> Iterator[Path]:
         folder = self._folder / f"n{next(self._serial)}"
         folder.mkdir(parents=True)
         try:
@@ -122,15 +122,16 @@ class Spawner:
             "ours": str(self._folder.parent),
             **observations,
         }
-        began = time.time()
+        started_s = time.time()
         end = self._run_interpreter(folder, settings, plan.hash_seed)
         if not (folder / "suite.json").exists():
             raise no_session_error(self._target, folder / "output", end["code"])
         handshake = read_handshake(folder / "suite.json", self._target)
         output = _output_tail(folder / "output") if _is_error(end) else ""
         events = (folder / "events").read_bytes() if (folder / "events").exists() else b""
-        whole = replace(plan, order=plan.order or handshake.suite.order)
-        return records_from(whole, events, ProcessFacts(end=end, output=output, started_s=began)), handshake
+        full_plan = replace(plan, order=plan.order or handshake.suite.order)
+        facts = ProcessFacts(end=end, output=output, started_s=started_s)
+        return records_from(full_plan, events, facts), handshake
 
     def _run_interpreter(self, folder: Path, settings: Mapping[str, Any], hash_seed: int | None) -> dict[str, Any]:
         ours, theirs = socket.socketpair()
@@ -138,7 +139,7 @@ class Spawner:
             self._cancel_sockets[threading.get_ident()] = ours
             try:
                 with theirs:
-                    process = start(
+                    process = start_session(
                         self._target,
                         {**settings, "peer": theirs.fileno()},
                         folder=folder,
@@ -190,7 +191,7 @@ def _wait(process: subprocess.Popen[bytes], guardian: socket.socket, folder: Pat
 
 
 def _kill_remaining(folder: Path) -> None:
-    """Kill what a killed guardian no longer can: processes whose environment contains the run's own folder."""
+    """Kill the processes of a run whose guardian was killed: their environment contains the run's folder."""
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
             if bytes(folder / "t") in environment.read_bytes():
@@ -198,7 +199,7 @@ def _kill_remaining(folder: Path) -> None:
 
 
 def _output_tail(path: Path) -> str:
-    """The end of what a process printed; the whole may be huge."""
+    """The end of what a process printed; the whole output may be huge."""
     with open(path, "rb") as output:
         output.seek(max(0, output.seek(0, os.SEEK_END) - _OUTPUT_TAIL_BYTES))
         return output.read().decode(errors="replace")

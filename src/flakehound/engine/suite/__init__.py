@@ -1,1 +1,1 @@
-"""One suite: open it, run plans in it, keep its files and its time."""
+"""One suite: open it, run plans in it, restore its files, limit its time."""

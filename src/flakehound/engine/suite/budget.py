@@ -7,16 +7,16 @@ import time
 
 from flakehound.core.errors import Remedy, UsageError
 
-# A hunt without `--budget` takes so many times as long as one run of the suite, but no longer than this.
+# Limits of a hunt without `--budget`: seconds, and multiples of the time of one run of the suite.
 DEFAULT_LIMIT_S = 600.0
 DEFAULT_SUITE_TIMES = 30.0
-# Share of that which is not used, and at most so many seconds: the suite may take less time than when it was
-# measured, and a hunt must not take more than its 30 suite times. A long run is measured more exactly, relative to
+# Share of the default time that is not used, and its limit in seconds: the suite may take less time than when it
+# was measured, and a hunt must not take more than 30 suite times. A long run is measured more exactly, relative to
 # its length.
 _UNUSED_SHARE = 0.06
 _MAX_UNUSED_S = 5.0
-# Our own start and end outside the measured time, in seconds, and the largest share they may take of a small
-# budget.
+# Our own start and end outside the measured time, in seconds, and the largest share of a small budget that is
+# subtracted for them.
 _OVERHEAD_S = 2.2
 _MAX_OVERHEAD_SHARE = 0.2
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -33,30 +33,30 @@ class Budget:
 
     @property
     def limit_s(self) -> float | None:
-        """All of the time; None: not decided before the suite's own time is known."""
+        """The whole time; None until the time of the suite is known."""
         return self._limit_s
 
     def set_default(self, suite_s: float) -> None:
-        """Where the user named no time: 10 minutes or 30 suite times, whichever is shorter."""
+        """Set the limit if the user gave none: 10 minutes or 30 suite times, whichever is shorter."""
         if self._limit_s is None:
             self._is_default = True
-            self._limit_s = _default_for(suite_s)
+            self._limit_s = _default_limit_s(suite_s)
 
     def lower_default(self, suite_s: float) -> None:
-        """Take back a part of the default: a plain run took less time than the watched one it was taken from."""
+        """Lower the default limit if a plain run took less time than the reference run, which is observed."""
         if self._is_default and self._limit_s is not None:
-            self._limit_s = min(self._limit_s, _default_for(suite_s))
+            self._limit_s = min(self._limit_s, _default_limit_s(suite_s))
 
     def reserve(self, seconds: float) -> None:
-        """Keep a part of the time for what comes after the loop."""
+        """Reserve a part of the time for the steps after the loop."""
         self._reserved_s = seconds
 
     def release_reserve(self) -> None:
-        """Let the time that was reserved be used from now on."""
+        """Make the reserved time available."""
         self._reserved_s = 0.0
 
     def without_limit(self) -> Budget:
-        """An endless budget that began at the same time."""
+        """A budget without limit that started at the same time."""
         endless = Budget(limit_s=float("inf"))
         endless._started_s = self._started_s
         return endless
@@ -68,19 +68,19 @@ class Budget:
 
     @property
     def left_s(self) -> float:
-        """Time that remains without what is reserved; never negative."""
-        limit = DEFAULT_LIMIT_S if self._limit_s is None else self._limit_s
-        return max(0.0, limit - self._reserved_s - self.spent_s)
+        """Time that remains, without the reserve; never negative."""
+        limit_s = DEFAULT_LIMIT_S if self._limit_s is None else self._limit_s
+        return max(0.0, limit_s - self._reserved_s - self.spent_s)
 
 
-def _default_for(suite_s: float) -> float:
-    allowed = min(DEFAULT_LIMIT_S, DEFAULT_SUITE_TIMES * suite_s)
-    unused_s = min(_MAX_UNUSED_S, _UNUSED_SHARE * allowed)
-    return allowed - unused_s - min(_OVERHEAD_S, _MAX_OVERHEAD_SHARE * allowed)
+def _default_limit_s(suite_s: float) -> float:
+    allowed_s = min(DEFAULT_LIMIT_S, DEFAULT_SUITE_TIMES * suite_s)
+    unused_s = min(_MAX_UNUSED_S, _UNUSED_SHARE * allowed_s)
+    return allowed_s - unused_s - min(_OVERHEAD_S, _MAX_OVERHEAD_SHARE * allowed_s)
 
 
 def seconds_in(text: str, remedy: Remedy = "flakehound hunt --budget 10m") -> float:
-    """`90`, `90s`, `10m`, `1h30m` as seconds; `remedy` is what the error suggests."""
+    """Parse a duration such as `90`, `90s`, `10m` or `1h30m`; the error suggests `remedy`."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
         raise UsageError(f"{text!r} is not a time", remedy=remedy)

@@ -1,4 +1,4 @@
-"""Keep runs independent when a suite writes lasting files: save them, and restore them before every run."""
+"""Keeps runs independent if a suite writes lasting files: saves these files and restores them before every run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Snapshot:
         return path in self.saved or path in self.absent
 
     def restore(self) -> None:
-        """Restore every path."""
+        """Give every path its saved content again, and remove those that did not exist."""
         for path, copy in self.saved.items():
             if copy is None:
                 os.makedirs(path, exist_ok=True)
@@ -68,17 +68,17 @@ class FileGuard:
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = Path(os.path.realpath(root))
         self._folder = folder
-        self.active = False  # the suite writes lasting files: one run at a time, files restored before each
-        self.written: list[str] = []  # by the suite itself: restored
-        self.unclear: list[str] = []  # changed by an unknown process: never restored
-        self.at_collection: list[str] = []  # written while modules were imported
-        self._tree = dict(_entries(self._root))  # relative path -> stamp; None for a folder
+        self.is_active = False  # runs share files: one run at a time, files restored before each
+        self.written: list[str] = []  # paths that the suite itself wrote; they are restored
+        self.changed_by_unknown: list[str] = []  # paths that are never restored
+        self.written_at_collection: list[str] = []  # while modules were imported
+        self._tree = dict(_entries(self._root))  # stamps by relative path; None for a folder
         size = sum(stamp[0] for stamp in self._tree.values() if stamp is not None)
         self._has_copy = len(self._tree) <= MAX_FILES and size <= MAX_BYTES
-        self._initial = Snapshot()
-        self._collected: Snapshot | None = None
-        self._temporary: Path | None = None  # the folder of the collected session's temporary files
-        self._left_by_import: dict[str, Stamp] = {}
+        self._initial_state = Snapshot()
+        self._collected_state: Snapshot | None = None
+        self._temporary_folder: Path | None = None  # of the collected session
+        self._files_left_by_import: dict[str, Stamp] = {}
         if self._has_copy:
             self._copy_tree()
 
@@ -92,7 +92,7 @@ class FileGuard:
                 shutil.copy2(self._root / path, copy, follow_symlinks=False)
 
     def read_notes(self, notes: Path) -> None:
-        """Determine what the observed run wrote, in the tree and elsewhere."""
+        """Read what the observed run wrote, in the project and elsewhere."""
         for phase, saved, path in _notes_in(notes):
             if saved == "folder" and os.path.isdir(path):
                 continue  # created although it existed
@@ -100,15 +100,17 @@ class FileGuard:
             if self._is_known(relative):
                 if not self._is_unchanged(relative):
                     self._add_from_tree(relative)
-            elif not _is_as_saved(path, saved):
+            elif not _equals_saved(path, saved):
                 self._add_from_note(path, saved)
-            if phase == "collection" and path in self._initial:
-                self.at_collection.append(path)
-        self.written = [*self._initial.saved, *self._initial.absent]
-        # Written by a child process of the suite, or by the user: as that is unknown, it is not restored.
-        own = set(self.written)
-        self.unclear = [path for path in self._changed_in_tree() if str(self._root / path) not in own]
-        self.active = bool(self.written or self.unclear)
+            if phase == "collection" and path in self._initial_state:
+                self.written_at_collection.append(path)
+        self.written = [*self._initial_state.saved, *self._initial_state.absent]
+        # Changed by a child process of the suite or by the user. As we do not know by which, it is not restored.
+        written = set(self.written)
+        self.changed_by_unknown = [
+            path for path in self._changed_in_tree() if str(self._root / path) not in written
+        ]
+        self.is_active = bool(self.written or self.changed_by_unknown)
 
     def _is_known(self, path: str) -> bool:
         """Whether the state of a path before anything ran is known from our copy of the tree."""
@@ -129,59 +131,61 @@ class FileGuard:
 
     def _add_from_note(self, path: str, saved: str) -> None:
         if saved == "folder":
-            self._initial.saved[path] = None
+            self._initial_state.saved[path] = None
         elif saved:
-            self._initial.saved[path] = Path(saved)
-            self._initial.stamps[path] = stamp_of(saved)
+            self._initial_state.saved[path] = Path(saved)
+            self._initial_state.stamps[path] = stamp_of(saved)
         else:
-            self._initial.absent.add(path)
+            self._initial_state.absent.add(path)
 
     def _add_from_tree(self, path: str) -> None:
         full = str(self._root / path)
         if path not in self._tree:
-            self._initial.absent.add(full)
+            self._initial_state.absent.add(full)
         elif self._tree[path] is None:
-            self._initial.saved[full] = None
+            self._initial_state.saved[full] = None
         else:
-            self._initial.saved[full] = self._folder / "tree" / path
-            self._initial.stamps[full] = self._tree[path]
+            self._initial_state.saved[full] = self._folder / "tree" / path
+            self._initial_state.stamps[full] = self._tree[path]
 
     def _changed_in_tree(self) -> list[str]:
         if not self._has_copy:
             return []
-        now = dict(_entries(self._root))
-        changed = [path for path, stamp in now.items() if path not in self._tree or self._tree[path] != stamp]
-        return changed + [path for path in self._tree if path not in now]
+        current_tree = dict(_entries(self._root))
+        changed = [
+            path for path, stamp in current_tree.items() if path not in self._tree or self._tree[path] != stamp
+        ]
+        return changed + [path for path in self._tree if path not in current_tree]
 
-    def remember_collected(self, temporary: Path) -> None:
-        """Save the files as a new collection leaves them: every forked run starts from there.
+    def save_collected_state(self, temporary: Path) -> None:
+        """Save the files as a new collection left them, because every forked run starts from that state.
 
         Modules may have created files in `temporary` while they were imported; forked runs share those.
         """
-        self._temporary = temporary
-        self._left_by_import = {str(temporary / path): stamp for path, stamp in _files(temporary)}
-        if self._left_by_import:
-            self.active = True
-        if self.active:
-            paths = [*self.written, *self._left_by_import]
-            self._collected = take_snapshot(paths, self._folder / "collected")
+        self._temporary_folder = temporary
+        self._files_left_by_import = {str(temporary / path): stamp for path, stamp in _files(temporary)}
+        if self._files_left_by_import:
+            self.is_active = True
+        if self.is_active:
+            paths = [*self.written, *self._files_left_by_import]
+            self._collected_state = take_snapshot(paths, self._folder / "collected")
 
-    def before_fork(self) -> None:
+    def restore_for_fork(self) -> None:
         """Restore the files to their state after collection."""
-        if self.active:
+        if self.is_active:
             self._remove_new_temporary()
-            (self._collected or self._initial).restore()
+            (self._collected_state or self._initial_state).restore()
 
     def _remove_new_temporary(self) -> None:
-        if self._temporary is not None and self._left_by_import:
-            for path, _stamp in _files(self._temporary):
-                if str(self._temporary / path) not in self._left_by_import:
-                    remove(str(self._temporary / path))
+        if self._temporary_folder is not None and self._files_left_by_import:
+            for path, _stamp in _files(self._temporary_folder):
+                if str(self._temporary_folder / path) not in self._files_left_by_import:
+                    remove(str(self._temporary_folder / path))
 
-    def before_spawn(self) -> None:
+    def restore_for_spawn(self) -> None:
         """Restore the files to their state before anything ran."""
-        if self.active:
-            self._initial.restore()
+        if self.is_active:
+            self._initial_state.restore()
 
 
 def _notes_in(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -193,8 +197,8 @@ def _notes_in(path: Path) -> Iterator[tuple[str, str, str]]:
             yield phase, saved, written
 
 
-def _is_as_saved(path: str, saved: str) -> bool:
-    """Whether the observed run left an existing path unchanged: it opened the file or re-created the folder."""
+def _equals_saved(path: str, saved: str) -> bool:
+    """Whether the observed run left an existing path unchanged although it opened or re-created it."""
     if saved == "folder":
         return os.path.isdir(path)
     return bool(saved) and stamp_of(path) == stamp_of(saved)

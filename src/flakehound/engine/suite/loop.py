@@ -1,4 +1,4 @@
-"""Plan, run, save, plan again, until the time is up or nothing is left to do."""
+"""The loop of a hunt: plan, run, save, plan again, until the time is up or nothing is left to do."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from flakehound.core.history import History
 from flakehound.core.plans import Isolation, RunPlan, SingleRun, Walk, single_run
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.forkserver import ServerLost
-from flakehound.engine.processes.limits import Limits, limit_after
+from flakehound.engine.processes.limits import Limits, test_limit_for
 from flakehound.engine.processes.pool import Job
 from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.open_suite import OpenSuite
 
-_POLL_S = 0.2  # how often progress is reported and the time is checked while runs go on
+_POLL_S = 0.2  # between two progress reports and checks of the time
 _MAX_WAIT_FOR_CANCELLED_S = 10.0
-_MAX_UNAFFORDABLE_PLANS = 20  # of the search, that do not fit into the time left, before no more are asked for
+_MAX_UNAFFORDABLE_PLANS = 20  # in a row, after which the search is not asked for more
 
 
 class Planner(Protocol):
     """Decides what runs next; see `hunt.agenda`."""
 
     def follow_ups(self) -> list[RunPlan]:
-        """All runs that suspects need now, each as often as it is needed."""
+        """All runs that suspects need now; a plan occurs as often as it has to run."""
 
     def next_search_run(self) -> RunPlan | None:
         """The next run of the search for further flaky tests; None when there is none."""
@@ -54,7 +54,7 @@ class RunLoop:
         seed: int,
         test_limit_s: float | None = None,
         report: Callable[[WorkDone], None] = lambda _done: None,
-        runs_at_once: Callable[[int], int] = lambda most: most,
+        runs_at_once: Callable[[int], int] = lambda max_running: max_running,
     ) -> None:
         self._opened = opened
         self._pool = opened.pool
@@ -64,30 +64,32 @@ class RunLoop:
         self._rng = random.Random(seed)
         self._test_limit_s = test_limit_s
         self._report = report
-        self._runs_at_once = runs_at_once  # how many of so many runs may go on beside each other now
-        self._retried: set[object] = set()
+        self._runs_at_once = runs_at_once  # how many of this many jobs may run in parallel now
+        self._retried_plans: set[object] = set()
         self._waiting: deque[RunPlan] = deque()
-        self._parts: deque[RunPlan] = deque()  # of a plan whose process cannot be copied
-        self._known_records = -1
+        self._split_plans: deque[RunPlan] = deque()  # parts of plans whose process cannot be copied
+        self._records_planned_from = -1
         self.work_done = WorkDone()
 
     def run(self, planner: Planner) -> None:
         """Work until the budget is spent or the planner has nothing more."""
         try:
             while self._budget.left_s > 0:
-                self._fill(planner)
+                self._fill_pool(planner)
                 if not self._pool.running:
                     return
-                self._take(self._pool.next_finished(min(_POLL_S, self._budget.left_s)))
+                self._handle_finished(self._pool.next_finished(min(_POLL_S, self._budget.left_s)))
                 self._report(self.work_done)
         finally:
             self._cancel_rest()
 
-    def _fill(self, planner: Planner) -> None:
+    def _fill_pool(self, planner: Planner) -> None:
         guard = self._opened.guard
-        most = 1 if guard is not None and guard.active else self._runs_at_once(self._pool.jobs)
-        while len(self._pool.running) < most and not any(job.plan.undisturbed for job in self._pool.running):
-            plan = self._next(planner)
+        max_running = 1 if guard is not None and guard.is_active else self._runs_at_once(self._pool.jobs)
+        while len(self._pool.running) < max_running and not any(
+            job.plan.undisturbed for job in self._pool.running
+        ):
+            plan = self._next_plan(planner)
             if plan is None:
                 return
             if plan.undisturbed and self._pool.running:
@@ -95,29 +97,29 @@ class RunLoop:
                 return
             self._submit(plan)
 
-    def _next(self, planner: Planner) -> RunPlan | None:
-        if len(self._history.records) != self._known_records:
-            self._known_records = len(self._history.records)
+    def _next_plan(self, planner: Planner) -> RunPlan | None:
+        if len(self._history.records) != self._records_planned_from:
+            self._records_planned_from = len(self._history.records)
             self._waiting = deque(self._without_running(planner.follow_ups()))
         plan = self._next_waiting() or self._next_of_search(planner)
         if plan is None:
-            # What had to wait for the search need not wait any longer.
+            # The search is over, so expensive follow-ups no longer have to wait for it.
             self._waiting = deque(self._without_running(planner.follow_ups()))
             plan = self._next_waiting()
         return plan
 
     def _next_waiting(self) -> RunPlan | None:
-        for waiting in (self._waiting, self._parts):
+        for waiting in (self._waiting, self._split_plans):
             while waiting:
                 plan = waiting.popleft()
-                if self._fits(plan):
+                if self._fits_budget(plan):
                     return plan
         return None
 
     def _next_of_search(self, planner: Planner) -> RunPlan | None:
         for _attempt in range(_MAX_UNAFFORDABLE_PLANS):
             plan = planner.next_search_run()
-            if plan is None or self._fits(plan):
+            if plan is None or self._fits_budget(plan):
                 return plan
         return None
 
@@ -131,29 +133,29 @@ class RunLoop:
                 missing.append(plan)
         return missing
 
-    def _fits(self, plan: RunPlan) -> bool:
-        """Whether it can be expected to end within the budget."""
+    def _fits_budget(self, plan: RunPlan) -> bool:
+        """Whether the plan is expected to end within the budget."""
         return self._history.costs.plan_s(plan) <= self._budget.left_s
 
     def _submit(self, plan: RunPlan) -> None:
         guard = self._opened.guard
-        if guard is not None and guard.active:
+        if guard is not None and guard.is_active:
             plan, *others = _without_copies(plan)
-            self._parts.extend(others)
+            self._split_plans.extend(others)
         if plan.seed is None:
             plan = replace(plan, seed=self._rng.randrange(2**32))
         if plan.isolation is Isolation.SPAWN and plan.hash_seed is None:
             plan = replace(plan, hash_seed=self._opened.hash_seed)
         if guard is not None:
-            (guard.before_spawn if plan.isolation is Isolation.SPAWN else guard.before_fork)()
+            (guard.restore_for_spawn if plan.isolation is Isolation.SPAWN else guard.restore_for_fork)()
         self._pool.submit(plan, self._limits())
 
     def _limits(self) -> Limits:
         if self._history.records:
-            return Limits(test_limit_s=limit_after(self._history.slowest_test_s, self._test_limit_s))
+            return Limits(test_limit_s=test_limit_for(self._history.slowest_test_s, self._test_limit_s))
         return Limits() if self._test_limit_s is None else Limits(test_limit_s=self._test_limit_s)
 
-    def _take(self, job: Job | None) -> None:
+    def _handle_finished(self, job: Job | None) -> None:
         if job is None:
             return
         if isinstance(job.error, ServerLost):
@@ -162,28 +164,28 @@ class RunLoop:
         if job.error is not None:
             raise job.error
         records = [record for record in job.records if record.executed]
-        self._count(records)
+        self._count_work(records)
         self._save(records)
         for record in records:
             self._history.add(record)
 
-    def _count(self, records: Sequence[RunRecord]) -> None:
+    def _count_work(self, records: Sequence[RunRecord]) -> None:
         self.work_done.processes += len(records)
         self.work_done.test_runs += sum(record.executed for record in records)
         self.work_done.cpu_s += sum(record.usage.cpu_s for record in records)
 
     def _recover(self, job: Job) -> None:
-        """Start another session where a test ended the collected one; its plan is tried once more at most."""
+        """Start a new collected session after a test ended the old one; its plan is tried once more at most."""
         while self._pool.running:
-            self._take_unless_failed(self._pool.next_finished(_POLL_S))
+            self._handle_unless_failed(self._pool.next_finished(_POLL_S))
         self._opened.replace_server()
-        if job.plan.key not in self._retried:
-            self._retried.add(job.plan.key)
+        if job.plan.key not in self._retried_plans:
+            self._retried_plans.add(job.plan.key)
             self._pool.submit(replace(job.plan, isolation=Isolation.SPAWN), job.limits)
 
-    def _take_unless_failed(self, job: Job | None) -> None:
+    def _handle_unless_failed(self, job: Job | None) -> None:
         if job is not None and job.error is None:
-            self._take(job)
+            self._handle_finished(job)
 
     def _cancel_rest(self) -> None:
         """End what still runs and save what it finished."""
@@ -193,11 +195,11 @@ class RunLoop:
         for _wait in range(round(_MAX_WAIT_FOR_CANCELLED_S / _POLL_S)):
             if not self._pool.running:
                 return
-            self._take_unless_failed(self._pool.next_finished(_POLL_S))
+            self._handle_unless_failed(self._pool.next_finished(_POLL_S))
 
 
 def _without_copies(plan: RunPlan) -> list[RunPlan]:
-    """The same runs, where copies of one process would see each other's files; of a walk only the way."""
+    """Split a plan into single runs if copies of one process would share files; a walk becomes one run."""
     match plan:
         case SingleRun():
             return [plan]

@@ -1,4 +1,4 @@
-"""Open a suite: collect it, make the reference run, and decide how runs are isolated and how many go at once."""
+"""Opens a suite: collects it, makes the reference run, decides on isolation and the number of parallel runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from flakehound.engine.temporary_folders import new_folder, remove_abandoned_fol
 
 @dataclass(slots=True)
 class OpenSuite:
-    """A suite that is ready to run, and everything started for it."""
+    """A suite that is ready to run, with everything that was started for it."""
 
     target: Target
     handshake: Handshake
@@ -36,7 +36,7 @@ class OpenSuite:
     suite_s: float  # one whole plain run: interpreter, collection, tests
     start_s: float  # interpreter and collection
     reference: tuple[RunRecord, ...] = ()
-    notes: list[str] = field(default_factory=list)  # what the user should know about how we run
+    notes: list[str] = field(default_factory=list)  # for the user, about how the suite is run
     guard: FileGuard | None = None
     server: ForkServer | None = None
     spawner: Spawner | None = None
@@ -55,12 +55,12 @@ class OpenSuite:
                 self.folder / f"s{time.monotonic_ns()}",
                 slots=self.pool.jobs,
                 hash_seed=self.hash_seed,
-                force=True,
+                force_fork=True,
             )
             self.server.wait_until_collected()
-            self.pool.use(self.server)
+            self.pool.set_server(self.server)
             if self.guard is not None:
-                self.guard.remember_collected(self.server.temporary)
+                self.guard.save_collected_state(self.server.temporary)
 
     def close(self) -> None:
         """End what was started, restore the project's files, remove our own."""
@@ -68,7 +68,7 @@ class OpenSuite:
         if self.server is not None:
             self.server.close()
         if self.guard is not None:
-            self.guard.before_spawn()
+            self.guard.restore_for_spawn()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -85,7 +85,7 @@ def open_suite(
     """Start everything that runs of a suite need.
 
     `jobs`: the number of parallel runs; None: as many as the reference run shows to be possible.
-    `isolation`: None: forks where a forked process behaves like a new one.
+    `isolation`: None: forks, if a forked process behaves like a new one.
     `during_collection` is called while pytest collects in another process.
     """
     remove_abandoned_folders()
@@ -107,7 +107,7 @@ def open_suite(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Started:
+class _StartedParts:
     """What has been started in a folder while a suite is being opened."""
 
     folder: Path
@@ -146,12 +146,12 @@ class _SuiteOpener:
             except BaseException:
                 started.stop()
                 raise
-            return self._opened(started, isolation, start_s)
+            return self._finish_opening(started, isolation, start_s)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
-    def _start(self, folder: Path) -> _Started:
+    def _start(self, folder: Path) -> _StartedParts:
         # First, before anything runs: it copies the files of the project.
         guard = FileGuard(self.target.cwd, folder / "files") if self.with_reference else None
         spawner = Spawner(self.target, folder / "n")
@@ -161,13 +161,15 @@ class _SuiteOpener:
             server = ForkServer(
                 self.target,
                 folder / "s",
-                slots=self.parallelism.largest,
+                slots=self.parallelism.max_jobs,
                 hash_seed=self.hash_seed,
-                force=self.isolation is Isolation.FORK,
+                force_fork=self.isolation is Isolation.FORK,
             )
-        return _Started(folder=folder, guard=guard, spawner=spawner, reference=reference, server=server)
+        return _StartedParts(folder=folder, guard=guard, spawner=spawner, reference=reference, server=server)
 
-    def _collect(self, started: _Started, during_collection: Callable[[], None], *, in_parallel: bool) -> float:
+    def _collect(
+        self, started: _StartedParts, during_collection: Callable[[], None], *, in_parallel: bool
+    ) -> float:
         """Wait for the collection and the reference run; returns the time of the collection."""
         reference = started.reference if self.with_reference or started.server is None else None
         began = time.monotonic()
@@ -185,8 +187,8 @@ class _SuiteOpener:
                 raise reference.error
         return start_s
 
-    def _choose_isolation(self, started: _Started) -> Isolation:
-        """Fork where a fork is faithful or required; otherwise the session for forks is closed."""
+    def _choose_isolation(self, started: _StartedParts) -> Isolation:
+        """Choose forks if they are faithful or the user asked for them; else close the session that forks."""
         if started.server is None:
             return Isolation.SPAWN
         reason = "; ".join(started.server.handshake.against_forking)
@@ -198,7 +200,7 @@ class _SuiteOpener:
             started.notes.append(f"forks as asked, although they may not be faithful: {reason}")
         return Isolation.FORK
 
-    def _opened(self, started: _Started, isolation: Isolation, start_s: float) -> OpenSuite:
+    def _finish_opening(self, started: _StartedParts, isolation: Isolation, start_s: float) -> OpenSuite:
         reference, server, notes = started.reference, started.server, started.notes
         handshakes = [server.handshake] if server is not None else []
         handshakes += [reference.handshake] if reference.handshake is not None else []
@@ -227,7 +229,7 @@ class _SuiteOpener:
         )
         if started.guard is not None:
             _protect_files(opened, started.guard, reference.writes)
-        if started.guard is None or not started.guard.active:
+        if started.guard is None or not started.guard.is_active:
             notes += _notes_on_parallelism(jobs, self.parallelism, addresses)
         return opened
 
@@ -241,7 +243,7 @@ def _self_seeded(handshakes: Sequence[Handshake]) -> tuple[str, ...]:
 
 
 def _common_part(handshakes: Sequence[Handshake], notes: list[str]) -> Handshake:
-    """The first collection with the tests that every collection found.
+    """The first collection, with only the tests that every collection found.
 
     Ids made from random values or the order of a set differ between collections.
     """
@@ -256,23 +258,23 @@ def _common_part(handshakes: Sequence[Handshake], notes: list[str]) -> Handshake
 
 
 def _notes_on_parallelism(jobs: int, parallelism: Parallelism, addresses: Sequence[str]) -> list[str]:
-    if jobs > parallelism.usual:
-        return [f"the tests mostly wait: {jobs} runs at once instead of {parallelism.usual}"]
-    if jobs < parallelism.usual:
+    if jobs > parallelism.default_jobs:
+        return [f"the tests mostly wait: {jobs} runs at once instead of {parallelism.default_jobs}"]
+    if jobs < parallelism.default_jobs:
         names = ", ".join(addresses[:3])
         return [f"every run binds the same addresses ({names}): runs go one at a time; --jobs N allows more"]
     return []
 
 
 def _protect_files(opened: OpenSuite, guard: FileGuard, writes: Path) -> None:
-    """Determine whether runs share files, and let each run start with the same content."""
+    """Find out whether runs share files, and make each run start with the same content."""
     guard.read_notes(writes)
-    guard.before_spawn()
+    guard.restore_for_spawn()
     if opened.server is not None:
-        if guard.at_collection:
+        if guard.written_at_collection:
             opened.replace_server()
-        guard.remember_collected(opened.server.temporary)
-    if guard.active:
+        guard.save_collected_state(opened.server.temporary)
+    if guard.is_active:
         opened.notes.append(_note_on_files(guard, opened.target.cwd))
 
 
@@ -283,7 +285,7 @@ def _note_on_files(guard: FileGuard, folder: Path) -> str:
             f"the suite writes lasting files ({names}): "
             "runs go one at a time and the files are put back before each"
         )
-    if guard.unclear:
-        names = ", ".join(guard.unclear[:3])
+    if guard.changed_by_unknown:
+        names = ", ".join(guard.changed_by_unknown[:3])
         return f"files changed while the suite ran ({names}): runs go one at a time"
     return "modules make temporary files when imported: runs go one at a time, files put back"

@@ -1,4 +1,4 @@
-"""How many runs are made in parallel: as the user says, else one per core, else more where the tests only wait.
+"""How many runs go on in parallel: as many as the user says, else one per core, or more if the tests mostly wait.
 
 A test that sleeps, or waits for another process, leaves its core to others. Runs that bind the same port or socket
 would disturb each other: they are made one at a time.
@@ -16,9 +16,9 @@ from flakehound.core.outcomes import Outcome
 from flakehound.core.records import RunRecord
 
 MAX_RUNS_PER_CORE = 4
-MAX_WAITING_RUNS = 16  # more only where there are as many cores
-MAX_CORE_SHARE = 0.75  # of the cores, that all runs together may use
-MAX_MEMORY_SHARE = 0.5  # of the available memory, that they may use
+MAX_WAITING_RUNS = 16  # more only if there are as many cores
+MAX_CORE_SHARE = 0.75  # of the cores that all runs together may use
+MAX_MEMORY_SHARE = 0.5  # of the available memory that they may use
 MEMORY_INFO = Path("/proc/meminfo")
 CGROUP_FOLDER = Path("/sys/fs/cgroup")
 UNLIMITED_CORES = 1_000_000
@@ -53,19 +53,19 @@ def free_memory_bytes(info: Path = MEMORY_INFO) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parallelism:
-    """The usual and the largest number of parallel runs."""
+    """The default and the largest number of parallel runs."""
 
-    usual: int
-    largest: int
-    is_named: bool = False  # by the user
+    default_jobs: int
+    max_jobs: int
+    is_set_by_user: bool = False  # by the user
 
     @classmethod
     def of(cls, jobs: int | None) -> Parallelism:
-        """As the user says; else one run per core, and more where the tests wait."""
+        """As many as the user says; else one per core by default, and more at most."""
         if jobs is not None:
-            return cls(usual=jobs, largest=jobs, is_named=True)
+            return cls(default_jobs=jobs, max_jobs=jobs, is_set_by_user=True)
         cores = usable_cores()
-        return cls(usual=cores, largest=max(cores, min(MAX_RUNS_PER_CORE * cores, MAX_WAITING_RUNS)))
+        return cls(default_jobs=cores, max_jobs=max(cores, min(MAX_RUNS_PER_CORE * cores, MAX_WAITING_RUNS)))
 
     def for_suite(
         self,
@@ -74,15 +74,17 @@ class Parallelism:
         free_bytes: Callable[[], float] = free_memory_bytes,
     ) -> int:
         """The number of parallel runs of a suite, given whole runs of it and the addresses that they bind."""
-        if addresses and not self.is_named:
+        if addresses and not self.is_set_by_user:
             return 1
         wall_s = sum(run.usage.wall_s - _hung_s(run) for run in runs)
         needed_s = sum(run.usage.cpu_s + run.usage.queued_s for run in runs)
-        if self.largest == self.usual or wall_s <= 0 or needed_s <= 0:
-            return self.usual
-        each_bytes = max(run.usage.max_rss_bytes for run in runs) or 1
-        room = min(MAX_CORE_SHARE * self.usual * wall_s / needed_s, MAX_MEMORY_SHARE * free_bytes() / each_bytes)
-        return max(self.usual, min(int(room), self.largest))
+        if self.max_jobs == self.default_jobs or wall_s <= 0 or needed_s <= 0:
+            return self.default_jobs
+        run_bytes = max(run.usage.max_rss_bytes for run in runs) or 1
+        affordable_jobs = min(
+            MAX_CORE_SHARE * self.default_jobs * wall_s / needed_s, MAX_MEMORY_SHARE * free_bytes() / run_bytes
+        )
+        return max(self.default_jobs, min(int(affordable_jobs), self.max_jobs))
 
 
 def fixed_addresses(notes: Path) -> list[str]:
@@ -91,6 +93,6 @@ def fixed_addresses(notes: Path) -> list[str]:
 
 
 def _hung_s(run: RunRecord) -> float:
-    """The time of tests that were ended at their limit: it must not count as waiting."""
-    timed = zip(run.outcomes, run.durations_s, strict=True)
-    return sum(seconds for outcome, seconds in timed if outcome is Outcome.TIMED_OUT)
+    """The time of tests that were ended at their limit, which must not count as waiting."""
+    durations = zip(run.outcomes, run.durations_s, strict=True)
+    return sum(seconds for outcome, seconds in durations if outcome is Outcome.TIMED_OUT)

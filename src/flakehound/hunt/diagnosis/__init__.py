@@ -1,1 +1,1 @@
-"""What is wrong with a test that has failed: questions, proofs and verdicts."""
+"""What is wrong with a test that has failed: questions to the history, proofs and verdicts."""

@@ -1,4 +1,4 @@
-"""Once a victim or brittle test is proven: all its polluters or state-setters, and what cleans up after them."""
+"""All polluters, state-setters and cleaners of the victims and brittle tests that are proven."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from flakehound.hunt.search.pairs import Case, Pairs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """The cases with everything that is confirmed, and the runs that would confirm more."""
+    """The cases with everything that is confirmed so far, and the runs that would confirm more."""
 
     findings: tuple[Finding, ...]
-    wanted: tuple[RunPlan, ...]
+    needed_runs: tuple[RunPlan, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Confirmed:
-    """The prefixes with an effect that is confirmed, and the runs that would confirm others."""
+class _ConfirmedPrefixes:
+    """The prefixes whose effect is confirmed, and the runs that would confirm others."""
 
     prefixes: tuple[Order, ...] = ()
-    wanted: tuple[RunPlan, ...] = ()
+    needed_runs: tuple[RunPlan, ...] = ()
 
 
 class AllPolluters:
-    """Every other test in the role of a polluter, state-setter or cleaner of each proven case."""
+    """Tries every other test as a polluter, state-setter or cleaner of each proven case."""
 
     def __init__(self, history: History, findings: Sequence[Finding], order: Order, isolation: Isolation) -> None:
         self._history = history
@@ -43,12 +43,12 @@ class AllPolluters:
         self._ask = Questions(history=history, isolation=isolation)
 
     def pairs(self) -> Pairs:
-        """Every other test with every case."""
+        """The pairs of every other test with every case."""
         cases = [Case(test=case.test, fails=case.kind is Kind.VICTIM) for case in self._cases]
         return Pairs(self._history, cases, self._order, self._isolation)
 
     def cleaner_plans(self) -> Iterator[RunPlan]:
-        """Every other test between each polluter and its victim."""
+        """The runs of every other test between a polluter and its victim."""
         for case in self._cases:
             if case.kind is Kind.VICTIM and not case.joint:
                 yield from self._cleaner_plans(case)
@@ -56,9 +56,9 @@ class AllPolluters:
     def _cleaner_plans(self, case: Finding) -> Iterator[RunPlan]:
         polluter = case.polluters[0]
         continuations = tuple(
-            (between, case.test)
-            for between in self._order
-            if between not in (polluter, case.test) and not self._history.after((polluter, between), case.test)
+            (candidate, case.test)
+            for candidate in self._order
+            if candidate not in (polluter, case.test) and not self._history.after((polluter, candidate), case.test)
         )
         if continuations:
             yield SharedPrefix(
@@ -70,36 +70,36 @@ class AllPolluters:
             )
 
     def completion(self) -> Completion:
-        """The cases with every further polluter, state-setter and cleaner that is confirmed by now."""
-        completed = [self._completed(case) for case in self._cases]
+        """The cases with every further polluter, state-setter and cleaner that is confirmed so far."""
+        completions = [self._complete(case) for case in self._cases]
         return Completion(
-            findings=tuple(finding for one in completed for finding in one.findings),
-            wanted=tuple(plan for one in completed for plan in one.wanted),
+            findings=tuple(finding for part in completions for finding in part.findings),
+            needed_runs=tuple(plan for part in completions for plan in part.needed_runs),
         )
 
-    def _completed(self, case: Finding) -> Completion:
+    def _complete(self, case: Finding) -> Completion:
         candidates = ((test,) for test in self._order if case.joint or test not in case.culprits)
-        confirmed = self._confirmed(case, candidates, fails=case.kind is Kind.VICTIM)
-        wanted = confirmed.wanted
-        further = [test for (test,) in confirmed.prefixes]
-        if case.joint and further:
-            single = answer_to(self._with_single_culprit(case, further[0]))
+        confirmed = self._confirm_prefixes(case, candidates, fails=case.kind is Kind.VICTIM)
+        needed_runs = confirmed.needed_runs
+        further_culprits = [test for (test,) in confirmed.prefixes]
+        if case.joint and further_culprits:
+            single = answer_to(self._reduce_to_single_culprit(case, further_culprits[0]))
             if isinstance(single, NeedRuns):
-                wanted += single.plans
+                needed_runs += single.plans
             else:
                 case = single
         if case.joint:
-            further = []
+            further_culprits = []
         if case.kind is Kind.BRITTLE:
-            setters = tuple(dict.fromkeys((*case.state_setters, *further)))
-            return Completion(findings=(replace(case, state_setters=setters),), wanted=wanted)
-        case = replace(case, polluters=tuple(dict.fromkeys((*case.polluters, *further))))
-        cleaners = self._confirmed_cleaners(case)
+            setters = tuple(dict.fromkeys((*case.state_setters, *further_culprits)))
+            return Completion(findings=(replace(case, state_setters=setters),), needed_runs=needed_runs)
+        case = replace(case, polluters=tuple(dict.fromkeys((*case.polluters, *further_culprits))))
+        cleaners = self._confirm_cleaners(case)
         case = replace(case, cleaners=tuple(prefix[-1] for prefix in cleaners.prefixes))
-        return Completion(findings=(case,), wanted=wanted + cleaners.wanted)
+        return Completion(findings=(case,), needed_runs=needed_runs + cleaners.needed_runs)
 
-    def _with_single_culprit(self, case: Finding, culprit: NodeId) -> Question[Finding]:
-        """One test that suffices says more than several that are needed together, once it is proven."""
+    def _reduce_to_single_culprit(self, case: Finding, culprit: NodeId) -> Question[Finding]:
+        """The finding with one culprit that suffices instead of several that act together, if that is proven."""
         outcome: EffectOutcome = "fails" if case.kind is Kind.VICTIM else "passes"
         effect = OrderEffect(test=case.test, prefix=(culprit,), outcome=outcome)
         if case.kind is Kind.VICTIM:
@@ -110,26 +110,26 @@ class AllPolluters:
         after, alone = (self._history.tally_after(prefix, case.test) for prefix in (effect.prefix, ()))
         return finding_of_effect(case, effect, Proven(after=after, alone=alone))
 
-    def _confirmed_cleaners(self, case: Finding) -> _Confirmed:
+    def _confirm_cleaners(self, case: Finding) -> _ConfirmedPrefixes:
         polluter = case.polluters[0]
         if case.pollution_rate is not None or case.joint:
-            return _Confirmed()  # a pass proves nothing where the victim fails only sometimes
+            return _ConfirmedPrefixes()  # a pass proves nothing where the victim fails only sometimes
         prefixes = ((polluter, test) for test in self._order if test not in (polluter, case.test))
-        return self._confirmed(case, prefixes, fails=False)
+        return self._confirm_prefixes(case, prefixes, fails=False)
 
-    def _confirmed(self, case: Finding, prefixes: Iterable[Order], *, fails: bool) -> _Confirmed:
+    def _confirm_prefixes(self, case: Finding, prefixes: Iterable[Order], *, fails: bool) -> _ConfirmedPrefixes:
         """The prefixes after which the test always fails, or always passes."""
         confirmed: list[Order] = []
-        wanted: list[RunPlan] = []
+        needed_runs: list[RunPlan] = []
         for prefix in prefixes:
-            seen = self._history.tally_after(prefix, case.test)
-            if case.test in prefix or not seen.n or seen.failed != (seen.n if fails else 0):
+            tally = self._history.tally_after(prefix, case.test)
+            if case.test in prefix or not tally.n or tally.failed != (tally.n if fails else 0):
                 continue
             why = f"confirms what {prefix[-1]} does to {case.test}"
             order = (*prefix, case.test)
             answer = answer_to(self._ask.tally_of_last(order, times=limits.CONFIRMATIONS, why=why))
             if isinstance(answer, NeedRuns):
-                wanted += answer.plans
+                needed_runs += answer.plans
             else:
                 confirmed.append(prefix)
-        return _Confirmed(prefixes=tuple(confirmed), wanted=tuple(wanted))
+        return _ConfirmedPrefixes(prefixes=tuple(confirmed), needed_runs=tuple(needed_runs))

@@ -1,4 +1,4 @@
-"""How many runs it takes until chance, load or a slow period of the machine no longer explain a difference."""
+"""How many runs rule out chance, load or a slow period of the machine as the reason of a difference."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from flakehound.core.statistics.rates import chance_of_such_a_gap
 from flakehound.hunt import limits
 
 
-def may_be_chance(more: Tally, fewer: Tally) -> bool:
-    """Whether chance alone may well have put so many of the failures into `more` (Fisher's exact test)."""
-    return chance_of_such_a_gap(more.failed, more.n, fewer.failed, fewer.n) > limits.MAX_CHANCE
+def may_be_chance(failing: Tally, others: Tally) -> bool:
+    """Whether chance may explain that `failing` has more failures than `others` (Fisher's exact test)."""
+    return chance_of_such_a_gap(failing.failed, failing.n, others.failed, others.n) > limits.MAX_CHANCE
 
 
-def passes_that_rule_out_chance(failing: Tally, most: int, chance: float = 1.0) -> int:
-    """Passes under another condition after which the failures under this one are not chance; at most `most`.
+def passes_that_rule_out_chance(failing: Tally, max_passes: int, chance: float = 1.0) -> int:
+    """How many passes under another condition rule out that these failures are chance; at most `max_passes`.
 
-    `chance` is the probability that other evidence leaves.
+    `chance` is the probability of chance that other evidence leaves.
     """
-    for passes in range(1, most):
+    for passes in range(1, max_passes):
         runs = failing.n + passes
         chance *= (runs - failing.failed) / runs
         if chance <= limits.MAX_CHANCE * (1 + 1e-9):  # a rounding error must not cost one more run
             return passes
-    return most
+    return max_passes
 
 
 def undisturbed_runs_for(disturbed: Tally, cost_s: float, chance: float = 1.0) -> int:
-    """Undisturbed passes after which failures of disturbed runs are due to load, as far as affordable."""
+    """How many undisturbed passes prove that load made the disturbed runs fail; fewer if they cost too much."""
     affordable = max(limits.MIN_EXPENSIVE_UNDISTURBED_RUNS, int(limits.MAX_UNDISTURBED_S / cost_s))
     needed = passes_that_rule_out_chance(disturbed, limits.MAX_UNDISTURBED_RUNS, chance)
     return min(affordable, max(limits.MIN_UNDISTURBED_RUNS, needed))
 
 
 def alternations_of(history: History, failing: Order, passing: Order) -> int:
-    """Length of the alternating sequence of failures of the one order and passes of the other, by time.
+    """How many turns failures of one order and passes of the other took, by time.
 
-    A machine has slow periods, and one that falls on only one of two orders looks like an effect of the order.
+    If the machine is slow while only one of the two orders runs, that looks like an effect of the order.
     """
     test = failing[-1]
     failed = [(s.run, True) for s in history.after(failing[:-1], test) if s.outcome.is_failure]

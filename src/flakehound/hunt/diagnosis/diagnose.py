@@ -1,8 +1,8 @@
 """Find out what is wrong with one test that has failed at least once.
 
 The classification of iDFlakies, extended: clean runs (original order, alone) are compared with runs after other
-tests, then the earlier tests that decide are found and confirmed in new processes. Pure: it reads the history, and
-names the runs it needs.
+tests, then the earlier tests that decide are found and confirmed in new processes. Pure: it reads the history and
+returns the runs it needs.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from flakehound.hunt.diagnosis.order_dependence import (
     diagnose_brittle,
     diagnose_failure_in_other_order,
     diagnose_victim,
-    first_prefix_that_helps,
-    groups_of_others,
+    first_prefix_it_passes_after,
     runs_per_question,
+    state_setter_candidates,
 )
 from flakehound.hunt.diagnosis.order_effects import OrderEffect, Proven, evidence_for, finding_of_effect
 from flakehound.hunt.diagnosis.questions import NeedRuns, Question
@@ -32,11 +32,11 @@ from flakehound.hunt.diagnosis.suspect import Suspect
 
 
 def diagnose(suspect: Suspect) -> Finding:
-    """What the history proves about the test, and which runs would prove more."""
+    """What the history proves about the test, and the runs that would prove more."""
     finding = Finding(test=suspect.test)
     for step in _steps(suspect):
         if isinstance(step, NeedRuns):
-            finding = replace(finding, wanted=step.plans)
+            finding = replace(finding, needed_runs=step.plans)
             break
         finding = step
     if finding.replay is None:
@@ -45,7 +45,7 @@ def diagnose(suspect: Suspect) -> Finding:
 
 
 def _steps(suspect: Suspect) -> Generator[Finding | NeedRuns, None, None]:
-    """Findings, each replacing the one before, up to the conclusion or the first runs that are missing."""
+    """Findings, each of which replaces the one before, up to the conclusion or the first runs that are needed."""
     yield (yield from _classify(suspect))
 
 
@@ -67,7 +67,7 @@ def _classify(suspect: Suspect) -> Diagnosis:
 
 
 def _fails_whenever_alone(suspect: Suspect) -> Question[bool]:
-    """Whether load may hide a brittle test: it fails in the original order only beside other runs."""
+    """Whether the test always fails alone, and in the original order only under load: it may be brittle."""
     undisturbed = suspect.history.tally(suspect.test, Setting.ORIGINAL, disturbed=False)
     if undisturbed.failed or suspect.alone.passed:
         return False
@@ -77,20 +77,20 @@ def _fails_whenever_alone(suspect: Suspect) -> Question[bool]:
 
 
 def _always_failed(alone: Tally, original: Tally) -> bool:
-    """Enough to call a test failing: more runs of it would only cost time, and the search goes on anyway."""
+    """Whether all clean runs failed, so that more of them would only cost time; the search goes on anyway."""
     return original.n >= 2 and alone.n >= 1 and not original.passed and not alone.passed
 
 
 def _make_clean_runs(suspect: Suspect) -> Question[None]:
     test, order, times = suspect.test, suspect.test_order.tests, limits.CLEAN_RUNS
-    if test in order and not suspect.eager:
+    if test in order and not suspect.trust_first_failure:
         why = f"does {test} pass in the original order?"
-        yield from suspect.ask.runs_of_original_order(order, suspect.in_original_order, times=times, why=why)
+        yield from suspect.ask.ensure_original_runs(order, suspect.in_original_order, times=times, why=why)
     yield from suspect.ask.tally_of_last((test,), times=times, why=f"does {test} pass alone?")
 
 
 def _passes_and_fails(suspect: Suspect) -> Diagnosis:
-    """In one and the same order: NOD, unless the tests before it prove to matter."""
+    """Diagnose a test that passes and fails in the same order: NOD, unless the tests before it decide."""
     finding = yield from diagnose_nod(suspect, Finding(test=suspect.test))
     if finding.kind is Kind.NOD and not finding.causes:
         yield finding
@@ -99,16 +99,16 @@ def _passes_and_fails(suspect: Suspect) -> Diagnosis:
 
 
 def _victim_that_fails_sometimes(suspect: Suspect, finding: Finding) -> Question[Finding]:
-    """A victim that fails only now and then looks like NOD in the original order, but never fails alone."""
+    """The finding about a victim that fails only sometimes: in the original order it looks like NOD."""
     prefix, ask = suspect.earlier, suspect.ask
-    seen = suspect.test_order.tally_of_equal_runs(suspect.test, suspect.isolation)
-    enough = passes_that_rule_out_chance(seen, limits.MAX_CLEAN_RUNS)
-    trials = runs_per_question(seen)
-    expensive = trials * suspect.history.costs.run_s(prefix, suspect.isolation) > limits.MAX_QUESTION_S
-    if suspect.alone.failed or not seen.is_mixed or enough == limits.MAX_CLEAN_RUNS or expensive:
+    tally = suspect.test_order.tally_of_equal_runs(suspect.test, suspect.isolation)
+    needed_passes = passes_that_rule_out_chance(tally, limits.MAX_CLEAN_RUNS)
+    trials = runs_per_question(tally)
+    is_expensive = trials * suspect.history.costs.run_s(prefix, suspect.isolation) > limits.MAX_QUESTION_S
+    if suspect.alone.failed or not tally.is_mixed or needed_passes == limits.MAX_CLEAN_RUNS or is_expensive:
         return finding
     why = f"does {suspect.test} fail alone?"
-    if (yield from ask.tally_of_last((suspect.test,), times=enough, why=why)).failed:
+    if (yield from ask.tally_of_last((suspect.test,), times=needed_passes, why=why)).failed:
         return finding
     effect = OrderEffect(test=suspect.test, prefix=prefix, outcome="fails")
     why = f"how often does {suspect.test} fail after the tests before it?"
@@ -120,23 +120,23 @@ def _victim_that_fails_sometimes(suspect: Suspect, finding: Finding) -> Question
 
 
 def _fails_in_all_clean_runs(suspect: Suspect) -> Diagnosis:
-    passed = suspect.history.first_pass_of(suspect.test)
-    if passed is None:
+    first_pass = suspect.history.first_pass_of(suspect.test)
+    if first_pass is None:
         return (yield from _never_passed(suspect))
-    return (yield from _look_for_state_setters(suspect, passed.record.order[: passed.place]))
+    return (yield from _look_for_state_setters(suspect, first_pass.record.order[: first_pass.place]))
 
 
 def _never_passed(suspect: Suspect) -> Question[Finding]:
-    if suspect.failed_only_beside_others:
+    if suspect.failed_only_disturbed:
         why = f"does {suspect.test} fail with nothing beside it?"
         yield from suspect.ask.tally_of_last((suspect.test,), why=why, undisturbed=True)
     return Finding(test=suspect.test, kind=Kind.FAILING)
 
 
 def _look_for_state_setters(suspect: Suspect, first_guess: Order) -> Diagnosis:
-    """The test fails alone: brittle, if it passes after some other tests."""
-    candidates: Sequence[Order] = [first_guess, *groups_of_others(suspect)]
-    prefix = yield from first_prefix_that_helps(suspect, candidates)
+    """Diagnose a test that fails alone: it is brittle if it passes after some other tests."""
+    candidates: Sequence[Order] = [first_guess, *state_setter_candidates(suspect)]
+    prefix = yield from first_prefix_it_passes_after(suspect, candidates)
     if prefix is not None:
         return (yield from diagnose_brittle(suspect, prefix))
     if suspect.history.first_pass_of(suspect.test) is None:
@@ -152,8 +152,8 @@ def _look_for_state_setters(suspect: Suspect, first_guess: Order) -> Diagnosis:
 def _fails_in_original_order(suspect: Suspect) -> Diagnosis:
     prefix = suspect.earlier
     why = f"does {suspect.test} fail after the tests before it?"
-    seen = yield from suspect.ask.tally_of_last((*prefix, suspect.test), why=why)
-    if seen.failed:
+    tally = yield from suspect.ask.tally_of_last((*prefix, suspect.test), why=why)
+    if tally.failed:
         return (yield from diagnose_victim(suspect, prefix))
     # It failed before tests that crash or hang their process were excluded.
     return (yield from diagnose_failure_in_other_order(suspect))

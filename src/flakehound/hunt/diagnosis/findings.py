@@ -20,53 +20,54 @@ class Finding:
 
     test: NodeId
     kind: Kind = Kind.UNRESOLVED
-    evidence: tuple[str, ...] = ()  # whole sentences, strongest first
+    evidence: tuple[str, ...] = ()  # one sentence each, strongest first
     polluters: Order = ()
     state_setters: Order = ()
     cleaners: Order = ()
     joint: bool = False  # the polluters or state-setters are needed together
     pollution_rate: Rate | None = None  # None: the victim always fails after its polluters
-    under_load: bool = False  # proven to fail only beside other runs
-    seems_load: bool = False  # failed beside other runs, and passed there with nothing beside it
+    under_load: bool = False  # proven to fail only while other runs are going on
+    seems_under_load: bool = False  # failed in parallel with other runs, passed without them
     causes: tuple[LikelyCause, ...] = ()
     minimal_order: Order = ()
     replay: Replay | None = None
-    wanted: tuple[RunPlan, ...] = ()  # the runs that would settle the rest
+    needed_runs: tuple[RunPlan, ...] = ()  # to complete the diagnosis
 
     @property
     def culprits(self) -> Order:
-        """Polluters or state-setters, whichever the kind has."""
+        """The polluters of a victim or the state-setters of a brittle test."""
         return self.polluters or self.state_setters
 
     def with_first_evidence(self, sentence: str) -> Finding:
-        """The same finding with a sentence ahead of its evidence."""
+        """The same finding with one more sentence before its evidence."""
         return replace(self, evidence=(sentence, *self.evidence))
 
 
 Diagnosis: TypeAlias = Generator["Finding | NeedRuns", None, Finding]
-"""Yields findings that hold should the time be up now, or the runs it needs; returns the last finding."""
+"""Yields provisional findings and the runs it needs; returns the final finding."""
 
 
 def finding_of_load(
-    finding: Finding, disturbed: Tally, undisturbed: Tally, where: str, *, proven: bool, only: bool
+    finding: Finding, disturbed: Tally, undisturbed: Tally, where: str, *, proven: bool, only_under_load: bool
 ) -> Finding:
-    """The finding about a test that, `where` it ran, failed beside other runs and never undisturbed.
+    """The finding about a test that failed in disturbed runs and never in undisturbed ones.
 
-    `proven` means by more than chance; `only`, that it failed undisturbed nowhere else either.
+    `where` names the order in words. `proven`: chance is ruled out. `only_under_load`: no other order failed
+    undisturbed.
     """
     counts = f"{failures_in_words(disturbed)} runs beside others, 0 of {undisturbed.n} undisturbed, {where}"
     too_few = f"failed {counts}: too few to tell load from chance"
     evidence = [f"fails under load: {counts}" if proven else too_few]
-    if not only:
+    if not only_under_load:
         evidence.append("it also failed undisturbed, after other tests")
-    return replace(finding, kind=Kind.UNRESOLVED, under_load=proven and only, evidence=tuple(evidence))
+    return replace(finding, kind=Kind.UNRESOLVED, under_load=proven and only_under_load, evidence=tuple(evidence))
 
 
 def failures_in_words(tally: Tally) -> str:
-    """Failures among executions: "2 of 5"."""
+    """Failures and runs as text: "2 of 5"."""
     return f"{tally.failed} of {tally.n}"
 
 
 def names_in_words(tests: Sequence[NodeId]) -> str:
-    """Tests that act together: "a and b"."""
+    """The names of tests that act together: "a and b"."""
     return " and ".join(tests)

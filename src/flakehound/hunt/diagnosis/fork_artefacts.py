@@ -1,4 +1,4 @@
-"""Tests that behave otherwise in a fork than in a new interpreter: forks prove nothing about them."""
+"""Tests that behave differently in a fork than in a new interpreter: forks prove nothing about them."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from flakehound.hunt.diagnosis.suspect import Suspect
 
 
 def finding_of_fork_artefact(suspect: Suspect, finding: Finding) -> Question[Finding | None]:
-    """The finding that a fork is no faithful copy for this test; None if nothing points to that.
+    """The finding that the test behaves differently in forks; None if nothing suggests that.
 
-    Forks and new interpreters with the same hash seed disagree without exception, or only an old session fails.
+    Either all forks disagree with all new interpreters that have their hash seed, or only late forks fail.
     """
     original, alone = suspect.test_order.tests, (suspect.test,)
-    found = yield from _finding_of_disagreement(suspect, finding, alone, Setting.ORIGINAL, Setting.ALONE)
-    if found is None:
-        found = yield from _finding_of_disagreement(suspect, finding, alone, Setting.ALONE)
-    if found is None and suspect.test in original and original != alone:
-        found = yield from _finding_of_disagreement(suspect, finding, original, Setting.ORIGINAL)
-    if found is None:
-        found = yield from _finding_of_ageing_session(suspect, finding)
-    return found
+    artefact = yield from _finding_of_disagreement(suspect, finding, alone, Setting.ORIGINAL, Setting.ALONE)
+    if artefact is None:
+        artefact = yield from _finding_of_disagreement(suspect, finding, alone, Setting.ALONE)
+    if artefact is None and suspect.test in original and original != alone:
+        artefact = yield from _finding_of_disagreement(suspect, finding, original, Setting.ORIGINAL)
+    if artefact is None:
+        artefact = yield from _finding_of_ageing_session(suspect, finding)
+    return artefact
 
 
 def _finding_of_disagreement(
     suspect: Suspect, finding: Finding, order: Order, *settings: Setting
 ) -> Question[Finding | None]:
-    """Compare forks and new interpreters in some settings; `order` is what to run for more of them."""
+    """Compare forks and new interpreters in these settings; runs of `order` provide more of them."""
     alone = order == (suspect.test,)
     after = None if alone else suspect.earlier
     tally, hash_seed = suspect.history.tally, suspect.history.forked_hash_seed
     forked = tally(suspect.test, *settings, isolation=Isolation.FORK, after=after)
     spawned = tally(suspect.test, *settings, isolation=Isolation.SPAWN, hash_seed=hash_seed, after=after)
-    unanimous = forked.n and spawned.n and not forked.is_mixed and not spawned.is_mixed
-    if hash_seed is None or not unanimous or bool(spawned.failed) == bool(forked.failed):
+    both_unanimous = forked.n and spawned.n and not forked.is_mixed and not spawned.is_mixed
+    if hash_seed is None or not both_unanimous or bool(spawned.failed) == bool(forked.failed):
         return None
     why = f"does {suspect.test} behave in a fork as in a new interpreter?"
-    # Mostly it was chance, and the few new interpreters show that sooner than the many forks.
+    # Usually it was chance, and a few new interpreters show that sooner than many forks.
     missing = limits.SAME_SEED_RUNS - spawned.n
-    yield from suspect.ask.runs_with_hash_seed(order, hash_seed, missing=missing, why=why)
-    yield from suspect.ask.forked_runs(order, missing=limits.FORKS_TO_COMPARE - forked.n, why=why)
-    failing = Setting.ORIGINAL in settings and alone and spawned.failed >= limits.SAME_SEED_RUNS
+    yield from suspect.ask.ensure_runs_with_hash_seed(order, hash_seed, missing=missing, why=why)
+    yield from suspect.ask.ensure_forked_runs(order, missing=limits.FORKS_TO_COMPARE - forked.n, why=why)
+    is_failing = Setting.ORIGINAL in settings and alone and spawned.failed >= limits.SAME_SEED_RUNS
     where = "" if alone else " of the original order"
     words = (
         f"failed {spawned.failed} of {spawned.n} runs{where} in new interpreters and {forked.failed} of "
         f"{forked.n} in forks: forks do not tell about it, run `flakehound hunt --isolation spawn` on it"
     )
-    return replace(finding.with_first_evidence(words), kind=Kind.FAILING if failing else Kind.UNRESOLVED)
+    return replace(finding.with_first_evidence(words), kind=Kind.FAILING if is_failing else Kind.UNRESOLVED)
 
 
 def _finding_of_ageing_session(suspect: Suspect, finding: Finding) -> Question[Finding | None]:
-    """The finding if failures come from forking an old session: values computed at import, such as the time.
+    """The finding if only forks of an old session fail, for example because of a time computed at import.
 
-    Then every failure is a fork and younger than every pass, and new interpreters pass.
+    In that case all failures are in forks and later than all passes of forks, and new interpreters pass.
     """
     test, history = suspect.test, suspect.history
     failures = history.failures_of(test)

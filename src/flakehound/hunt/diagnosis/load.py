@@ -1,4 +1,4 @@
-"""Tests that so far failed only while other runs of ours were going on: is it the load, or chance?"""
+"""Tests that so far failed only while other runs of ours were going on: because of load, or by chance?"""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from flakehound.hunt.diagnosis.suspect import Suspect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Circumstances:
-    """Under which a test failed beside other runs, and how often it did, with and without them."""
+class _LoadCase:
+    """An order in which a test failed in parallel with other runs, and its counts with and without them."""
 
     order: Order  # ends with the test
     isolation: Isolation
     hash_seed: int | None  # of the new interpreter; None in a fork
-    seed: int | None  # under which it failed
+    seed: int | None  # with which it failed
     disturbed: Tally
     undisturbed: Tally
     cost_s: float  # of one run
@@ -36,51 +36,51 @@ class _Circumstances:
 
     @property
     def chance(self) -> float:
-        """How likely so many undisturbed passes are if load makes no difference."""
+        """The probability of this many undisturbed passes if load makes no difference."""
         return self._chance_after(self.undisturbed.n)
 
     def _chance_after(self, passes: int) -> float:
         return chance_of_such_a_gap(self.disturbed.failed, self.disturbed.n, 0, passes)
 
-    def missing(self, chance: float = 1.0) -> int:
-        """Undisturbed runs it takes to rule out chance, as far as affordable.
+    def missing_runs(self, chance: float = 1.0) -> int:
+        """Undisturbed runs that are missing to rule out chance, or fewer if they cost too much.
 
-        `chance` is the probability that the other circumstances leave.
+        `chance` is the probability of chance that the other cases leave.
         """
         return max(0, undisturbed_runs_for(self.disturbed, self.cost_s, chance) - self.undisturbed.n)
 
-    def can_rule_out(self, chance: float) -> bool:
-        """Whether that many runs would suffice."""
-        runs = self.undisturbed.n + self.missing(chance)
+    def can_rule_out_chance(self, chance: float) -> bool:
+        """Whether the missing runs would suffice."""
+        runs = self.undisturbed.n + self.missing_runs(chance)
         return chance * self._chance_after(runs) <= limits.MAX_CHANCE
 
     @property
     def where(self) -> str:
-        """The circumstances in words."""
+        """What ran before the test, as text."""
         return "after the same tests" if len(self.order) > 1 else "alone"
 
 
 def diagnose_load(suspect: Suspect, finding: Finding) -> Generator[Finding | NeedRuns, None, Finding | None]:
-    """Repeat a failure with nothing beside it: first exactly, then after the same tests with other seeds.
+    """Repeat a failure with no other run going on, first with the same seed, then with other seeds.
 
-    None if the test failed beside other runs nowhere that it does not fail undisturbed as well.
+    Returns None if the test also fails undisturbed wherever it failed in parallel with other runs.
     """
     failures = suspect.history.failures_of(suspect.test)
     disturbed = [s for s in failures if s.record.disturbed]
-    found = [one for one in _circumstances_of(suspect, disturbed) if not one.undisturbed.failed]
-    undisturbed = sum(one.undisturbed.n for one in found)
-    finding = replace(finding, seems_load=undisturbed >= limits.MIN_EXPENSIVE_UNDISTURBED_RUNS)
+    cases = [case for case in _load_cases(suspect, disturbed) if not case.undisturbed.failed]
+    undisturbed = sum(case.undisturbed.n for case in cases)
+    finding = replace(finding, seems_under_load=undisturbed >= limits.MIN_EXPENSIVE_UNDISTURBED_RUNS)
     yield finding
-    is_open = undisturbed < limits.MIN_UNDISTURBED_RUNS or _joint_chance(found) > limits.MAX_CHANCE
-    if is_open and (suspect.patient or not finding.seems_load):
-        yield from _repeat(suspect, found)
-    if not found:
+    is_undecided = undisturbed < limits.MIN_UNDISTURBED_RUNS or _joint_chance(cases) > limits.MAX_CHANCE
+    if is_undecided and (suspect.examine_load or not finding.seems_under_load):
+        yield from _repeat_failures(suspect, cases)
+    if not cases:
         return None
-    return _finding_with_counts(finding, found, only=len(disturbed) == len(failures))
+    return _finding_with_counts(finding, cases, only_under_load=len(disturbed) == len(failures))
 
 
 def finding_of_load_after(suspect: Suspect, finding: Finding, prefix: Order, where: str) -> Finding:
-    """The finding that the test fails after these tests beside other runs, and never with nothing beside it."""
+    """The finding that the test fails after these tests only while other runs are going on."""
     disturbed, undisturbed = (
         suspect.history.tally_after(prefix, suspect.test, disturbed=disturbed) for disturbed in (True, False)
     )
@@ -90,28 +90,28 @@ def finding_of_load_after(suspect: Suspect, finding: Finding, prefix: Order, whe
         undisturbed,
         where,
         proven=not may_be_chance(disturbed, undisturbed),
-        only=suspect.failed_only_beside_others,
+        only_under_load=suspect.failed_only_disturbed,
     )
 
 
-def _circumstances_of(suspect: Suspect, failures: Sequence[Sighting]) -> list[_Circumstances]:
-    """The shortest way it failed, and the original order if it failed there; the quickest to decide first."""
+def _load_cases(suspect: Suspect, failures: Sequence[Sighting]) -> list[_LoadCase]:
+    """The shortest failing order, and the original order if it failed there; the cheapest to decide first."""
     if not failures:
         return []
     shortest = min(failures, key=lambda s: (s.record.isolation is Isolation.SPAWN, s.place))
-    originals = [
+    failures_in_original_order = [
         s
         for s in failures
         if s.record.setting is Setting.ORIGINAL and s.record.isolation is shortest.record.isolation and s.place
     ]
-    candidates = [_circumstances(suspect, sighting) for sighting in (shortest, *originals[-1:])]
-    found = {(one.order, one.hash_seed): one for one in candidates}
-    return sorted(found.values(), key=lambda one: one.missing() * one.cost_s)
+    candidates = [_load_case(suspect, sighting) for sighting in (shortest, *failures_in_original_order[-1:])]
+    distinct = {(case.order, case.hash_seed): case for case in candidates}
+    return sorted(distinct.values(), key=lambda case: case.missing_runs() * case.cost_s)
 
 
-def _circumstances(suspect: Suspect, sighting: Sighting) -> _Circumstances:
+def _load_case(suspect: Suspect, sighting: Sighting) -> _LoadCase:
     record, order = sighting.record, sighting.record.order[: sighting.place + 1]
-    return _Circumstances(
+    return _LoadCase(
         order=order,
         isolation=record.isolation,
         hash_seed=record.hash_seed if record.isolation is Isolation.SPAWN else None,
@@ -122,74 +122,75 @@ def _circumstances(suspect: Suspect, sighting: Sighting) -> _Circumstances:
     )
 
 
-def _joint_chance(found: Sequence[_Circumstances]) -> float:
-    return prod(one.chance for one in found)
+def _joint_chance(cases: Sequence[_LoadCase]) -> float:
+    return prod(case.chance for case in cases)
 
 
-def _repeat(suspect: Suspect, found: Sequence[_Circumstances]) -> Question[None]:
-    if found and found[0].cost_s > limits.CHEAP_RUN_S:
+def _repeat_failures(suspect: Suspect, cases: Sequence[_LoadCase]) -> Question[None]:
+    if cases and cases[0].cost_s > limits.CHEAP_RUN_S:
         why = f"does {suspect.test} fail alone with nothing beside it?"
         times = limits.UNDISTURBED_RUNS_ALONE
         yield from suspect.ask.tally_of_last((suspect.test,), times=times, why=why, undisturbed=True)
-    for number, one in enumerate(found):
-        chance = prod(other.chance for other in found if other is not one)
-        # The first deserves its runs in any case: they may prove that the test is NOD.
-        if one.missing(chance) and (number == 0 or one.can_rule_out(chance)):
-            yield from _repeat_disturbed(suspect.history, one)
-            yield from _repeat_undisturbed(suspect.history, one, one.missing(chance))
+    for number, case in enumerate(cases):
+        chance = prod(other.chance for other in cases if other is not case)
+        # The first is repeated in any case: that may prove that the test is NOD.
+        if case.missing_runs(chance) and (number == 0 or case.can_rule_out_chance(chance)):
+            yield from _repeat_disturbed(suspect.history, case)
+            yield from _repeat_undisturbed(suspect.history, case, case.missing_runs(chance))
 
 
-def _repeat_disturbed(history: History, one: _Circumstances) -> Question[None]:
-    """A failure seen once or twice says little about how often it should show undisturbed."""
+def _repeat_disturbed(history: History, case: _LoadCase) -> Question[None]:
+    """Make enough disturbed runs to estimate the failure rate that undisturbed runs are compared with."""
     enough = limits.DISTURBED_RUNS
-    missing = enough - one.disturbed.n
-    if missing <= 0 or one.undisturbed.n < limits.MIN_UNDISTURBED_RUNS or one.cost_s > limits.CHEAP_RUN_S:
+    missing_runs = enough - case.disturbed.n
+    if missing_runs <= 0 or case.undisturbed.n < limits.MIN_UNDISTURBED_RUNS or case.cost_s > limits.CHEAP_RUN_S:
         return
-    if history.runs_of(one.order) < one.undisturbed.n + enough + limits.MAX_RUNS_WITHOUT_OUTCOME:
-        yield NeedRuns.of([_plan(one, undisturbed=False)] * missing)
+    if history.runs_of(case.order) < case.undisturbed.n + enough + limits.MAX_RUNS_WITHOUT_OUTCOME:
+        yield NeedRuns.of([_repetition(case, undisturbed=False)] * missing_runs)
 
 
-def _repeat_undisturbed(history: History, one: _Circumstances, missing: int) -> Question[None]:
-    same = [
+def _repeat_undisturbed(history: History, case: _LoadCase, missing_runs: int) -> Question[None]:
+    undisturbed_runs = [
         s
-        for s in history.after(one.order[:-1], one.test)
-        if s.record.isolation is one.isolation and not s.record.disturbed
+        for s in history.after(case.order[:-1], case.test)
+        if s.record.isolation is case.isolation and not s.record.disturbed
     ]
-    made = max(len(same), history.runs_of(one.order, one.isolation, disturbed=False))
-    if made >= one.undisturbed.n + missing + limits.MAX_RUNS_WITHOUT_OUTCOME:
-        return  # it only skips itself
-    exact = max(0, min(missing, limits.EXACT_REPLAYS - sum(s.record.seed == one.seed for s in same)))
-    plans = [_plan(one, undisturbed=True, seed=one.seed)] * exact
-    yield NeedRuns.of(plans + [_plan(one, undisturbed=True)] * (missing - exact))
+    runs_made = max(len(undisturbed_runs), history.runs_of(case.order, case.isolation, disturbed=False))
+    if runs_made >= case.undisturbed.n + missing_runs + limits.MAX_RUNS_WITHOUT_OUTCOME:
+        return  # the test skips itself
+    same_seed = sum(s.record.seed == case.seed for s in undisturbed_runs)
+    exact_replays = max(0, min(missing_runs, limits.EXACT_REPLAYS - same_seed))
+    plans = [_repetition(case, undisturbed=True, seed=case.seed)] * exact_replays
+    yield NeedRuns.of(plans + [_repetition(case, undisturbed=True)] * (missing_runs - exact_replays))
 
 
-def _plan(one: _Circumstances, *, undisturbed: bool, seed: int | None = None) -> SingleRun:
+def _repetition(case: _LoadCase, *, undisturbed: bool, seed: int | None = None) -> SingleRun:
     beside = "nothing" if undisturbed else "others"
     return SingleRun(
-        order=one.order,
-        why=f"does {one.test} fail with {beside} beside it?",
-        setting=Setting.ALONE if len(one.order) == 1 and seed is None else Setting.PROBE,
-        isolation=one.isolation,
+        order=case.order,
+        why=f"does {case.test} fail with {beside} beside it?",
+        setting=Setting.ALONE if len(case.order) == 1 and seed is None else Setting.PROBE,
+        isolation=case.isolation,
         seed=seed,
-        hash_seed=one.hash_seed,
+        hash_seed=case.hash_seed,
         undisturbed=undisturbed,
     )
 
 
-def _finding_with_counts(finding: Finding, found: Sequence[_Circumstances], *, only: bool) -> Finding:
-    repeated = [one for one in found if one.undisturbed.n] or found[:1]
+def _finding_with_counts(finding: Finding, cases: Sequence[_LoadCase], *, only_under_load: bool) -> Finding:
+    repeated = [case for case in cases if case.undisturbed.n] or cases[:1]
     return finding_of_load(
         finding,
-        sum((one.disturbed for one in repeated), Tally()),
-        sum((one.undisturbed for one in repeated), Tally()),
-        " and ".join(dict.fromkeys(one.where for one in repeated)),
+        sum((case.disturbed for case in repeated), Tally()),
+        sum((case.undisturbed for case in repeated), Tally()),
+        " and ".join(dict.fromkeys(case.where for case in repeated)),
         proven=_joint_chance(repeated) <= limits.MAX_CHANCE,
-        only=only,
+        only_under_load=only_under_load,
     )
 
 
 def tally_of_equal_runs(history: History, sighting: Sighting, *, disturbed: bool | None = None) -> Tally:
-    """Runs after the same tests in the same kind of process, those of the original order among them."""
+    """Outcomes after the same tests in the same kind of process, including runs of the original order."""
     record, place = sighting.record, sighting.place
     test, prefix = record.order[place], record.order[:place]
     in_original = history.tally(

@@ -1,4 +1,4 @@
-"""Tests that pass and fail in one and the same order: is it proven, and what decides?"""
+"""Tests that pass and fail in the same order: is it proven, and does a seed decide?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flakehound.hunt.diagnosis.suspect import Suspect
 
 
 def diagnose_nod(suspect: Suspect, finding: Finding) -> Diagnosis:
-    """Whether the test is proven NOD and whether a seed decides about it, on top of an earlier finding."""
+    """Whether the test is proven NOD and whether a seed decides about it; extends an earlier finding."""
     artefact = yield from finding_of_fork_artefact(suspect, finding)
     if artefact is not None:
         return artefact
@@ -38,95 +38,97 @@ def diagnose_nod(suspect: Suspect, finding: Finding) -> Diagnosis:
     by_hash_seed = yield from _finding_of_hash_seed(suspect, finding)
     if by_hash_seed is not None:
         return by_hash_seed
-    chosen = _failure_to_repeat(suspect, failures)
-    return finding if chosen is None else (yield from _finding_of_seed(suspect, finding, chosen))
+    failure = _failure_to_repeat(suspect, failures)
+    return finding if failure is None else (yield from _finding_of_seed(suspect, finding, failure))
 
 
 def _is_proof(suspect: Suspect, sighting: Sighting) -> bool:
-    """A failure with nothing beside it, after tests after which it passes at other times."""
-    return not sighting.record.disturbed and _passed_after_the_same(suspect, sighting)
+    """Whether it failed with no other run going on, after the same tests after which it also passed."""
+    return not sighting.record.disturbed and _passed_after_same_tests(suspect, sighting)
 
 
-def _passed_after_the_same(suspect: Suspect, sighting: Sighting) -> bool:
+def _passed_after_same_tests(suspect: Suspect, sighting: Sighting) -> bool:
     prefix = sighting.record.order[: sighting.place]
     in_original = suspect.history.tally(suspect.test, Setting.ORIGINAL, after=prefix)
     return (in_original + suspect.after(prefix)).passed > 0
 
 
 def _counts(suspect: Suspect) -> str:
-    seen = suspect.history.tally(suspect.test, Setting.ORIGINAL, Setting.ALONE)
-    if seen.is_mixed:
-        return f"failed {seen.failed} of {seen.n} runs in the same order or alone"
+    tally = suspect.history.tally(suspect.test, Setting.ORIGINAL, Setting.ALONE)
+    if tally.is_mixed:
+        return f"failed {tally.failed} of {tally.n} runs in the same order or alone"
     prefixes = {s.record.order[: s.place] for s in suspect.history.failures_of(suspect.test)}
-    most = max((suspect.after(prefix) for prefix in prefixes), key=lambda t: (t.is_mixed, t.n))
+    largest = max((suspect.after(prefix) for prefix in prefixes), key=lambda t: (t.is_mixed, t.n))
     return (
-        f"failed {most.failed} of {most.n} runs after the same tests, "
-        f"{seen.failed} of {seen.n} in the original order and alone"
+        f"failed {largest.failed} of {largest.n} runs after the same tests, "
+        f"{tally.failed} of {tally.n} in the original order and alone"
     )
 
 
 def _failure_to_repeat(suspect: Suspect, failures: Sequence[Sighting]) -> Sighting | None:
-    """The failure whose seed is compared with others: the shortest one, unless it never passes after its tests."""
-    seeded = [s for s in failures if s.record.seed is not None and s.record.isolation is Isolation.FORK]
-    shortest = min(seeded, key=lambda s: s.place, default=None)
-    # Where it never passes, the tests before it may decide as well as the seed.
-    if shortest is not None and not _passed_after_the_same(suspect, shortest):
-        return next((s for s in seeded if _passed_after_the_same(suspect, s)), None)
+    """The failure whose seed is compared with others: the shortest, preferably one whose order also passed."""
+    forked_failures = [s for s in failures if s.record.seed is not None and s.record.isolation is Isolation.FORK]
+    shortest = min(forked_failures, key=lambda s: s.place, default=None)
+    # If it never passes after them, the tests may decide instead of the seed.
+    if shortest is not None and not _passed_after_same_tests(suspect, shortest):
+        return next((s for s in forked_failures if _passed_after_same_tests(suspect, s)), None)
     return shortest
 
 
 def _finding_of_seed(suspect: Suspect, finding: Finding, sighting: Sighting) -> Question[Finding]:
-    """Compare the failing seed with all others after the same tests: there the order cannot be the reason."""
+    """Compare the failing seed with other seeds after the same tests, so that the order cannot be the reason."""
     record, order = sighting.record, sighting.record.order[: sighting.place + 1]
-    made = [s for s in suspect.history.after(order[:-1], suspect.test) if s.record.seed == record.seed]
-    same, seen = tally_of(made), tally_of_equal_runs(suspect.history, sighting)
-    others = Tally(n=seen.n - same.n, failed=seen.failed - same.failed)
-    enough = _same_seed_runs_for(others) if same.failed == same.n else None
-    if enough is None:
+    sightings = [s for s in suspect.history.after(order[:-1], suspect.test) if s.record.seed == record.seed]
+    same_seed, all_seeds = tally_of(sightings), tally_of_equal_runs(suspect.history, sighting)
+    other_seeds = Tally(n=all_seeds.n - same_seed.n, failed=all_seeds.failed - same_seed.failed)
+    needed_runs = _same_seed_runs_for(other_seeds) if same_seed.failed == same_seed.n else None
+    if needed_runs is None:
         return finding
-    if same.n < enough and len(made) < enough + limits.MAX_RUNS_WITHOUT_OUTCOME:
+    if same_seed.n < needed_runs and len(sightings) < needed_runs + limits.MAX_RUNS_WITHOUT_OUTCOME:
         why = f"does the seed decide about {suspect.test}?"
         plan = SingleRun(order=order, why=why, setting=Setting.PROBE, seed=record.seed)
-        yield NeedRuns.of([plan] * (enough - same.n))
-    if same.n < enough:
+        yield NeedRuns.of([plan] * (needed_runs - same_seed.n))
+    if same_seed.n < needed_runs:
         return finding
     words = (
-        f"failed {same.failed} of {same.n} with random seed {record.seed}, "
-        f"{others.failed} of {others.n} with others"
+        f"failed {same_seed.failed} of {same_seed.n} with random seed {record.seed}, "
+        f"{other_seeds.failed} of {other_seeds.n} with others"
     )
     return replace(
         finding,
         causes=(*finding.causes, LikelyCause(cause=Cause.RANDOMNESS, evidence=words)),
-        replay=Replay(order=order, seed=record.seed, hash_seed=record.hash_seed, failed=same.failed, runs=same.n),
+        replay=Replay(
+            order=order, seed=record.seed, hash_seed=record.hash_seed, failed=same_seed.failed, runs=same_seed.n
+        ),
     )
 
 
-def _same_seed_runs_for(others: Tally) -> int | None:
-    """Failures in a row under one seed that a test which fails by itself would hardly show; None: too many.
+def _same_seed_runs_for(other_seeds: Tally) -> int | None:
+    """Failures in a row with one seed that are not chance, given those of other seeds; None: too many.
 
-    The first is not counted: it is why this seed was chosen.
+    The first is not counted, because the seed was chosen by it.
     """
-    enough = range(limits.SAME_SEED_RUNS, limits.MAX_SAME_SEED_RUNS)
-    return next((n for n in enough if not may_be_chance(Tally(n=n - 1, failed=n - 1), others)), None)
+    counts = range(limits.SAME_SEED_RUNS, limits.MAX_SAME_SEED_RUNS)
+    return next((n for n in counts if not may_be_chance(Tally(n=n - 1, failed=n - 1), other_seeds)), None)
 
 
 def _finding_of_hash_seed(suspect: Suspect, finding: Finding) -> Question[Finding | None]:
-    """The finding if each hash seed either always fails or always passes; None if they do not decide."""
-    by_hash = suspect.history.tally_by_hash_seed(suspect.test, Setting.ORIGINAL, Setting.ALONE)
-    failing = [h for h, seen in by_hash.items() if seen.failed == seen.n]
-    passing = [h for h, seen in by_hash.items() if not seen.failed]
-    if not failing or not passing or len(failing) + len(passing) < len(by_hash):
+    """The finding if the test always fails with some hash seeds and always passes with all others; else None."""
+    tallies = suspect.history.tally_by_hash_seed(suspect.test, Setting.ORIGINAL, Setting.ALONE)
+    failing_seeds = [h for h, tally in tallies.items() if tally.failed == tally.n]
+    passing_seeds = [h for h, tally in tallies.items() if not tally.failed]
+    if not failing_seeds or not passing_seeds or len(failing_seeds) + len(passing_seeds) < len(tallies):
         return None
     why = f"does the hash seed decide about {suspect.test}?"
-    for chosen in (failing[0], passing[0]):
-        missing = limits.SAME_SEED_RUNS - by_hash[chosen].n
-        yield from suspect.ask.runs_with_hash_seed((suspect.test,), chosen, missing=missing, why=why)
-    fails, passes = by_hash[failing[0]], by_hash[passing[0]]
-    if min(fails.n, passes.n) < limits.SAME_SEED_RUNS:
+    for hash_seed in (failing_seeds[0], passing_seeds[0]):
+        missing = limits.SAME_SEED_RUNS - tallies[hash_seed].n
+        yield from suspect.ask.ensure_runs_with_hash_seed((suspect.test,), hash_seed, missing=missing, why=why)
+    failing_tally, passing_tally = tallies[failing_seeds[0]], tallies[passing_seeds[0]]
+    if min(failing_tally.n, passing_tally.n) < limits.SAME_SEED_RUNS:
         return None
     words = (
-        f"failed {fails.failed} of {fails.n} with PYTHONHASHSEED={failing[0]}, "
-        f"passed {passes.n} of {passes.n} with {passing[0]}"
+        f"failed {failing_tally.failed} of {failing_tally.n} with PYTHONHASHSEED={failing_seeds[0]}, "
+        f"passed {passing_tally.n} of {passing_tally.n} with {passing_seeds[0]}"
     )
     return replace(
         finding,
@@ -134,9 +136,9 @@ def _finding_of_hash_seed(suspect: Suspect, finding: Finding) -> Question[Findin
         replay=Replay(
             order=(suspect.test,),
             isolation=Isolation.SPAWN,
-            hash_seed=failing[0],
-            failed=fails.failed,
-            runs=fails.n,
+            hash_seed=failing_seeds[0],
+            failed=failing_tally.failed,
+            runs=failing_tally.n,
         ),
     )
 
@@ -148,13 +150,13 @@ def shortest_failing_run(history: History, test: NodeId) -> Replay | None:
         return None
     sighting = min(failures, key=lambda s: (s.place, s.record.isolation is Isolation.SPAWN))
     order: Order = sighting.record.order[: sighting.place + 1]
-    seen = history.tally_after(order[:-1], test)
+    tally = history.tally_after(order[:-1], test)
     record = sighting.record
     return Replay(
         order=order,
         isolation=record.isolation,
         seed=record.seed,
         hash_seed=record.hash_seed if record.isolation is Isolation.SPAWN else None,
-        failed=seen.failed,
-        runs=seen.n,
+        failed=tally.failed,
+        runs=tally.n,
     )

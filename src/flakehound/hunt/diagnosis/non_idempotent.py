@@ -1,4 +1,4 @@
-"""Tests that pass first and fail the second time in one process."""
+"""Tests that pass the first time and fail the second time in the same process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flakehound.hunt.diagnosis.suspect import Suspect
 
 
 def diagnose_non_idempotent(suspect: Suspect) -> Diagnosis:
-    """Whether a test that was seen failing only after itself does so every time, by more than chance."""
+    """Whether a test that failed only when repeated does so every time, and not by chance."""
     test, ask = suspect.test, suspect.ask
     twice = (test, test)
     why = f"does {test} fail when repeated?"
@@ -23,9 +23,9 @@ def diagnose_non_idempotent(suspect: Suspect) -> Diagnosis:
     again = yield from ask.tally_of_failing_last(twice, times=times, why=why)
     if again.is_mixed:
         again = yield from ask.tally_of_failing_last(twice, times=limits.RUNS_OF_MIXED_OUTCOMES, why=why)
-    needed = passes_that_rule_out_chance(again, limits.RUNS_OF_MIXED_OUTCOMES)
-    enough = max(times, needed - suspect.passes_in_original_order.n)
-    first = yield from ask.tally_of_last((test,), times=enough, why=why)
+    needed_passes = passes_that_rule_out_chance(again, limits.RUNS_OF_MIXED_OUTCOMES)
+    needed_runs = max(times, needed_passes - suspect.passes_in_original_order.n)
+    first = yield from ask.tally_of_last((test,), times=needed_runs, why=why)
     finding = Finding(test=test)
     repeated = "when run again in the same process"
     if again.failed and not ask.has_failed_undisturbed(twice):

@@ -28,13 +28,13 @@ from flakehound.hunt.diagnosis.suspect import Suspect
 
 
 def diagnose_victim(suspect: Suspect, prefix: Order, trials: int = 1) -> Diagnosis:
-    """Which of these earlier tests make it fail; each question of the search takes `trials` runs."""
+    """Find which of these earlier tests make it fail; each question of the search takes `trials` runs."""
     effect = OrderEffect(test=suspect.test, prefix=prefix, outcome="fails")
     return (yield from _diagnose_effect(suspect, effect, trials))
 
 
 def diagnose_brittle(suspect: Suspect, prefix: Order) -> Diagnosis:
-    """Which of these earlier tests make it pass."""
+    """Find which of these earlier tests make it pass."""
     effect = OrderEffect(test=suspect.test, prefix=prefix, outcome="passes")
     return (yield from _diagnose_effect(suspect, effect))
 
@@ -51,7 +51,7 @@ def _diagnose_effect(suspect: Suspect, effect: OrderEffect, trials: int = 1) -> 
     if evidence.only_under_load:
         where = f"after {names_in_words(effect.prefix)}" if effect.outcome == "fails" else "alone"
         return finding_of_load_after(suspect, finding, effect.failing_order[:-1], where)
-    # The search was misled by a test that fails by itself now and then.
+    # The test also fails without the prefix now and then, which misled the search.
     finding = Finding(test=suspect.test)
     yield finding
     return (yield from diagnose_nod(suspect, finding)) if evidence.is_mixed else finding
@@ -61,36 +61,36 @@ def _fails_in_new_interpreters(suspect: Suspect) -> Question[bool]:
     return suspect.ask.fails_in_new_interpreters(suspect.test, measured=suspect.is_measured)
 
 
-def first_prefix_that_helps(suspect: Suspect, prefixes: Sequence[Order]) -> Question[Order | None]:
-    """The first list of earlier tests after which the test passes."""
+def first_prefix_it_passes_after(suspect: Suspect, prefixes: Sequence[Order]) -> Question[Order | None]:
+    """The first of these prefixes after which the test passes."""
     for prefix in prefixes:
         if suspect.tests_s(prefix) >= limits.EXPENSIVE_PREFIX_S and _passed_in_original_after(suspect, prefix):
             return prefix
-        seen = Tally()
+        tally = Tally()
         if prefix:
             why = f"does {suspect.test} pass after other tests?"
-            seen = yield from suspect.ask.tally_of_last((*prefix, suspect.test), why=why)
-        if seen.n and not seen.failed:
+            tally = yield from suspect.ask.tally_of_last((*prefix, suspect.test), why=why)
+        if tally.n and not tally.failed:
             return prefix
     return None
 
 
 def _passed_in_original_after(suspect: Suspect, prefix: Order) -> bool:
-    """As good as asked, since whatever is found in these tests is confirmed."""
+    """Whether runs of the original order show already that the test passes after this prefix."""
     original = suspect.in_original_order
     return prefix == suspect.earlier and original.n >= limits.CLEAN_RUNS and not original.failed
 
 
-def groups_of_others(suspect: Suspect) -> list[Order]:
-    """Where a state-setter may be that comes later in the original order, before a shared teardown."""
+def state_setter_candidates(suspect: Suspect) -> list[Order]:
+    """Groups of other tests that may contain a state-setter, even if it comes later in the original order."""
     others = tuple(t for t in suspect.test_order.tests if t != suspect.test)
-    same_class, same_file = suspect.test_order.close_to(suspect.test, others)
-    seen = [short for short in prefixes_with("passes", suspect) if short]
-    return [same_class, same_file, others, *((other,) for other in same_file), *seen]
+    same_class, same_file = suspect.test_order.of_same_class_and_file(suspect.test, others)
+    known_prefixes = [prefix for prefix in prefixes_with("passes", suspect) if prefix]
+    return [same_class, same_file, others, *((other,) for other in same_file), *known_prefixes]
 
 
 def diagnose_failure_in_other_order(suspect: Suspect) -> Diagnosis:
-    """A test that passes alone and in the original order failed after some other tests, or when repeated."""
+    """Diagnose a test that passes alone and in the original order, but failed in another order or repeated."""
     yield from _try_known_polluters(suspect)
     sighting = _shortest_failure(suspect)
     if sighting is None:
@@ -110,23 +110,23 @@ def diagnose_failure_in_other_order(suspect: Suspect) -> Diagnosis:
 
 
 def _try_known_polluters(suspect: Suspect) -> Question[None]:
-    """Where the same tests again would take long: what polluted others may have polluted this one."""
+    """Try polluters of other tests first if repeating the failing order would take long."""
     sighting = _shortest_failure(suspect)
     earlier = () if sighting is None else sighting.record.order[: sighting.place]
     if suspect.tests_s(earlier) >= limits.EXPENSIVE_PREFIX_S:
-        orders = [(known, suspect.test) for known in suspect.known_polluters if known in earlier]
+        orders = [(polluter, suspect.test) for polluter in suspect.known_polluters if polluter in earlier]
         why = f"does {suspect.test} fail after a polluter of others?"
         yield from suspect.ask.tallies_of_last(filter(suspect.is_cheap, orders), why=why)
 
 
 def _fails_again(suspect: Suspect, prefix: Order) -> Question[bool]:
-    """Whether the failure is no one-off: seen often enough, or again after the same tests."""
+    """Whether the test failed often enough already, or fails again after the same tests."""
     order = (*prefix, suspect.test)
     if suspect.after(prefix).is_mixed:
         return False
-    if suspect.eager or len(suspect.history.failures_of(suspect.test)) >= limits.CONFIRMATIONS:
+    if suspect.trust_first_failure or len(suspect.history.failures_of(suspect.test)) >= limits.CONFIRMATIONS:
         return True
-    # Expensive runs are repeated once here; whatever is concluded is confirmed on the shortest order anyway.
+    # Expensive runs are repeated only once here: the conclusion is confirmed on the shortest order anyway.
     times = limits.CONFIRMATIONS if suspect.is_cheap(order) else limits.CONFIRMATIONS - 1
     why = f"does {suspect.test} fail again after the same tests?"
     again = yield from suspect.ask.tally_of_last(order, times=times, why=why)
@@ -134,33 +134,33 @@ def _fails_again(suspect: Suspect, prefix: Order) -> Question[bool]:
 
 
 def _shortest_failure(suspect: Suspect) -> Sighting | None:
-    """The failure with the fewest tests before it, the test itself not among them.
+    """The failure with the fewest tests before it, in which the test did not run before.
 
-    A victim may also fail by chance, in another way: a failure after tests after which it has passed as well
-    says nothing about its polluter, as long as there are failures with another signature.
+    A victim may also fail by chance, with another message. A failure after tests after which it also passed says
+    nothing about its polluter, so failures with other signatures are preferred.
     """
     failures = suspect.history.failures_of(suspect.test)
     candidates = [s for s in failures if suspect.test not in s.record.order[: s.place]]
     shortest = min(candidates, key=lambda s: s.place, default=None)
-    if shortest is None or not _is_mixed_after_the_same(suspect, shortest):
-        return shortest  # mostly so, and there may be hundreds of failures to compare
-    by_chance = {_signature(s) for s in candidates if _is_mixed_after_the_same(suspect, s)}
-    others = [s for s in candidates if _signature(s) not in by_chance]
+    if shortest is None or not _is_mixed_after_same_tests(suspect, shortest):
+        return shortest  # the usual case; comparing hundreds of failures would take long
+    signatures_by_chance = {_signature(s) for s in candidates if _is_mixed_after_same_tests(suspect, s)}
+    others = [s for s in candidates if _signature(s) not in signatures_by_chance]
     return min(others, key=lambda s: s.place, default=shortest)
 
 
-def _is_mixed_after_the_same(suspect: Suspect, sighting: Sighting) -> bool:
+def _is_mixed_after_same_tests(suspect: Suspect, sighting: Sighting) -> bool:
     return suspect.after(sighting.record.order[: sighting.place]).is_mixed
 
 
 def _signature(sighting: Sighting) -> str:
-    """What a failure looks like; empty where the run did not report it."""
+    """The signature of a failure; empty if the run did not report the failure."""
     failure = sighting.record.failures.get(sighting.place)
     return signature_of(failure) if failure else ""
 
 
 def runs_per_question(after: Tally) -> int:
-    """Runs after which a victim that fails only sometimes, as often as these, has failed with high probability."""
+    """How many runs show a failure with high probability if the victim fails as often as in these."""
     low = failure_rate(after.failed, after.n).low
     share = min(limits.MAX_ASSUMED_POLLUTION_RATE, max(limits.MIN_ASSUMED_POLLUTION_RATE, low))
     needed = ceil(log(limits.MAX_CHANCE) / log(1 - share))

@@ -16,12 +16,12 @@ from flakehound.hunt.diagnosis.findings import Finding, failures_in_words, names
 from flakehound.hunt.diagnosis.questions import Question
 from flakehound.hunt.diagnosis.suspect import Suspect
 
-EffectOutcome: TypeAlias = Literal["fails", "passes"]  # after polluters, after state-setters
+EffectOutcome: TypeAlias = Literal["fails", "passes"]  # after its polluters, after its state-setters
 
 
-def shows(outcome: EffectOutcome, seen: Tally) -> bool:
-    """Whether these runs had the outcome: any failure, or nothing but passes."""
-    return seen.failed > 0 if outcome == "fails" else seen.n > 0 and not seen.failed
+def shows(outcome: EffectOutcome, tally: Tally) -> bool:
+    """Whether these runs had the outcome: at least one failure, or only passes."""
+    return tally.failed > 0 if outcome == "fails" else tally.n > 0 and not tally.failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class OrderEffect:
 
     test: NodeId
     prefix: Order
-    outcome: EffectOutcome  # of a victim, or of a brittle test
+    outcome: EffectOutcome  # "fails": a victim; "passes": a brittle test
 
     @property
     def order(self) -> Order:
@@ -60,18 +60,18 @@ class Proven:
 class Refuted:
     """The runs that should have proven the claim did not."""
 
-    only_under_load: bool  # where it should fail, it failed only beside other runs
+    only_under_load: bool  # where it should fail, it failed only while other runs were going on
     is_mixed: bool  # it failed where it should pass, or passed where it should fail
 
 
 def evidence_for(effect: OrderEffect, suspect: Suspect) -> Question[Proven | Refuted]:
-    """Whether the claim holds, after as many runs with the prefix and alone as it takes to say so."""
+    """Whether the claim holds; asks for as many runs with the prefix and alone as are needed to decide."""
     times = _proof_runs(effect, suspect)
     yield from suspect.ask.alternation(
         effect.failing_order,
         effect.passing_order,
         times=_alternations(effect, suspect),
-        most=limits.MAX_CLEAN_RUNS,
+        max_runs=limits.MAX_CLEAN_RUNS,
         why=f"does {effect.test} fail and pass in turns?",
     )
     after = yield from _runs_after(effect, suspect, times)
@@ -87,10 +87,10 @@ def evidence_for(effect: OrderEffect, suspect: Suspect) -> Question[Proven | Ref
 
 
 def is_proven(effect: OrderEffect, suspect: Suspect) -> bool:
-    """Whether the claim holds by the runs seen so far.
+    """Whether the runs made so far prove the claim.
 
-    Not by chance, not because of load, and not because the machine changed in between: failures and passes
-    alternated. A victim may fail only sometimes after its polluters; a brittle test must never pass alone.
+    They must rule out chance, load, and a change of the machine in between (failures and passes must alternate). A
+    victim may fail only sometimes after its polluters; a brittle test must never pass alone.
     """
     after, alone = suspect.after(effect.prefix), suspect.alone
     failing, passing = (after, alone) if effect.outcome == "fails" else (alone, after)
@@ -107,31 +107,31 @@ def is_proven(effect: OrderEffect, suspect: Suspect) -> bool:
 
 
 def gap_may_be_chance(suspect: Suspect, failing: Tally, passing: Tally) -> bool:
-    """Whether chance may explain the failures, with the original order as further runs that pass."""
+    """Whether chance may explain the failures; passes in the original order count as passes."""
     return may_be_chance(failing, passing + suspect.passes_in_original_order)
 
 
 def provisional_finding(effect: OrderEffect, suspect: Suspect) -> Finding:
-    """What holds should the time be up before the tests are known that decide."""
+    """The finding to report if the time is up before the deciding tests are known."""
     after, alone = suspect.after(effect.prefix), suspect.alone
     after += Tally() if after.n else suspect.in_original_order
     tests = effect.prefix
     group = names_in_words(tests) if len(tests) == 1 else f"the same {len(tests)} tests"
     if effect.outcome == "fails":
-        kind, may_be_fork = Kind.VICTIM, False
+        kind, may_be_fork_artefact = Kind.VICTIM, False
         counts = f"failed {failures_in_words(after)} after {group}, {failures_in_words(alone)} alone"
     else:
         kind = Kind.BRITTLE
-        may_be_fork = suspect.is_measured and not suspect.ask.has_enough_new_interpreters(suspect.test)
+        may_be_fork_artefact = suspect.is_measured and not suspect.ask.has_enough_new_interpreters(suspect.test)
         counts = f"failed {failures_in_words(alone)} alone, {failures_in_words(after)} after {group}"
-    if is_proven(effect, suspect) and not may_be_fork:
+    if is_proven(effect, suspect) and not may_be_fork_artefact:
         evidence = f"{counts}; which tests it takes is not known yet"
         return Finding(test=suspect.test, kind=kind, evidence=(evidence,))
     return Finding(test=suspect.test, evidence=(f"{counts}; not proven yet that the order decides",))
 
 
 def finding_of_effect(finding: Finding, effect: OrderEffect, proof: Proven) -> Finding:
-    """The finding with the culprits of a proven effect."""
+    """The finding, extended by a proven effect and its culprits."""
     after, alone = proof.after, proof.alone
     if effect.outcome == "fails":
         kind, failing = Kind.VICTIM, after
@@ -175,7 +175,7 @@ def _proof_runs(effect: OrderEffect, suspect: Suspect) -> int:
 
 
 def _runs_after(effect: OrderEffect, suspect: Suspect, times: int) -> Question[Tally]:
-    """Runs after the prefix; more of them where a victim fails only sometimes."""
+    """Outcomes after the prefix; asks for more runs if a victim fails only sometimes."""
     if effect.outcome == "passes":
         why = f"confirms that {effect.test} passes after {names_in_words(effect.prefix)}"
         return (yield from suspect.ask.tally_of_last(effect.order, times=times, why=why))
@@ -193,11 +193,11 @@ def _runs_after(effect: OrderEffect, suspect: Suspect, times: int) -> Question[T
 
 
 def _runs_alone(effect: OrderEffect, suspect: Suspect, after: Tally, times: int) -> Question[Tally]:
-    """Runs alone that, beside those after the prefix, leave no room for chance."""
+    """Outcomes alone, as many as rule out chance together with the runs after the prefix."""
     alone = (effect.test,)
     if effect.outcome == "passes":
         passed = (after + suspect.passes_in_original_order).n
-        # As many failures against these passes as it takes passes against so many failures.
+        # The test is symmetric: n failures need as many passes as n passes need failures.
         needed = passes_that_rule_out_chance(Tally(n=passed, failed=passed), limits.MAX_PROOF_RUNS)
         why = f"confirms that {effect.test} fails alone"
         return (yield from suspect.ask.tally_of_failing_last(alone, times=max(times, needed), why=why))
@@ -207,7 +207,7 @@ def _runs_alone(effect: OrderEffect, suspect: Suspect, after: Tally, times: int)
 
 
 def _clean_runs_for(suspect: Suspect, after: Tally, times: int) -> int:
-    """Runs alone that rule out chance as the reason of these failures after other tests."""
+    """How many runs alone rule out that the failures after other tests are chance."""
     others = suspect.passes_in_original_order.n
     if not after.is_mixed:
         return max(times, passes_that_rule_out_chance(after, limits.MAX_PROOF_RUNS) - others)

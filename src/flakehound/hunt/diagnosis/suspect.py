@@ -1,4 +1,4 @@
-"""A test that has failed, and what its diagnosis may use."""
+"""A test that has failed, with everything its diagnosis needs."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from flakehound.hunt.original_order import OriginalOrder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """One test that has failed at least once, the runs seen, and how far its diagnosis may go."""
+    """One test that has failed at least once, the history, and how thorough its diagnosis is."""
 
     test: NodeId
     history: History
     test_order: OriginalOrder
     isolation: Isolation = Isolation.FORK
     known_polluters: Sequence[NodeId] = ()  # of other tests, the most likely first
-    width: int = 2  # how many questions may be put at once
+    runs_at_once: int = 2  # how many runs of one search may go on in parallel
     snapshots: bool = True  # whether a process can be copied after part of its tests
-    eager: bool = False  # take the test for order-dependent at its first failure; the end is confirmed anyway
-    patient: bool = True  # whether to ask for the many runs that separate load from chance
+    trust_first_failure: bool = False  # start the search at once; its result is confirmed anyway
+    examine_load: bool = True  # whether to make the many runs that tell load from chance
 
     @property
     def ask(self) -> Questions:
         """The questions about its history."""
-        return Questions(history=self.history, isolation=self.isolation, patient=self.patient)
+        return Questions(history=self.history, isolation=self.isolation)
 
     @property
     def alone(self) -> Tally:
-        """Passes and failures with nothing before it."""
+        """Passes and failures with no test before it."""
         return self.history.tally_after((), self.test)
 
     def after(self, prefix: Order) -> Tally:
@@ -49,7 +49,7 @@ class Suspect:
 
     @property
     def passes_in_original_order(self) -> Tally:
-        """The original order as further runs that pass; nothing where the test fails in it."""
+        """The runs in the original order if all passed; else none."""
         original = self.in_original_order
         return Tally() if original.failed else original
 
@@ -59,7 +59,7 @@ class Suspect:
         return self.test_order.earlier(self.test)
 
     def tests_s(self, order: Order) -> float:
-        """What the tests of an order take, without the start of the process."""
+        """Seconds that the tests of an order take, without the start of the process."""
         # Coarse, so that orders of about the same cost keep their sequence when sorted by it.
         return round(self.history.costs.tests_s(order), 1)
 
@@ -73,11 +73,11 @@ class Suspect:
 
     @property
     def is_measured(self) -> bool:
-        """Whether its failures name times or other fractions, never the same: rather a rate than a rule."""
-        seen = self.history.failures_of(self.test)[: limits.MEASURED_CONFIRMATIONS]
-        return are_measured(s.record.failures[s.place] for s in seen if s.place in s.record.failures)
+        """Whether its failures name times or other fractions that differ each time: it may fail only sometimes."""
+        failures = self.history.failures_of(self.test)[: limits.MEASURED_CONFIRMATIONS]
+        return are_measured(s.record.failures[s.place] for s in failures if s.place in s.record.failures)
 
     @property
-    def failed_only_beside_others(self) -> bool:
-        """Whether every failure had other runs beside it."""
+    def failed_only_disturbed(self) -> bool:
+        """Whether every failure was in a run in parallel with others."""
         return all(s.record.disturbed for s in self.history.failures_of(self.test))

@@ -1,4 +1,4 @@
-"""From findings and counts to one verdict per test."""
+"""Turns findings and counts into one verdict per test."""
 
 from __future__ import annotations
 
@@ -17,59 +17,57 @@ from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.shared_state import SharedState, traces_of_runs
 
-COUNTED = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
+_COUNTED_SETTINGS = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
 
 
-def judge(history: History, findings: Sequence[Finding], traced: Iterable[RunRecord] = ()) -> list[Verdict]:
+def judge(history: History, findings: Sequence[Finding], trace_records: Iterable[RunRecord] = ()) -> list[Verdict]:
     """One verdict per test of the suite, in the original order.
 
-    `traced` are runs that only recorded what tests leave changed; they are no part of the history.
+    `trace_records` are runs that only recorded what tests leave changed; they are not in the history.
     """
     by_test = {finding.test: finding for finding in findings}
     shared_state = SharedState(history)
-    shared_state.add_traces(traces_of_runs(traced))
+    shared_state.add_traces(traces_of_runs(trace_records))
     verdicts = [_verdict(history, test.id, by_test.get(test.id)) for test in history.suite.tests]
     return [with_shared_state(verdict, shared_state) for verdict in verdicts] if shared_state.traces else verdicts
 
 
 def culprits_of(verdict: Verdict) -> tuple[NodeId, ...]:
-    """The tests that decide by what they leave whether this one passes; some do so themselves."""
+    """The tests whose changes decide whether this one passes: a non-idempotent test is its own culprit."""
     if verdict.kind is Kind.NON_IDEMPOTENT:
         return (verdict.id,)
     return (*verdict.polluters, *verdict.state_setters)
 
 
 def with_shared_state(verdict: Verdict, shared_state: SharedState) -> Verdict:
-    """The verdict with what its test leaves, and what it shares with its polluters or state-setters."""
+    """The verdict, extended by what its test leaves changed and what it shares with its culprits."""
     culprits = culprits_of(verdict)
     fails = verdict.kind is not Kind.BRITTLE
     shared = shared_state.changes_that_matter(verdict.id, culprits, fails=fails) if culprits else []
     return replace(
         verdict,
         shared_state=tuple(map(str, shared[: limits.MAX_SHARED_CHANGES_SHOWN])),
-        leaves=tuple(map(str, shared_state.left_by(verdict.id)[: limits.MAX_LEFT_CHANGES_SHOWN])),
+        leaves=tuple(map(str, shared_state.changes_left_by(verdict.id)[: limits.MAX_LEFT_CHANGES_SHOWN])),
     )
 
 
 def _verdict(history: History, test: NodeId, finding: Finding | None) -> Verdict:
     tallies = {setting: history.tally(test, setting) for setting in Setting}
-    counted = sum((tallies[setting] for setting in COUNTED), Tally())
+    total = sum((tallies[setting] for setting in _COUNTED_SETTINGS), Tally())
     if finding is None:
         return Verdict(
             id=test,
             kind=Kind.STEADY,
             tallies=tallies,
-            rate=failure_rate(counted.failed, counted.n),
-            evidence=(f"passed {counted.passed} of {counted.n} runs",)
-            if counted.n
-            else ("never ran to an outcome",),
+            rate=failure_rate(total.failed, total.n),
+            evidence=(f"passed {total.passed} of {total.n} runs",) if total.n else ("never ran to an outcome",),
         )
-    kind = _settled_kind(finding, history.tally(test))
+    kind = _final_kind(finding, history.tally(test))
     return Verdict(
         id=test,
         kind=kind,
         tallies=tallies,
-        rate=failure_rate(counted.failed, counted.n),
+        rate=failure_rate(total.failed, total.n),
         evidence=finding.evidence or (_fallback_evidence(kind, history.tally(test), finding),),
         polluters=finding.polluters,
         state_setters=finding.state_setters,
@@ -84,25 +82,25 @@ def _verdict(history: History, test: NodeId, finding: Finding | None) -> Verdict
     )
 
 
-def _settled_kind(finding: Finding, seen: Tally) -> Kind:
-    """An unfinished case keeps only what its runs prove by themselves."""
-    if finding.kind is Kind.UNRESOLVED and not finding.under_load and seen.n and not seen.passed:
+def _final_kind(finding: Finding, tally: Tally) -> Kind:
+    """The kind of the finding; an unresolved test that never passed is failing."""
+    if finding.kind is Kind.UNRESOLVED and not finding.under_load and tally.n and not tally.passed:
         return Kind.FAILING
     return finding.kind
 
 
-def _fallback_evidence(kind: Kind, seen: Tally, finding: Finding) -> str:
+def _fallback_evidence(kind: Kind, tally: Tally, finding: Finding) -> str:
     if kind is Kind.FAILING:
-        return f"failed all of {seen.n} runs"
-    if finding.wanted:
-        return f"failed {seen.failed} of {seen.n} runs; the time did not suffice to say why"
-    return f"failed {seen.failed} of {seen.n} runs; repeating them did not tell why"
+        return f"failed all of {tally.n} runs"
+    if finding.needed_runs:
+        return f"failed {tally.failed} of {tally.n} runs; the time did not suffice to say why"
+    return f"failed {tally.failed} of {tally.n} runs; repeating them did not tell why"
 
 
 def _signatures(history: History, test: NodeId) -> Mapping[str, int]:
-    found = Counter(
+    counts = Counter(
         signature_of(sighting.record.failures[sighting.place])
         for sighting in history.failures_of(test)
         if sighting.place in sighting.record.failures
     )
-    return dict(found.most_common())
+    return dict(counts.most_common())

@@ -1,1 +1,1 @@
-"""Which run to make next, before a test is suspected."""
+"""Which run to make next to find flaky tests."""

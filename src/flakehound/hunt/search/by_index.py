@@ -1,8 +1,8 @@
 """The search by index (`--policy index`): the next run is the one with the most expected detections per second.
 
-Every technique offers its next run. Its expected gain comes from what no run has shown yet (`expected_gain.py`),
-its cost from measured times (`core/costs.py`). The rates behind the gain are those of other people's suites, so a
-part of the time follows the fixed stages: whatever they would find is found, only later.
+Every technique offers its next run. `expected_gain.py` says how many detections the run is expected to bring, and
+`core/costs.py` what it costs. The rates behind the gain were measured in other suites, so a part of the time
+follows the fixed stages: everything that they would find is still found, only later.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.expected_gain import ExpectedGain
 from flakehound.hunt.search.likely_tests import LikelyTests
-from flakehound.hunt.search.outlook import Outlook
 from flakehound.hunt.search.stages import StagedSearch
+from flakehound.hunt.search.suite_forecast import SuiteForecast
 from flakehound.hunt.search.suite_pairs import SuitePairs
 from flakehound.hunt.search.techniques import TechniqueRuns
 
 
 @dataclass(slots=True)
 class RunSource:
-    """One technique's runs, with a look at the next of them."""
+    """The runs of one technique; the next one can be inspected before it is taken."""
 
     plans: Iterator[RunPlan]
-    is_empty: bool = False  # it has nothing more
-    _next: RunPlan | None = None
+    is_empty: bool = False
+    _next_plan: RunPlan | None = None
 
     def peek(self, is_due: Callable[[RunPlan], bool]) -> RunPlan | None:
-        """The next run that still makes sense; None where there is none."""
-        while self._next is None or not is_due(self._next):
-            self._next = next(self.plans, None)
-            if self._next is None:
+        """The next run that is still due; None if there is none."""
+        while self._next_plan is None or not is_due(self._next_plan):
+            self._next_plan = next(self.plans, None)
+            if self._next_plan is None:
                 self.is_empty = True
                 return None
-        return self._next
+        return self._next_plan
 
     def take(self) -> None:
-        """Go on to the run after the one that was looked at."""
-        self._next = None
+        """Remove the run that `peek` returned."""
+        self._next_plan = None
 
 
 @dataclass(slots=True)
 class PlannedRuns:
-    """The runs that were planned already, whichever source they came from."""
+    """The runs of all sources that were planned so far."""
 
     orders: set[Order] = field(default_factory=set)  # other than the original
     hash_seeds: set[int] = field(default_factory=set)
     repeated_tests: set[NodeId] = field(default_factory=set)
 
     def add(self, plan: RunPlan) -> None:
-        """Take in one planned run."""
+        """Record that this run was planned."""
         if isinstance(plan, SingleRun) and plan.setting is Setting.SHUFFLED:
             self.orders.add(plan.order)
         if plan.hash_seed is not None:
@@ -65,7 +65,7 @@ class PlannedRuns:
             self.repeated_tests |= _repeated_tests(plan)
 
     def is_due(self, plan: RunPlan, tests: Order) -> bool:
-        """Whether no such run was planned yet, and these are still the tests to run."""
+        """Whether no such run was planned yet and the plan still has all of these tests."""
         if isinstance(plan, Batch):
             repeated = _repeated_tests(plan)
             return not repeated or not self.repeated_tests.issuperset(repeated)
@@ -79,7 +79,7 @@ class PlannedRuns:
 
 
 class IndexSearch:
-    """The sequence of runs for one suite, by index."""
+    """Orders the runs for one suite by their index: expected detections per second."""
 
     def __init__(self, history: History, options: SearchOptions, test_order: Callable[[], OriginalOrder]) -> None:
         self._history = history
@@ -89,19 +89,21 @@ class IndexSearch:
         self._runs = TechniqueRuns(history, options, test_order)
         self._pairs = SuitePairs(history, options, test_order)
         self._planned = PlannedRuns()
-        self._spent_s = self._staged_s = 0.0  # on runs after the first round, as estimated beforehand
-        self._suite_s, self._suite_timed_at = 0.0, -1  # all tests, and how many runs were known when summed up
+        # Estimated cost of the runs after the first round: of all, and of those that came from the stages.
+        self._spent_s = self._staged_s = 0.0
+        # Time of all tests, and the number of records when it was summed up.
+        self._suite_s, self._records_at_suite_time = 0.0, -1
         self._order_source: RunSource | None = None
         self._pair_source: RunSource | None = None
-        self._pair_form = self._pairs_used = ""  # as chosen, and once a pair ran
-        self._check_below_s: float | None = None  # time left at which the end is considered next
+        self._pair_form = self._pairs_used = ""  # the form that was chosen, and the form that ran
+        self._check_below_s: float | None = None  # when less time is left, `_ends_early` decides again
         self._check_every_s = 0.0
-        self.ended_early = False  # no detections were expected of the time left
-        self.expected: float | None = None  # detections in the time left, when last estimated
+        self.ended_early = False  # because no detections were expected in the time left
+        self.expected_detections: float | None = None  # in the time left, by the last estimate
 
     @property
     def at_first_look(self) -> bool:
-        """Whether nothing but the first few orders was run so far."""
+        """Whether the first look at the suite is not over yet."""
         return self._stages.at_first_look and len(self._planned.orders) < limits.FIRST_LOOK_ORDERS
 
     @property
@@ -113,10 +115,10 @@ class IndexSearch:
     def _gain(self) -> ExpectedGain:
         return ExpectedGain(self._history, self._options.priors)
 
-    def outlook(self, seconds: float) -> float | None:
-        """Detections expected from so much more time."""
+    def expected_detections_in(self, seconds: float) -> float | None:
+        """Detections expected from this much more time."""
         self._gain.update()
-        return self._outlook().detections_in(seconds)
+        return self._forecast().detections_in(seconds)
 
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All runs of the search, best first; may be endless."""
@@ -124,28 +126,28 @@ class IndexSearch:
         yield from self._first_round(stages, time_left_s)
         sources = self._sources(time_left_s)
         while not self._ends_early(time_left_s):
-            plan = self._next(stages, sources, time_left_s())
+            plan = self._next_plan(stages, sources, time_left_s())
             if plan is None:
                 return
             self._gain.count_planned(plan)
             yield plan
 
     def _first_round(self, stages: Iterator[RunPlan], time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
-        """A few runs of every kind, as in the stages: only they show what no rate foretells."""
-        ends_at_s = (1 - limits.MAX_FIRST_ROUND_SHARE) * time_left_s()
-        if not self._affords_first_look(time_left_s()):
+        """A few runs of every kind, as in the stages: they find what the rates of other suites do not predict."""
+        time_left_at_end_s = (1 - limits.MAX_FIRST_ROUND_SHARE) * time_left_s()
+        if not self._can_afford_first_look(time_left_s()):
             return
         for plan in stages:
             self._gain.count_planned(plan)
             self._planned.add(plan)
             yield plan
-            if not self.at_first_look and (not self._stages.at_first_round or time_left_s() < ends_at_s):
+            if not self.at_first_look and (not self._stages.at_first_round or time_left_s() < time_left_at_end_s):
                 return
 
-    def _affords_first_look(self, time_left_s: float) -> bool:
+    def _can_afford_first_look(self, time_left_s: float) -> bool:
         """Whether a few original runs, each test alone and a few orders leave most of the time.
 
-        They show no more per second than other runs, but what they show tells the kinds of flaky tests apart.
+        They find no more per second than other runs, but they tell the kinds of flaky tests apart.
         """
         tests, costs = self._history.suite.order, self._history.costs
         orders_s = 2 * limits.FIRST_LOOK_ORDERS * costs.tests_s(tests)
@@ -153,7 +155,7 @@ class IndexSearch:
         return orders_s + alone_s <= limits.MAX_FIRST_LOOK_SHARE * time_left_s * self._options.jobs
 
     def _ends_early(self, time_left_s: Callable[[], float]) -> bool:
-        """Whether nothing is to be expected of the time left; considered only now and then."""
+        """Whether to end now because the time left is expected to show nothing; checked only now and then."""
         if self._check_below_s is None:
             self._check_below_s = time_left_s()
             self._check_every_s = self._check_below_s / limits.EARLY_END_CHECKS
@@ -161,38 +163,40 @@ class IndexSearch:
         if time_left_s() > self._check_below_s:
             return False
         self._check_below_s = time_left_s() - self._check_every_s
-        outlook = self._outlook()
-        self.expected = outlook.detections_in(time_left_s())
-        is_hopeless = self.expected < limits.MIN_EXPECTED_DETECTIONS
-        if not is_hopeless or self._has_counted_runs or not outlook.rules_out_rare_failures():
+        forecast = self._forecast()
+        self.expected_detections = forecast.detections_in(time_left_s())
+        expects_nothing = self.expected_detections < limits.MIN_EXPECTED_DETECTIONS
+        if not expects_nothing or self._has_counted_runs or not forecast.rules_out_rare_failures():
             return False
         self.ended_early = time_left_s() > self._check_every_s
         return True
 
     @property
     def _has_counted_runs(self) -> bool:
-        """Whether the user named a number of runs: they are made in any case, and no others beside them."""
+        """Whether the user asked for a number of runs: they are made in any case, and no others in addition."""
         return self._options.runs is not None or self._options.shuffles is not None
 
-    def _outlook(self) -> Outlook:
-        orders_left = self._order_source is None or not self._order_source.is_empty
-        pairs_left = self._pair_source is None or not self._pair_source.is_empty
-        return Outlook(
+    def _forecast(self) -> SuiteForecast:
+        has_orders_left = self._order_source is None or not self._order_source.is_empty
+        has_pairs_left = self._pair_source is None or not self._pair_source.is_empty
+        return SuiteForecast(
             history=self._history,
             options=self._options,
             gain=self._gain,
-            has_orders="idflakies" in self._options.techniques and orders_left,
-            has_pairs=self._can_pair and pairs_left,
+            has_orders="idflakies" in self._options.techniques and has_orders_left,
+            has_pairs=self._can_run_pairs and has_pairs_left,
         )
 
     @property
-    def _can_pair(self) -> bool:
+    def _can_run_pairs(self) -> bool:
         return self._options.isolation is Isolation.FORK and "pairwise" in self._options.techniques
 
-    def _next(self, stages: Iterator[RunPlan], sources: list[RunSource], time_left_s: float) -> RunPlan | None:
+    def _next_plan(
+        self, stages: Iterator[RunPlan], sources: list[RunSource], time_left_s: float
+    ) -> RunPlan | None:
         is_staged = self._staged_s <= limits.MIN_STAGES_SHARE * self._spent_s
         plan = self._next_staged(stages) if is_staged else None
-        plan = plan or self._best(sources, time_left_s)
+        plan = plan or self._take_best(sources, time_left_s)
         if plan is None:
             is_staged, plan = True, self._next_staged(stages)
         if plan is not None:
@@ -208,8 +212,8 @@ class IndexSearch:
     def _is_due(self, plan: RunPlan) -> bool:
         return self._planned.is_due(plan, self._test_order().tests)
 
-    def _best(self, sources: list[RunSource], time_left_s: float) -> RunPlan | None:
-        """The run with the most expected detections per second; of equal ones that of the first source."""
+    def _take_best(self, sources: list[RunSource], time_left_s: float) -> RunPlan | None:
+        """Take the run with the most expected detections per second; of equal ones, that of the first source."""
         best, best_plan, largest_index = None, None, 0.0
         for source in sources:
             plan = source.peek(self._is_due)
@@ -227,36 +231,36 @@ class IndexSearch:
     def _sources(self, time_left_s: Callable[[], float]) -> list[RunSource]:
         techniques, runs = self._options.techniques, self._runs
         likely = LikelyTests(self._history, self._options, self._gain, runs)
-        forks = self._options.isolation is Isolation.FORK
-        found: list[Iterator[RunPlan]] = [runs.other_orders()] if "idflakies" in techniques else []
+        uses_forks = self._options.isolation is Isolation.FORK
+        plan_sequences: list[Iterator[RunPlan]] = [runs.other_orders()] if "idflakies" in techniques else []
         if "rerun" in techniques and self._options.runs is None:
-            found.append(runs.original_order())
-        if "rerun" in techniques or self._can_pair:
-            found.append(runs.each_alone())
+            plan_sequences.append(runs.original_order())
+        if "rerun" in techniques or self._can_run_pairs:
+            plan_sequences.append(runs.each_alone())
         if "rerun" in techniques:
-            found.append(likely.alone())
+            plan_sequences.append(likely.alone())
         if "rerun" in techniques and not self._has_counted_runs:
-            found.append(likely.together())
-        if forks and "rerun" in techniques and self._options.hash_seeds:
-            found.append(runs.other_hash_seeds())
-        if self._can_pair:
-            found.append(self._pair_plans(time_left_s))
-        sources = [RunSource(plans) for plans in found]
+            plan_sequences.append(likely.together())
+        if uses_forks and "rerun" in techniques and self._options.hash_seeds:
+            plan_sequences.append(runs.other_hash_seeds())
+        if self._can_run_pairs:
+            plan_sequences.append(self._pair_plans(time_left_s))
+        sources = [RunSource(plans) for plans in plan_sequences]
         self._order_source = sources[0] if "idflakies" in techniques else None
-        self._pair_source = sources[-1] if self._can_pair else None
+        self._pair_source = sources[-1] if self._can_run_pairs else None
         return sources
 
     def _pair_plans(self, time_left_s: Callable[[], float]) -> Iterator[SharedPrefix]:
-        self._pair_form = self._pairs.form_within(time_left_s())
+        self._pair_form = self._pairs.affordable_form(time_left_s())
         yield from self._pairs.plans(self._pair_form)
 
     def _cost_s(self, plan: RunPlan) -> float:
-        """What a plan costs; the time of the whole suite is asked for often, and summed up only now and then."""
+        """Expected cost of a plan; the time of the whole suite is needed often, so it is summed up only rarely."""
         costs = self._history.costs
         if not isinstance(plan, SingleRun) or len(plan.order) < len(self._test_order().tests):
             return costs.plan_s(plan)
-        if len(self._history.records) > limits.SUITE_TIME_REFRESH_FACTOR * self._suite_timed_at:
-            self._suite_timed_at = len(self._history.records)
+        if len(self._history.records) > limits.SUITE_TIME_REFRESH_FACTOR * self._records_at_suite_time:
+            self._records_at_suite_time = len(self._history.records)
             self._suite_s = costs.tests_s(plan.order)
         return costs.start_s(plan.isolation) + self._suite_s
 

@@ -1,7 +1,7 @@
-"""The expected gain of a run: how many flaky tests it will show, on average, that no run has shown before.
+"""The expected gain of a run: how many flaky tests it is expected to show that no run has shown before.
 
-A test can be flaky in several ways, and each kind of run shows some of them. All are counted in one currency, so
-that reruns, other orders, tests alone and pairs compete for the same seconds.
+A test can be flaky in several ways, and each kind of run can show some of them. The gain of every kind of run is
+counted in detections, so that reruns, other orders, tests alone and pairs can be compared.
 """
 
 from __future__ import annotations
@@ -26,30 +26,32 @@ from flakehound.core.statistics.prevalence import POLLUTERS, RATES, FlakyWay, Pr
 from flakehound.hunt import limits
 
 # The ways of being flaky that each kind of run can show.
-ORIGINAL = (FlakyWay.ANYWHERE, FlakyWay.IN_ITS_ORDER)
-NEW_INTERPRETER = (*ORIGINAL, FlakyWay.HASH_SEED)
-OTHER_ORDER = (FlakyWay.ANYWHERE, FlakyWay.ORDER)
-ALONE = (FlakyWay.ANYWHERE, FlakyWay.ALONE, FlakyWay.COLD)
-TWICE = (*ALONE, FlakyWay.REPEATED)
-PAIRED = (FlakyWay.ANYWHERE,)
-TOGETHER = (FlakyWay.ANYWHERE,)  # some tests of the suite in one process
-# The ways that are likelier beside another flaky test; of non-idempotent tests that is not known.
-_LIKELIER_BESIDE_FLAKY = tuple(way for way in FlakyWay if way is not FlakyWay.REPEATED)
+WAYS_IN_ORIGINAL_ORDER = (FlakyWay.ANYWHERE, FlakyWay.IN_ITS_ORDER)
+WAYS_IN_NEW_INTERPRETER = (*WAYS_IN_ORIGINAL_ORDER, FlakyWay.HASH_SEED)
+WAYS_IN_OTHER_ORDER = (FlakyWay.ANYWHERE, FlakyWay.ORDER)
+WAYS_ALONE = (FlakyWay.ANYWHERE, FlakyWay.ALONE, FlakyWay.COLD)
+WAYS_WHEN_REPEATED = (*WAYS_ALONE, FlakyWay.REPEATED)
+WAYS_IN_PAIRS = (FlakyWay.ANYWHERE,)
+WAYS_TOGETHER = (FlakyWay.ANYWHERE,)  # some tests of the suite in one process
+# The ways that are likelier in a file with another flaky test; for non-idempotent tests that is not known.
+_LIKELIER_IN_FLAKY_FILES = tuple(way for way in FlakyWay if way is not FlakyWay.REPEATED)
 
 
 class ExpectedGain:
-    """What is still to be found in each test. A run counts as soon as it is planned, as others run beside it."""
+    """The gain that is left in each test. A run counts as soon as it is planned, as runs go on in parallel."""
 
     def __init__(self, history: History, priors: Priors) -> None:
         self._history = history
-        self._priors = {test.id: priors.of(test.id) for test in history.suite.tests}  # at first
+        self._priors = {test.id: priors.of(test.id) for test in history.suite.tests}  # at the start of the search
         self._current_priors = {test: dict(chances) for test, chances in self._priors.items()}
         self._file_of = {test.id: test.module for test in history.suite.tests}
         self._flaky_files: set[str] = set()
         self._passes: dict[NodeId, dict[FlakyWay, int]] = {test: {} for test in self._priors}
         self._failed: set[NodeId] = set()
-        self._chances: dict[FlakyWay, list[tuple[float, float]]] = {way: [] for way in FlakyWay}  # by passes
-        self._records_read = -1  # of the history, when failed tests were last taken in
+        self._chances: dict[FlakyWay, list[tuple[float, float]]] = {
+            way: [] for way in FlakyWay
+        }  # of `chances_after`, by number of passes
+        self._records_read = -1  # number of records when `update` last read the history
         self._expected_at_first = self.expected_flaky(list(self._priors))
         self._passes = {test: self._runs_so_far(test) for test in self._priors}
         self._gains = {test: {way: self._gain(test, way) for way in FlakyWay} for test in self._priors}
@@ -57,31 +59,31 @@ class ExpectedGain:
 
     @property
     def increases(self) -> int:
-        """How often the gain of some tests has grown; between two increases every gain only falls."""
+        """How often the gain of some tests was raised; between two increases no gain rises."""
         return len(self._flaky_files)
 
     @property
     def tests(self) -> list[NodeId]:
-        """The tests that have not failed yet, in the original order; those that have are followed up anyway."""
+        """The tests that have not failed yet, in the original order; failed tests are diagnosed anyway."""
         return [test for test in self._priors if test not in self._failed]
 
-    def of_way(self, test: NodeId, way: FlakyWay, later: int = 0) -> float:
-        """How likely one more run shows the test to be flaky in this way, `later` runs from now."""
-        return self._gain(test, way, later) if later else self._gains[test][way]
+    def of_way(self, test: NodeId, way: FlakyWay, runs_before: int = 0) -> float:
+        """The probability that a run shows the test to be flaky in this way, after `runs_before` more passes."""
+        return self._gain(test, way, runs_before) if runs_before else self._gains[test][way]
 
-    def _gain(self, test: NodeId, way: FlakyWay, later: int = 0) -> float:
-        # `core.statistics.index.chance_of_detection`, without an object for each of many tests.
+    def _gain(self, test: NodeId, way: FlakyWay, runs_before: int = 0) -> float:
+        # Same formula as `core.statistics.index.chance_of_detection`, without one object per test.
         if test in self._failed:
             return 0.0
         prior = self._current_priors[test][way]
-        passed, known = self._passes[test][way] + later, self._chances[way]
-        while len(known) <= passed:
-            known.append(chances_after(len(known), RATES[way]))
-        passing, failing_next = known[passed]
+        passed, chances = self._passes[test][way] + runs_before, self._chances[way]
+        while len(chances) <= passed:
+            chances.append(chances_after(len(chances), RATES[way]))
+        passing, failing_next = chances[passed]
         return prior * passing * failing_next / (prior * passing + 1 - prior)
 
     def passing_test(self, test: NodeId, way: FlakyWay) -> PassingTest:
-        """What runs without a failure say about one way."""
+        """The prior of one way and the number of passes that could have shown it."""
         return PassingTest(prior=self._priors[test][way], passed=self._passes[test].get(way, 0))
 
     def of_plan(self, plan: RunPlan) -> float:
@@ -100,12 +102,12 @@ class ExpectedGain:
             return sum(self._sums[way] for way in ways)
         return sum(self.of_test(test, ways) for test in plan.order)
 
-    def of_test(self, test: NodeId, ways: Iterable[FlakyWay], later: int = 0) -> float:
-        """Expected detections of one execution that can show these ways, `later` runs from now."""
-        return sum(self.of_way(test, way, later) for way in ways)
+    def of_test(self, test: NodeId, ways: Iterable[FlakyWay], runs_before: int = 0) -> float:
+        """Expected detections of one execution that can show these ways, after `runs_before` more passes."""
+        return sum(self.of_way(test, way, runs_before) for way in ways)
 
     def _of_batch(self, orders: Sequence[Order]) -> float:
-        """Tests alone, some of them perhaps several times."""
+        """Expected detections of tests alone, of which some may run several times."""
         times: Counter[NodeId] = Counter()
         total = 0.0
         for order in orders:
@@ -114,16 +116,16 @@ class ExpectedGain:
         return total
 
     def _of_pairs(self, polluters: Order, tests: Sequence[NodeId]) -> float:
-        """Each victim that no order has shown may have its polluter in front of it now."""
+        """Expected detections if these polluters run before these tests: victims, and tests that are NOD."""
         share = POLLUTERS * len(polluters) / max(1, len(self._priors) - 1)
         victims = [test for test in tests if test not in self._failed]
-        hidden = sum(
+        unseen_victims = sum(
             chance_of_flaky(self.passing_test(test, FlakyWay.ORDER), RATES[FlakyWay.ORDER]) for test in victims
         )
-        return min(1.0, share) * hidden + sum(self.of_way(test, FlakyWay.ANYWHERE) for test in victims)
+        return min(1.0, share) * unseen_victims + sum(self.of_way(test, FlakyWay.ANYWHERE) for test in victims)
 
     def count_planned(self, plan: RunPlan) -> None:
-        """Take a planned run for one that shows nothing; `update` corrects that where it does."""
+        """Count a planned run as one in which all tests pass; `update` corrects that where one fails."""
         match plan:
             case Batch():
                 for order in plan.orders:
@@ -134,10 +136,10 @@ class ExpectedGain:
                     self._count(test, ways)
             case SharedPrefix() | Walk():
                 for copy in plan.copies:
-                    self._count(copy.tests[-1], PAIRED)
+                    self._count(copy.tests[-1], WAYS_IN_PAIRS)
 
     def update(self) -> None:
-        """Take in which tests have failed by now."""
+        """Read from the history which tests have failed."""
         if len(self._history.records) == self._records_read:
             return
         self._records_read = len(self._history.records)
@@ -147,20 +149,22 @@ class ExpectedGain:
                 for way in FlakyWay:
                     self._sums[way] -= self._gains[test][way]
                     self._gains[test][way] = 0.0
-        flaky = {self._file_of[test] for test in self._failed if self._history.first_pass_of(test) is not None}
-        self._raise_priors_in(flaky - self._flaky_files)
+        flaky_files = {
+            self._file_of[test] for test in self._failed if self._history.first_pass_of(test) is not None
+        }
+        self._raise_priors_in(flaky_files - self._flaky_files)
 
     def _raise_priors_in(self, files: set[str]) -> None:
-        """Flaky tests come together: where one is known, the others of its file are likelier."""
+        """Raise the priors of the tests in these files: flaky tests often occur together."""
         self._flaky_files |= files
-        beside = [test for test in self._priors if self._file_of[test] in files] if files else []
-        for test in beside:
-            for way in _LIKELIER_BESIDE_FLAKY:
+        tests_in_files = [test for test in self._priors if self._file_of[test] in files] if files else []
+        for test in tests_in_files:
+            for way in _LIKELIER_IN_FLAKY_FILES:
                 self._current_priors[test][way] = knowing_neighbour(self._current_priors[test][way])
                 self._set_gain(test, way)
 
     def expected_flaky(self, tests: Sequence[NodeId]) -> float:
-        """Flaky tests that are expected among these still, by the rates of other suites."""
+        """How many of these tests are expected to be flaky, by the rates of other suites and the passes so far."""
         return sum(
             chance_of_flaky(self.passing_test(test, way), RATES[way])
             for test in tests
@@ -168,9 +172,10 @@ class ExpectedGain:
         )
 
     def suite_factor(self, found: int, still_expected: float) -> float:
-        """How many times more flaky tests than others this suite has; at least 1.
+        """How many times more flaky tests than other suites this one has; at least 1.
 
-        Suites differ far more than their tests: what was found beyond expectation is expected of the rest as well.
+        Suites differ more than the tests of one suite: one that had more flaky tests than expected so far will
+        probably have more of them among its other tests as well.
         """
         expected_so_far = max(0.0, self._expected_at_first - still_expected)
         caution = limits.SUITE_FACTOR_CAUTION
@@ -200,13 +205,17 @@ class ExpectedGain:
 
 
 def ways_shown_by(plan: SingleRun) -> tuple[FlakyWay, ...]:
-    """What a run of many tests in one process can show."""
+    """The ways of being flaky that a run of many tests in one process can show."""
     if plan.setting is Setting.SHUFFLED:
-        return OTHER_ORDER
+        return WAYS_IN_OTHER_ORDER
     if plan.setting is Setting.PROBE:
-        return TOGETHER
-    return NEW_INTERPRETER if plan.isolation is Isolation.SPAWN and plan.hash_seed is not None else ORIGINAL
+        return WAYS_TOGETHER
+    return (
+        WAYS_IN_NEW_INTERPRETER
+        if plan.isolation is Isolation.SPAWN and plan.hash_seed is not None
+        else WAYS_IN_ORIGINAL_ORDER
+    )
 
 
 def _ways_alone(order: Order) -> tuple[FlakyWay, ...]:
-    return TWICE if len(order) > 1 else ALONE
+    return WAYS_WHEN_REPEATED if len(order) > 1 else WAYS_ALONE

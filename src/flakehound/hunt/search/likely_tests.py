@@ -13,13 +13,13 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, RunPlan, Setting, SingleRun
 from flakehound.hunt import limits
 from flakehound.hunt.options import SearchOptions
-from flakehound.hunt.search.expected_gain import ALONE, TOGETHER, ExpectedGain
+from flakehound.hunt.search.expected_gain import WAYS_ALONE, WAYS_TOGETHER, ExpectedGain
 from flakehound.hunt.search.techniques import TechniqueRuns
 
 
 class _Entry(NamedTuple):
     negative_index: float
-    place: int  # in the original order; the first of equal tests comes first
+    place: int  # in the original order; decides between equal indexes
     test: NodeId
 
     @property
@@ -30,8 +30,8 @@ class _Entry(NamedTuple):
 class _IndexQueue:
     """Tests by their index, the largest first.
 
-    An index only falls between two increases of the expected gain, so an entry is an upper bound: only the first
-    few are computed again.
+    Between two increases of the expected gain an index never rises, so the index of an entry is an upper bound and
+    only the first few have to be computed again.
     """
 
     def __init__(self, tests: Order, index: Callable[[NodeId], float]) -> None:
@@ -39,7 +39,7 @@ class _IndexQueue:
         heapq.heapify(self._heap)
 
     def best(self, index: Callable[[NodeId], float]) -> _Entry | None:
-        """The test with the largest index, computed anew; None where no test is left."""
+        """The test with the largest current index; None if the queue is empty."""
         while self._heap:
             first = self._heap[0]
             current = index(first.test)
@@ -49,21 +49,21 @@ class _IndexQueue:
         return None
 
     def replace_best(self, index: float) -> None:
-        """Give the best test another index."""
+        """Change the index of the best test."""
         best = self._heap[0]
         heapq.heapreplace(self._heap, _Entry(-index, best.place, best.test))
 
     def remove_best(self) -> None:
-        """Take the best test out."""
+        """Remove the best test."""
         heapq.heappop(self._heap)
 
     def put_back(self, entry: _Entry, index: float) -> None:
-        """Take in a test again that was removed."""
+        """Add a removed test again, with this index."""
         heapq.heappush(self._heap, _Entry(-index, entry.place, entry.test))
 
 
 class LikelyTests:
-    """Which tests of one suite are rerun next, by expected detections per second."""
+    """Chooses the tests to rerun next, by expected detections per second."""
 
     def __init__(self, history: History, options: SearchOptions, gain: ExpectedGain, runs: TechniqueRuns) -> None:
         self._history = history
@@ -84,7 +84,7 @@ class LikelyTests:
                 increases, queue = self._gain.increases, self._queue(self._index_alone)
 
     def together(self) -> Iterator[RunPlan]:
-        """The tests with the largest index, many in one process, as most take less time than a fork."""
+        """Groups of the tests with the largest index in one process: most tests take less time than a fork."""
         increases, queue = self._gain.increases, self._queue(self._index_together)
         while group := self._next_group(queue):
             if len(group) == 1:
@@ -104,9 +104,9 @@ class LikelyTests:
         return _IndexQueue(self._history.suite.order, index)
 
     def _next_batch(self, queue: _IndexQueue) -> list[NodeId]:
-        """One batch; a test may come several times, and no test whose index is far below the first one's."""
+        """The tests of one batch; a test may occur several times, and none has an index far below the first."""
         batch: list[NodeId] = []
-        seconds = least = 0.0
+        seconds = min_index = 0.0
 
         def index(test: NodeId) -> float:
             times = batch.count(test)
@@ -115,51 +115,51 @@ class LikelyTests:
 
         while seconds < limits.MAX_BATCH_S and len(batch) < limits.MAX_BATCH_SIZE:
             best = queue.best(index)
-            if best is None or best.largest_index <= least:
+            if best is None or best.largest_index <= min_index:
                 break
             batch.append(best.test)
             seconds += self._alone_s(best.test)
-            least = least or best.largest_index * limits.MIN_INDEX_SHARE_IN_BATCH
+            min_index = min_index or best.largest_index * limits.MIN_INDEX_SHARE_IN_BATCH
             queue.replace_best(self._index_alone(best.test, batch.count(best.test)))
         return batch
 
     def _next_group(self, queue: _IndexQueue) -> list[NodeId]:
-        """Tests of one run, each once, in the order of the suite; by the same rules as a batch of tests alone.
+        """The tests of one run, each once, in the original order; chosen by the same rules as a batch.
 
-        Never all tests of the suite: that would be one more run in the original order.
+        Never all tests of the suite, because that would be a run in the original order.
         """
-        room = min(limits.MAX_BATCH_SIZE, max(1, len(self._history.suite.order) // 2))
-        taken: list[_Entry] = []
-        seconds = least = 0.0
+        max_tests = min(limits.MAX_BATCH_SIZE, max(1, len(self._history.suite.order) // 2))
+        entries: list[_Entry] = []
+        seconds = min_index = 0.0
 
         def index(test: NodeId) -> float:
             return self._index_together(test) if self._reruns_together[test] < self._max_reruns else 0.0
 
-        while seconds < limits.MAX_BATCH_S and len(taken) < room:
+        while seconds < limits.MAX_BATCH_S and len(entries) < max_tests:
             best = queue.best(index)
-            if best is None or best.largest_index <= least:
+            if best is None or best.largest_index <= min_index:
                 break
             queue.remove_best()
-            taken.append(best)
+            entries.append(best)
             seconds += self._history.costs.test_s(best.test)
-            least = least or best.largest_index * limits.MIN_INDEX_SHARE_IN_BATCH
-        for entry in taken:
+            min_index = min_index or best.largest_index * limits.MIN_INDEX_SHARE_IN_BATCH
+        for entry in entries:
             queue.put_back(entry, self._index_together(entry.test, 1))
-        return [entry.test for entry in sorted(taken, key=lambda entry: entry.place)]
+        return [entry.test for entry in sorted(entries, key=lambda entry: entry.place)]
 
     def _repetitions(self, test: NodeId) -> int:
-        """How often it may run alone before its index falls far below the first."""
-        room = limits.MAX_BATCH_SIZE if self._options.endless else 1
-        most = min(room, ceil(limits.MAX_BATCH_S / self._alone_s(test)))
-        least = self._index_alone(test) * limits.MIN_INDEX_SHARE_IN_BATCH
-        return next((later for later in range(1, most) if self._index_alone(test, later) < least), most)
+        """How often to run the test alone before its index falls far below its current value."""
+        max_repetitions = limits.MAX_BATCH_SIZE if self._options.endless else 1
+        max_runs = min(max_repetitions, ceil(limits.MAX_BATCH_S / self._alone_s(test)))
+        min_index = self._index_alone(test) * limits.MIN_INDEX_SHARE_IN_BATCH
+        return next((runs for runs in range(1, max_runs) if self._index_alone(test, runs) < min_index), max_runs)
 
-    def _index_alone(self, test: NodeId, later: int = 0) -> float:
-        return self._gain.of_test(test, ALONE, later) / self._alone_s(test)
+    def _index_alone(self, test: NodeId, runs_before: int = 0) -> float:
+        return self._gain.of_test(test, WAYS_ALONE, runs_before) / self._alone_s(test)
 
-    def _index_together(self, test: NodeId, later: int = 0) -> float:
+    def _index_together(self, test: NodeId, runs_before: int = 0) -> float:
         share_s = self._history.costs.start_s(self._options.isolation) / limits.MAX_BATCH_SIZE
-        return self._gain.of_test(test, TOGETHER, later) / (share_s + self._history.costs.test_s(test))
+        return self._gain.of_test(test, WAYS_TOGETHER, runs_before) / (share_s + self._history.costs.test_s(test))
 
     def _alone_s(self, test: NodeId) -> float:
         return self._history.costs.run_s((test,), self._options.isolation)

@@ -1,4 +1,4 @@
-"""Which tests a search reruns and pairs: all of them, or those that a policy has selected as worth their runs."""
+"""Which tests a search reruns and pairs: all tests, or those that the policy has selected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def max_original_runs(options: SearchOptions) -> int:
     if options.runs is not None:
         return options.runs
     if options.policy in SELECTING_POLICIES:
-        # Whole runs would rerun what was left out. The first few stay: they tell kinds apart.
+        # More whole runs would rerun tests that were not selected. The first few are needed to tell kinds apart.
         return limits.FIRST_ORIGINAL_RUNS
     if options.endless:
         return limits.UNLIMITED_RUNS
@@ -21,7 +21,7 @@ def max_original_runs(options: SearchOptions) -> int:
 
 
 def tests_to_rerun(options: SearchOptions, suite: Suite) -> Order:
-    """The tests that run alone again and again."""
+    """The tests that are rerun alone."""
     return _selected(suite.order, options.candidates.reruns)
 
 

@@ -1,4 +1,4 @@
-"""The search in fixed stages (`--policy rerun`): all tests alike, the runs that find most per second first."""
+"""The search in fixed stages (`--policy rerun`): treats all tests alike, most productive runs first."""
 
 from __future__ import annotations
 
@@ -10,85 +10,87 @@ from flakehound.core.plans import Isolation, RunPlan
 from flakehound.hunt import limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
-from flakehound.hunt.search.orders import in_turn
+from flakehound.hunt.search.orders import round_robin
 from flakehound.hunt.search.suite_pairs import SuitePairs
 from flakehound.hunt.search.techniques import TechniqueRuns
 
 
 class StagedSearch:
-    """The sequence of runs for one suite."""
+    """The runs for one suite, in fixed stages."""
 
-    ended_early = False  # fixed stages never end before their time
-    expected: float | None = None  # and have no forecast of what the time left will show
+    ended_early = False  # fixed stages never end early
+    expected_detections: float | None = None  # fixed stages make no forecast
 
     def __init__(self, history: History, options: SearchOptions, test_order: Callable[[], OriginalOrder]) -> None:
         self._options = options
         self._runs = TechniqueRuns(history, options, test_order)
         self._pairs = SuitePairs(history, options, test_order)
         self.pairs_used = ""  # which form of PAIRWISE ran, for the report
-        self.at_first_look = True  # nothing but the first few orders so far
-        self.at_first_round = True  # nothing but a few runs of every kind except pairs
+        self.at_first_look = True  # until the first few orders have run
+        self.at_first_round = True  # until a few runs of every kind except pairs were made
 
-    def outlook(self, seconds: float) -> float | None:
-        """Detections expected from so much more time; None: fixed stages have no forecast."""
+    def expected_detections_in(self, seconds: float) -> float | None:
+        """None: fixed stages make no forecast."""
 
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
-        """All runs of the search in their order; may be endless."""
+        """All runs of the search, in their sequence; may be endless."""
         if self._options.isolation is Isolation.SPAWN:
             return self._plans_by_spawn()
         return self._plans_by_fork(time_left_s)
 
     def _plans_by_fork(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
-        runs, originals, orders = self._runs, self._runs.original_order(), self._other_orders()
+        runs, original_runs, orders = self._runs, self._runs.original_order(), self._other_orders()
         yield from runs.first_original_order()
         yield from runs.earlier_failures()
-        if self._runs_alone:
+        if self._has_runs_alone:
             yield from runs.each_alone(time_left_s() * limits.MAX_EARLY_RUN_SHARE)
         yield from islice(orders, limits.FIRST_LOOK_ORDERS)
         self.at_first_look = False
         yield from islice(orders, limits.FIRST_ORDERS - limits.FIRST_LOOK_ORDERS)
         hash_seeds = self._other_hash_seeds()
-        yield from in_turn(
+        yield from round_robin(
             islice(orders, limits.FIRST_ROUND_ORDERS),
-            islice(originals, limits.FIRST_ROUND_ORIGINAL_RUNS),
+            islice(original_runs, limits.FIRST_ROUND_ORIGINAL_RUNS),
             islice(hash_seeds, limits.FIRST_ROUND_HASH_SEEDS),
         )
         self.at_first_round = False
         if "pairwise" in self._options.techniques:
             yield from self._pair_plans(time_left_s())
-        repeated = runs.each_repeated() if self._runs_alone else iter(())
-        yield from in_turn(orders, originals, hash_seeds, chain(repeated, runs.each_alone_again()))
+        repeated = runs.each_repeated() if self._has_runs_alone else iter(())
+        yield from round_robin(orders, original_runs, hash_seeds, chain(repeated, runs.each_alone_again()))
 
     def _plans_by_spawn(self) -> Iterator[RunPlan]:
-        """Where every process is a new interpreter, whole runs come first: they show most per second."""
-        runs, originals, orders = self._runs, self._runs.original_order(), self._other_orders()
-        yield from islice(originals, limits.SPAWN_FIRST_ORIGINAL_RUNS)
+        """The runs if every process is a new interpreter: whole runs first, because they find most per second."""
+        runs, original_runs, orders = self._runs, self._runs.original_order(), self._other_orders()
+        yield from islice(original_runs, limits.SPAWN_FIRST_ORIGINAL_RUNS)
         yield from runs.earlier_failures()
-        yield from _round_by_spawn(orders, originals)
+        yield from _round_by_spawn(orders, original_runs)
         self.at_first_look = False
-        yield from _round_by_spawn(orders, originals)
+        yield from _round_by_spawn(orders, original_runs)
         self.at_first_round = False
         alone = runs.each_alone() if "rerun" in self._options.techniques else iter(())
-        yield from in_turn(alone, orders, originals)
+        yield from round_robin(alone, orders, original_runs)
         yield from runs.each_alone_again()
 
     @property
-    def _runs_alone(self) -> bool:
+    def _has_runs_alone(self) -> bool:
         return "rerun" in self._options.techniques or "pairwise" in self._options.techniques
 
     def _other_orders(self) -> Iterator[RunPlan]:
         return self._runs.other_orders() if "idflakies" in self._options.techniques else iter(())
 
     def _other_hash_seeds(self) -> Iterator[RunPlan]:
-        varied = self._options.hash_seeds and "rerun" in self._options.techniques
-        return self._runs.other_hash_seeds() if varied else iter(())
+        varies_hash_seed = self._options.hash_seeds and "rerun" in self._options.techniques
+        return self._runs.other_hash_seeds() if varies_hash_seed else iter(())
 
     def _pair_plans(self, time_left_s: float) -> Iterator[RunPlan]:
-        form = self._pairs.form_within(time_left_s)
+        form = self._pairs.affordable_form(time_left_s)
         for plan in self._pairs.plans(form):
             self.pairs_used = form
             yield plan
 
 
-def _round_by_spawn(orders: Iterator[RunPlan], originals: Iterator[RunPlan]) -> Iterator[RunPlan]:
-    return in_turn(islice(orders, limits.SPAWN_ROUND_ORDERS), islice(originals, limits.SPAWN_ROUND_ORIGINAL_RUNS))
+def _round_by_spawn(orders: Iterator[RunPlan], original_runs: Iterator[RunPlan]) -> Iterator[RunPlan]:
+    return round_robin(
+        islice(orders, limits.SPAWN_ROUND_ORDERS), islice(original_runs, limits.SPAWN_ROUND_ORIGINAL_RUNS)
+    )

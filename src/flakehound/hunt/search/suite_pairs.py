@@ -1,7 +1,8 @@
 """PAIRWISE over the whole suite, where no victim is known yet: does one test change the outcome of another?
 
 In the exact form each test runs once, and every other test in a copy of its process. In the grouped form several
-tests run before the copies are made: fewer processes, and a failure says only that one of the group is to blame.
+tests run before the process is copied: fewer processes, but a failure only says that one test of the group caused
+it.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ class SuitePairs:
         self._test_order = test_order
         self._shared_state = SharedState(history)
 
-    def form_within(self, time_left_s: float) -> str:
-        """The form that the user named, or the most exact one that is affordable: exact, grouped or none."""
+    def affordable_form(self, time_left_s: float) -> str:
+        """The form that the user asked for, or the most exact one that fits the time: exact, grouped or none."""
         if self._options.pairs != "auto":
             return self._options.pairs
         if self._options.isolation is Isolation.SPAWN:
             return "none"
         tests, costs = self._test_order().tests, self._history.costs
-        each_s = sum(costs.run_s((test,), self._options.isolation) for test in tests)
-        affordable_s = limits.MAX_PAIRS_SHARE * time_left_s * self._options.jobs
-        if each_s * len(tests) <= affordable_s:
+        one_polluter_s = sum(costs.run_s((test,), self._options.isolation) for test in tests)
+        max_s = limits.MAX_PAIRS_SHARE * time_left_s * self._options.jobs
+        if one_polluter_s * len(tests) <= max_s:
             return "exact"
-        return "grouped" if each_s * len(tests) / limits.POLLUTERS_PER_GROUP <= affordable_s else "none"
+        return "grouped" if one_polluter_s * len(tests) / limits.POLLUTERS_PER_GROUP <= max_s else "none"
 
     def plans(self, form: str) -> Iterator[SharedPrefix]:
-        """The pairs that have not been seen yet."""
+        """The runs of all pairs that the history does not have yet."""
         tests = self._test_order().tests
         polluters = possible_polluters(self._options, tests)
         size = _GROUP_SIZES.get(form, 0)
@@ -64,7 +65,7 @@ class SuitePairs:
             for test in tests
             if test not in polluters
             and can_be_victim(self._options, test)
-            and not self._history.tally(test, Setting.ORIGINAL).is_mixed  # NOD, whatever runs before it
+            and not self._history.tally(test, Setting.ORIGINAL).is_mixed  # NOD: a pair would prove nothing
             and not self._history.after(polluters, test)
             and any(self._shared_state.can_affect(polluter, test) for polluter in polluters)
         ]

@@ -1,6 +1,6 @@
-"""The runs that each technique offers before there is a suspect: RERUN, tests alone and repeated, IDFLAKIES.
+"""The runs of each technique that need no suspect: RERUN, tests alone and repeated, IDFLAKIES.
 
-Lazy sequences. A resumed hunt walks through them again and skips what the history holds.
+Lazy sequences. A resumed hunt goes through them again and skips the runs that the history has.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ class TechniqueRuns:
         """All runs in the original order."""
         return self._original_order(max_original_runs(self._options))
 
-    def _original_order(self, most: int) -> Iterator[SingleRun]:
-        for number in range(most):
+    def _original_order(self, max_runs: int) -> Iterator[SingleRun]:
+        for number in range(max_runs):
             order = self._test_order().tests
             if self._runs_of_original(order) <= number:
                 yield self._single_run(order, "original order", Setting.ORIGINAL)
 
     def _runs_of_original(self, order: Order) -> int:
-        """Runs in the original order, the reference run included; those with another hash seed count apart."""
-        made = self._history.runs_of(order, self._options.isolation)
+        """How many runs in the original order were made, with the reference run but no other hash seeds."""
+        runs = self._history.runs_of(order, self._options.isolation)
         if self._options.isolation is Isolation.FORK:
-            made += min(1, self._history.runs_of(order, Isolation.SPAWN))
-        return made
+            runs += min(1, self._history.runs_of(order, Isolation.SPAWN))
+        return runs
 
     def earlier_failures(self) -> Iterator[Batch]:
-        """Tests that failed in the user's own pytest runs, alone: most failures come from a few tests."""
-        known = {test.id for test in self._history.suite.tests}
+        """Runs alone of tests that failed in the user's own pytest runs: most failures come from a few tests."""
+        collected_ids = {test.id for test in self._history.suite.tests}
         for test in self._options.suspects:
             missing = limits.RUNS_OF_EARLIER_FAILURES - self._history.tally_after((), test).n
-            if test in known and missing > 0 and "rerun" in self._options.techniques:
+            if test in collected_ids and missing > 0 and "rerun" in self._options.techniques:
                 yield Batch(
                     orders=((test,),) * missing,
                     why=f"does {test} fail again, as in an earlier pytest run?",
@@ -60,11 +60,11 @@ class TechniqueRuns:
                 )
 
     def other_hash_seeds(self) -> Iterator[SingleRun]:
-        """The original order in new interpreters: only they can have another hash seed."""
-        tried = {record.hash_seed for record in self._history.records if record.isolation is Isolation.SPAWN}
+        """Runs in the original order with other hash seeds; only new interpreters can have one."""
+        tried_seeds = {record.hash_seed for record in self._history.records if record.isolation is Isolation.SPAWN}
         for number in range(limits.MAX_HASH_SEEDS):
             hash_seed = (self._options.seed * 7919 + number * 104729 + 1) % 4294967295
-            if hash_seed in tried:
+            if hash_seed in tried_seeds:
                 continue
             yield SingleRun(
                 order=self._test_order().tests,
@@ -75,9 +75,9 @@ class TechniqueRuns:
             )
 
     def each_alone(self, max_repeated_s: float = inf) -> Iterator[Batch]:
-        """Each test in a process of its own, twice in a row where it can be repeated: two facts for one fork.
+        """Each test in a process of its own, twice in a row if it can be repeated: shows two kinds in one fork.
 
-        A test that takes longer than `max_repeated_s` runs once here and is left to `each_repeated`.
+        A test that takes longer than `max_repeated_s` runs once here; `each_repeated` repeats it.
         """
         return self._batches(self._orders_alone(max_repeated_s), compare_state=self._options.states)
 
@@ -88,7 +88,7 @@ class TechniqueRuns:
                 yield (test.id, test.id) if test.repeatable and is_cheap else (test.id,)
 
     def each_repeated(self) -> Iterator[Batch]:
-        """Each test twice in one process that was not repeated yet."""
+        """Each test that was not repeated yet, twice in one process."""
         for test in self._history.suite.tests:
             if test.repeatable and not self._history.runs_of((test.id, test.id)):
                 yield self.batch_of([(test.id, test.id)])
@@ -101,7 +101,7 @@ class TechniqueRuns:
             yield from self._batches((test,) for test in tests)
 
     def _batches(self, orders: Iterable[Order], *, compare_state: bool = False) -> Iterator[Batch]:
-        """The orders in batches of limited size and time."""
+        """Split the orders into batches of limited size and time."""
         batch: list[Order] = []
         seconds = 0.0
         for order in orders:
@@ -114,7 +114,7 @@ class TechniqueRuns:
             yield self.batch_of(batch, compare_state=compare_state)
 
     def batch_of(self, orders: Iterable[Order], *, compare_state: bool = False) -> Batch:
-        """Tests alone, each order in a process of its own."""
+        """A batch of tests alone, each order in a process of its own."""
         return Batch(
             orders=tuple(orders),
             why="each test alone",
@@ -124,13 +124,13 @@ class TechniqueRuns:
         )
 
     def other_orders(self) -> Iterator[SingleRun]:
-        """Each order other than the original once, up to the number that the user named."""
-        most = self._options.shuffles
-        named: set[int] = set()
+        """Each order other than the original once, up to the number that the user asked for."""
+        max_orders = self._options.shuffles
+        planned: set[int] = set()
         for order in distinct_orders(self._orders_to_try(), self._test_order().tests):
-            if most is not None and len(named) >= most:
+            if max_orders is not None and len(planned) >= max_orders:
                 return
-            named.add(chain(order))
+            planned.add(chain(order))
             if self._history.runs_of(order) == 0:
                 yield self._single_run(order, "another order", Setting.SHUFFLED)
 
