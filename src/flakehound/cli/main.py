@@ -19,7 +19,7 @@ from flakehound.app.output_streams import (
     discard_output,
     replace_closed_streams,
 )
-from flakehound.app.sessions.places import current_folder
+from flakehound.app.sessions.default_paths import current_folder
 from flakehound.core.errors import ExitCode, FlakehoundError
 
 READER_GONE = 128 + signal.SIGPIPE  # the code a shell reports for a program that a closed pipe ended

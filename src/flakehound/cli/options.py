@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from flakehound.app.sessions.places import DEFAULT_STORE
+from flakehound.app.sessions.default_paths import DEFAULT_STORE
 from flakehound.app.sessions.suite_options import SuiteOptions
 
 Command = Callable[..., Any]
