@@ -107,7 +107,7 @@ def test_a_feature_that_no_hunt_measures_needs_a_file(project, say):
     said = say("hunt", "--policy", "cannier", "--training", "mine.csv")
 
     assert said.code == 2
-    assert "luck, which 'mine.csv' has, cannot be measured in a hunt: --features has to tell" in said.err
+    assert "luck, which 'mine.csv' has, cannot be measured in a hunt: --features is needed" in said.err
     assert remedy_in(said) == "flakehound hunt --policy cannier"
     assert not (project / ".flakehound").exists()
 

@@ -10,7 +10,7 @@ import pytest
 
 from flakehound.app.hunt.measured_priors import OddsRatios
 from flakehound.app.hunt.priors import StoredKnowledge, priors_of, time_ranks
-from flakehound.app.hunt.static_priors import StaticScores, rebased, static_scores
+from flakehound.app.hunt.static_priors import StaticScores, static_scores, with_usual_share
 from flakehound.app.progress import SilentProgress
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId
@@ -70,8 +70,8 @@ def test_what_passed_often_in_the_last_hunt_can_wait():
 
 
 def test_a_chance_learned_among_many_flaky_tests_is_smaller_where_they_are_rare():
-    assert rebased(0.01, trained_share=0.01, usual_share=0.001) == pytest.approx(0.001)
-    assert 0.01 < rebased(0.2, trained_share=0.01, usual_share=0.001) < 0.2
+    assert with_usual_share(0.01, trained_share=0.01, usual_share=0.001) == pytest.approx(0.001)
+    assert 0.01 < with_usual_share(0.2, trained_share=0.01, usual_share=0.001) < 0.2
 
 
 def test_the_models_scores_tell_a_risky_test_from_a_calm_one(tmp_path):

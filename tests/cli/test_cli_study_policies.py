@@ -180,4 +180,4 @@ def test_a_score_that_real_tests_got_has_its_own_auc(project, say):
     said = say(*POLICIES, "--scores", "parts", "--auc", "0.9")
 
     assert said.code == 2
-    assert "--scores parts has an AUC of its own" in said.err
+    assert "--scores parts has its own AUC" in said.err

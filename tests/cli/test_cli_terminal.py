@@ -196,7 +196,7 @@ def test_a_dumb_terminal_gets_plain_lines(terminal, environment):
 
 
 def test_plain_progress_shows_the_state_now_and_then(environment, capsys):
-    environment.setattr("flakehound.cli.progress._PLAIN_EVERY_S", 0.0)
+    environment.setattr("flakehound.cli.progress._PLAIN_INTERVAL_S", 0.0)
 
     with shown_progress() as progress:
         progress.show_runs(_state)

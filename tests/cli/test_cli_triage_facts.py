@@ -128,7 +128,7 @@ def test_a_store_that_cannot_be_used_is_a_note(project, judged, tmp_path):
     found = judged(f"--flakehound-store={tmp_path / 'broken.db'}", "--flakehound-no-intersect")
 
     assert found["test_down"]["verdict"] == "undecided"
-    assert any("nothing is remembered" in note for note in found[""]["notes"])
+    assert any("the store cannot be used" in note for note in found[""]["notes"])
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"schema": "flakehound/triage-facts/9"}'])

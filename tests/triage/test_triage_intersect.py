@@ -65,7 +65,7 @@ def test_a_module_that_ran_without_being_imported_is_touched():
 def test_a_module_imported_before_the_recording_began_is_touched_whatever_ran():
     found = met(BODY, seen(imported=IMPORTS_CART, lines={CART: [30]}))
 
-    assert only(found).endswith("(changed; its lines were not recorded from the import on)")
+    assert only(found).endswith("(changed; its lines were not recorded since its import)")
 
 
 def test_a_module_whose_lines_are_missing_is_touched():
@@ -257,7 +257,7 @@ def test_dependencies_that_were_not_recorded_are_a_doubt():
 def test_a_record_that_does_not_know_the_tests_own_file_is_a_doubt():
     found = met(BODY, RecordedDependencies(imported={"shop.user": "/repo/shop/user.py"}))
 
-    assert found.doubts == ("the record does not know tests/test_shop.py, the test's own file",)
+    assert found.doubts == ("the record lacks tests/test_shop.py, the test's own file",)
 
 
 @pytest.mark.parametrize("dependencies", [None, seen(doubts=("it started a process",))])

@@ -170,7 +170,7 @@ def test_a_base_that_could_not_be_asked_is_said_and_the_test_is_undecided():
     assert verdict.evidence == (
         "passed 1 of 1 immediate rerun, passed 0 of 1 postponed rerun, passed 0 of 1 forked rerun, "
         "passed 0 of 1 new-interpreter rerun; touches shop/cart.py: Cart.total (changed; it executes line 12); "
-        "main could not be asked: the worktree does not collect; the change may have made it flaky"
+        "main could not be checked: the worktree does not collect; the change may have made it flaky"
     )
 
 

@@ -1,1 +1,1 @@
-"""Use cases: each joins rooms, engine, store and report. Never imports click."""
+"""Use cases: each one combines rooms, engine, store and report. Never imports click."""

@@ -1,4 +1,4 @@
-"""The functions that `import flakehound` offers; they do what the commands do, and print nothing."""
+"""The functions that `import flakehound` offers. They do the same as the commands and print nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flakehound.app.hunt.options import HuntOptions, PolicyOptions, options_for_
 from flakehound.app.hunt.run import run_hunt
 from flakehound.app.lint.run import LintOptions, lint_project
 from flakehound.app.lint.scoring import MODEL, RULES
-from flakehound.app.sessions.places import DEFAULT_STORE
+from flakehound.app.sessions.default_paths import DEFAULT_STORE
 from flakehound.app.sessions.store_file import existing_store
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.core.errors import UsageError
@@ -49,19 +49,19 @@ def hunt(
 
     Without `budget`, `runs` and `shuffles` a hunt takes 10 minutes or 30 suite times, whichever is shorter. Runs
     are stored in `.flakehound` in that folder, unless `store` names another file. An interrupt (Ctrl-C) ends the
-    hunt early and returns what is known by then, with `interrupted` set.
+    hunt early and returns what is known so far, with `interrupted` set.
     """
     own_store = None if store is None else Path(store).absolute()
     suite = SuiteOptions(
-        jobs=jobs, seed=seed, python=python, isolation=isolation, test_timeout=_text(test_timeout)
+        jobs=jobs, seed=seed, python=python, isolation=isolation, test_timeout=_duration_text(test_timeout)
     )
     options = replace(
         _options_in(_folder(path), replace(suite, pytest_args=tuple(pytest_args)), own_store, resume=resume),
         budget_s=None if budget is None else seconds_in(str(budget)),
         runs=runs,
         shuffles=shuffles,
-        policy=PolicyOptions(policy=_known(policy, POLICIES, "policy")),
-        techniques=tuple(_known(name, TECHNIQUES, "technique") for name in techniques),
+        policy=PolicyOptions(policy=_checked(policy, POLICIES, "policy")),
+        techniques=tuple(_checked(name, TECHNIQUES, "technique") for name in techniques),
     )
     return run_hunt(options)
 
@@ -80,8 +80,8 @@ def lint(
 ) -> LintResult:
     """Predict flaky tests from their source, as `flakehound lint` does in a folder; nothing is imported or run.
 
-    `files` are files, folders and parts of files as pytest takes them, seen from that folder; without any, the
-    project's settings of pytest say where its tests are.
+    `files` are files, folders and node ids as pytest takes them, relative to that folder. Without any, pytest's
+    settings in the project say where its tests are.
     """
     options = LintOptions(
         paths=tuple(os.fspath(file) for file in files),
@@ -90,7 +90,7 @@ def lint(
         ignore=tuple(ignore),
         changed_since=changed_since,
         baseline=None if baseline is None else Path(baseline),
-        score=_known(score, (MODEL, RULES), "score"),
+        score=_checked(score, (MODEL, RULES), "score"),
         processes=jobs,
         cached=cache,
     )
@@ -98,26 +98,26 @@ def lint(
 
 
 def read_report(path: AnyPath = ".") -> HuntResult:
-    """The result of an earlier hunt: from a file of `hunt --json`, from a store, or from the store of a folder.
+    """Read the result of an earlier hunt from a file of `hunt --json`, a store, or a folder with a store.
 
-    Of a store it is the newest report. What a report does not hold (interpreter, pytest arguments, store) has its
-    default.
+    From a store the newest report is read. A report does not hold interpreter, pytest arguments and store: these
+    fields have their defaults.
     """
-    place = Path(path) / DEFAULT_STORE if os.path.isdir(path) else Path(path)
-    if place.is_file() and not is_database(place):
-        return result_from_json(place.read_text(encoding="utf-8"), str(place))
-    with existing_store(place) as store:
+    file = Path(path) / DEFAULT_STORE if os.path.isdir(path) else Path(path)
+    if file.is_file() and not is_database(file):
+        return result_from_json(file.read_text(encoding="utf-8"), str(file))
+    with existing_store(file) as store:
         report = store.newest_report()
     if report is None:
-        raise UsageError(f"there is no report of a hunt in {str(place)!r}", remedy="flakehound hunt")
-    return result_from_json(report, str(place))
+        raise UsageError(f"there is no report of a hunt in {str(file)!r}", remedy="flakehound hunt")
+    return result_from_json(report, str(file))
 
 
 def _options_in(folder: Path, suite: SuiteOptions, own_store: Path | None, *, resume: bool) -> HuntOptions:
     if suite.jobs is not None and suite.jobs < 1:
         raise UsageError(f"jobs must be at least 1, not {suite.jobs}")
     if suite.isolation is not None:
-        _known(suite.isolation, ("fork", "spawn"), "isolation")
+        _checked(suite.isolation, ("fork", "spawn"), "isolation")
     return options_for_suite(
         suite,
         own_store or folder / DEFAULT_STORE,
@@ -133,11 +133,11 @@ def _folder(path: AnyPath) -> Path:
     return Path(path).resolve()
 
 
-def _text(duration: Duration | None) -> str | None:
+def _duration_text(duration: Duration | None) -> str | None:
     return None if duration is None else str(duration)
 
 
-def _known(value: str, values: Sequence[str], what: str) -> str:
-    if value not in values:
-        raise UsageError(f"{value!r} is no {what}; known: {', '.join(values)}")
+def _checked(value: str, choices: Sequence[str], option: str) -> str:
+    if value not in choices:
+        raise UsageError(f"{value!r} is no {option}; known: {', '.join(choices)}")
     return value

@@ -61,17 +61,17 @@ class MeasuredRuns:
 
 @dataclass(slots=True, kw_only=True)
 class ChurnFile:
-    """The file from which measured runs read the churn of a project; written while pytest collects."""
+    """The file from which measured runs read the changed lines of a project; written while pytest collects."""
 
     target: Target  # names the file
     churn: Churn | None = None  # None until it is written
 
     def write(self) -> None:
-        """Ask git, and write what it says."""
+        """Ask git for the churn and write it."""
         churn = self.churn = churn_of(self.target.cwd)
         if not churn.problem and self.target.churn is not None:
-            lines = churn.counts.items() if churn.top else ()
-            counts = {str((churn.top or Path()) / path): list(changed) for path, changed in lines}
+            changed_lines = churn.counts.items() if churn.top else ()
+            counts = {str((churn.top or Path()) / path): list(lines) for path, lines in changed_lines}
             self.target.churn.write_text(json.dumps(counts))
 
 
@@ -83,7 +83,7 @@ def churn_file(target: Target) -> Iterator[ChurnFile]:
 
 
 class MeasurePlanner:
-    """Plans measured runs: every test so many times, also those behind one that ends its process."""
+    """Plans measured runs until every test ran `runs` times, also tests that follow one that ends its process."""
 
     def __init__(
         self,
@@ -116,11 +116,11 @@ class MeasurePlanner:
         )
 
     def follow_ups(self) -> list[RunPlan]:
-        """Nothing is followed up."""
+        """None: measuring does not follow up failures."""
         return []
 
     def next_search_run(self) -> RunPlan | None:
-        """The whole order so many times, then the tests that did not run as often."""
+        """The whole order `runs` times, then the tests that ran less often."""
         if self._planned < self._runs:
             self._planned += 1
             with_lines = (self._planned - 1) % self._lines_interval == 0
@@ -135,7 +135,7 @@ class MeasurePlanner:
     def _missing_tests(self) -> Order:
         ran: Counter[NodeId] = Counter()
         for record in self._history.records:
-            ran.update(test for _place, test, outcome in record if outcome is not Outcome.NOT_RUN)
+            ran.update(test for _position, test, outcome in record if outcome is not Outcome.NOT_RUN)
         return tuple(test for test in self._order if ran[test] < self._runs)
 
     def _plan(self, order: Order, setting: Setting, *, with_lines: bool = True) -> RunPlan:
@@ -150,7 +150,7 @@ class MeasurePlanner:
 
 
 def lines_interval(python: str) -> int:
-    """Every how many runs executed lines are measured: before Python 3.12 that nearly doubles a run's time."""
+    """Every how many runs executed lines are measured; before Python 3.12 it nearly doubles a run's time."""
     major, minor = map(int, python.split(".")[:2])
     return 1 if (major, minor) >= (3, 12) else 3
 
@@ -228,10 +228,10 @@ def _measured_runs(
 
 
 def measure_in_hunt(hunt: PreparedHunt) -> list[FeatureVector]:
-    """Measure before the search of a hunt, as long as its time lasts; tests that had no turn have no runs."""
+    """Measure the suite before the search of a hunt, within its time; tests that were not reached have no runs."""
     hunt.progress.message(f"measuring the features of {len(hunt.opened.suite.order)} tests ...")
-    read = attempted(lambda: source_features(hunt.opened))
-    source = {} if isinstance(read, FailedStep) else read
+    attempt = attempted(lambda: source_features(hunt.opened))
+    source = {} if isinstance(attempt, FailedStep) else attempt
     hunt.save_source_features(source)
     history, saved = History(hunt.opened.suite), list[RunRecord]()
 
@@ -273,11 +273,11 @@ def _notes(vectors: Sequence[FeatureVector], churn: Churn, source: SourceFeature
     if isinstance(source, FailedStep):
         yield f"the source could not be read: {source.what}"
     elif any(vector.values[STATIC[0]] is None for vector in vectors):
-        some = next(vector.id for vector in vectors if vector.values[STATIC[0]] is None)
-        yield f"some tests have no source that can be read, such as {some}"
-    never = [vector.id for vector in vectors if not vector.runs]
-    if never:
-        yield f"{len(never)} tests never came to an end and were not measured, such as {never[0]}"
+        example = next(vector.id for vector in vectors if vector.values[STATIC[0]] is None)
+        yield f"some tests have no source that can be read, such as {example}"
+    unmeasured = [vector.id for vector in vectors if not vector.runs]
+    if unmeasured:
+        yield f"{len(unmeasured)} tests never came to an end and were not measured, such as {unmeasured[0]}"
     measured = [vector for vector in vectors if vector.runs]
     names = [name for name in NAMES if name not in STATIC and name != "covered_changes"]
     missing = [name for name in names if measured and all(vector.values[name] is None for vector in measured)]

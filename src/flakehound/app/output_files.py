@@ -8,7 +8,8 @@ from pathlib import Path
 
 from flakehound.core.errors import SameCommand, UsageError
 
-OTHER_NAMES = {  # parameter -> what we suggest
+# Parameter -> file name that a remedy suggests in place of one that cannot be written.
+SUGGESTED_NAMES = {
     "json_file": "flakehound.json",
     "csv_file": "flakehound.csv",
     "metrics": "metrics.csv",
@@ -23,21 +24,21 @@ OTHER_NAMES = {  # parameter -> what we suggest
 
 
 def check_writable(file: Path | None, option: str = "json_file") -> None:
-    """Better before the runs than after them; leaves nothing behind."""
+    """Refuse a file that cannot be written, before the runs are made; creates no file."""
     if file is None:
         return
-    was_there = os.path.lexists(file)
+    existed = os.path.lexists(file)
     try:
         with open(file, "a"):
             pass
-        if not was_there:
+        if not existed:
             file.unlink()
     except OSError as problem:
         raise _unwritable(file, problem, option, {}) from problem
 
 
 def write_output(file: Path | None, text: str, option: str = "json_file", **changed: object) -> None:
-    """Write the result; `changed` is what the remedy changes of the user's command beside the file's name."""
+    """Write the result. If that fails, the remedy changes the file's name and the parameters in `changed`."""
     if file is None:
         return
     try:
@@ -48,5 +49,5 @@ def write_output(file: Path | None, text: str, option: str = "json_file", **chan
 
 def _unwritable(file: Path, problem: OSError, option: str, changed: dict[str, object]) -> UsageError:
     folder = "" if os.access(".", os.W_OK | os.X_OK) else tempfile.gettempdir()
-    remedy = SameCommand(changes={option: os.path.join(folder, OTHER_NAMES[option]), **changed})
+    remedy = SameCommand(changes={option: os.path.join(folder, SUGGESTED_NAMES[option]), **changed})
     return UsageError(f"cannot write {str(file)!r}: {problem.strerror}", remedy=remedy)

@@ -1,4 +1,4 @@
-"""Standard output and error that are closed, or whose reader goes away before we are done, as `head` does."""
+"""Handle standard streams that are closed, or whose reader ends before we do, as `head` does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ReaderGone(Exception):
 
 @contextlib.contextmanager
 def broken_pipe_as_reader_gone() -> Iterator[None]:
-    """Raise `ReaderGone` for a broken pipe: click would exit with code 1, our "flaky tests found"."""
+    """Raise `ReaderGone` for a broken pipe; click would exit with code 1, which means "flaky tests found"."""
     try:
         yield
     except BrokenPipeError as broken:
@@ -30,9 +30,9 @@ def replace_closed_streams() -> None:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Connect a stream to the null device from now on.
+    """Connect a stream to the null device.
 
-    Python flushes what the stream still holds when it exits; a closed pipe would fail once more then.
+    Python flushes its streams when it exits, which would fail again for a closed pipe.
     """
     with contextlib.suppress(OSError, ValueError):
         null_device = os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""Find the polluter of one test; nothing is started that the search does not need."""
+"""Find the polluter of one test. For speed, nothing is started or imported that the search does not need."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PolluterResult:
 
 
 def find_polluter(search: PolluterSearch, progress: Progress = SILENT) -> PolluterResult:
-    """Run the test alone and after others, until those that make it fail (or pass) are known."""
+    """Run the test alone and after others until it is known which of them make it fail (or pass)."""
     target, test = search.target, search.test
     opened = open_suite(
         target,
@@ -53,7 +53,7 @@ def find_polluter(search: PolluterSearch, progress: Progress = SILENT) -> Pollut
     )
     try:
         if test not in opened.suite.order:
-            raise _unknown(test, opened.suite.order, target)
+            raise _unknown_test(test, opened.suite.order, target)
         from flakehound.app.suspect_search import search_polluter
 
         verdict = search_polluter(
@@ -79,13 +79,13 @@ def _plain_pytest(verdict: Verdict, target: Target, rootdir: str) -> str | None:
 
 
 def _import_the_search() -> None:
-    # While pytest collects in another process, this costs nobody any time.
+    # This takes no extra time: pytest collects in another process meanwhile.
     importlib.import_module("flakehound.app.suspect_search")
 
 
-def _unknown(test: str, known: Sequence[str], target: Target) -> UsageError:
+def _unknown_test(test: str, order: Sequence[str], target: Target) -> UsageError:
     import difflib
 
-    near = difflib.get_close_matches(test, known, n=3, cutoff=0.3)
-    remedy = same_command(test=near[0]) if near else pytest_command(target, "--collect-only", "-q")
-    return UsageError(f"the suite has no test {test!r}", remedy=remedy, detail="\n".join(near))
+    similar = difflib.get_close_matches(test, order, n=3, cutoff=0.3)
+    remedy = same_command(test=similar[0]) if similar else pytest_command(target, "--collect-only", "-q")
+    return UsageError(f"the suite has no test {test!r}", remedy=remedy, detail="\n".join(similar))

@@ -1,4 +1,4 @@
-"""How a use case reports how far it is; its caller decides whether and how that is shown."""
+"""How a use case reports its progress; the caller decides whether and how it is shown."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
-    """How far a series of test runs is."""
+    """The progress of a series of test runs."""
 
     stage: str  # what the runs are for, such as "shuffles"
     processes: int  # ended so far
     test_runs: int  # tests executed so far, each as often as it ran
-    found: str | None  # the findings so far, empty while there are none; None where nothing is searched for
+    found: str | None  # the findings so far, empty: none yet; None: the runs do not search
     spent_s: float
     left_s: float  # infinite where no time limit is set
 
 
 class Progress(Protocol):
-    """Receives what a long use case has to report while it works."""
+    """Receives the progress of a long use case."""
 
     def message(self, text: str) -> None:
         """Report one line that should stay visible."""
 
     def show_runs(self, state: Callable[[], RunState]) -> None:
-        """Report after every run; `state` is called only when it is going to be shown."""
+        """Report after every run; `state` is called only if it will be shown."""
 
     def show_steps(self, stage: str, done: int, total: int) -> None:
         """Report how many of a known number of steps are done."""

@@ -33,7 +33,7 @@ class ReplayedFailure:
 
 
 def replay_failure(store_path: Path, test: str, *, times: int | None) -> ReplayedFailure:
-    """Replay the failure of a test of the last hunt; `times` None: until it fails, within limits."""
+    """Replay the failure of a test of the last hunt; `times` None: until it fails, at most `MAX_REPLAYS` times."""
     stored = read_last_hunt(store_path)
     verdict = stored.verdict_on(test)
     if verdict.replay is None:

@@ -1,4 +1,4 @@
-"""The planner of one suspect, and its search in an open suite."""
+"""Search the polluters or state-setters of one test in an open suite."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def search_polluter(
     limit_s: float = LONGEST_SEARCH_S,
     progress: Progress = SILENT,
 ) -> Verdict:
-    """What other tests do to one test; `among` names those that may, when not all."""
+    """Find which other tests make one test fail or pass; `among` limits them, empty: all tests of the suite."""
     history = History(opened.suite)
-    case = _Case(NodeId(test), history, opened.isolation, jobs, among)
+    planner = _SuspectPlanner(NodeId(test), history, opened.isolation, jobs, among)
     budget = Budget(limit_s=limit_s)
     loop = RunLoop(
         opened,
@@ -50,17 +50,17 @@ def search_polluter(
         test_limit_s=test_limit_s,
         report=run_observer(progress, Budget(limit_s=math.inf), stage=lambda: "searching", found=lambda: None),
     )
-    loop.run(case)
-    findings = [case.finding()] if history.failures_of(case.test) else []
+    loop.run(planner)
+    findings = [planner.finding()] if history.failures_of(planner.test) else []
     return next(verdict for verdict in judge(history, findings) if verdict.id == test)
 
 
 def _discard(_records: Sequence[RunRecord]) -> None:
-    """A search for one polluter keeps nothing."""
+    """Store nothing: a search for one polluter has no session."""
 
 
-class _Case:
-    """A planner for one suspect: alone, then after all others, then whatever its diagnosis needs."""
+class _SuspectPlanner:
+    """Plans runs of one test: alone, after all others, then what its diagnosis asks for."""
 
     def __init__(self, test: NodeId, history: History, isolation: Isolation, jobs: int, among: Order = ()) -> None:
         self.test = test
@@ -71,7 +71,7 @@ class _Case:
         self._test_order = OriginalOrder(history)
 
     def finding(self) -> Finding:
-        """What is known by now."""
+        """The diagnosis by the runs so far."""
         return diagnose(
             Suspect(
                 test=self.test,
@@ -84,7 +84,7 @@ class _Case:
         )
 
     def follow_ups(self) -> list[RunPlan]:
-        """Alone and after walks through the others; if all pass, in more orders; then what the diagnosis needs."""
+        """Runs alone and walks through the others; if all pass, more orders; then what the diagnosis asks for."""
         original = self._test_order.tests
         others = tuple(t for t in self._among or original if t != self.test)
         missing = self._walks(others) + self._alone()
@@ -95,7 +95,7 @@ class _Case:
         return missing or list(self.finding().needed_runs)
 
     def _alone(self) -> list[RunPlan]:
-        """Alone, at once as often as a proof will take."""
+        """Run the test alone, as often at once as a proof needs."""
         if self._history.runs_of((self.test,)):
             return []
         times = limits.CHEAP_CONFIRMATIONS if self._isolation is Isolation.FORK else 1
@@ -109,17 +109,16 @@ class _Case:
         ]
 
     def _walks(self, others: Order) -> list[RunPlan]:
-        """Through the others in as many parts as can go at once, with looks at the test along the way."""
+        """Walk through the others, in as many parts as can run at once; each walk runs the test at its stops."""
         if self._isolation is Isolation.SPAWN:
             return self._missing((*others, self.test))
         plans: list[RunPlan] = []
         for part in split(others, min(2, self._jobs)):
-            whole = (*part, self.test)
             if not any(self._history.tallies_along(part, self.test).keys() - {0}) and not self._history.runs_of(
                 part
             ):
                 stops = (*stops_between(self._history, self.test, part, 0, len(part)), len(part))
-                plans.append(walk_plan(self.test, part, stops, self._why(whole), until="fails"))
+                plans.append(walk_plan(self.test, part, stops, self._why((*part, self.test)), until="fails"))
         return plans
 
     def _missing(self, *orders: Order) -> list[RunPlan]:
@@ -133,5 +132,5 @@ class _Case:
         return f"does {self.test} fail among {len(order)} tests?"
 
     def next_search_run(self) -> RunPlan | None:
-        """Nothing is searched beyond the one test."""
+        """None: only the one test is searched."""
         return None

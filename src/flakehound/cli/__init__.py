@@ -1,1 +1,1 @@
-"""The command line: reads wishes, wires rooms, engine, store and report together, and nothing else."""
+"""The command line, one module per command: reads options, calls a use case of `app`, prints its result."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flakehound.app.sessions.places import DEFAULT_STORE
+from flakehound.app.sessions.default_paths import DEFAULT_STORE
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode

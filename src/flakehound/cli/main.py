@@ -19,10 +19,10 @@ from flakehound.app.output_streams import (
     discard_output,
     replace_closed_streams,
 )
-from flakehound.app.sessions.places import current_folder
+from flakehound.app.sessions.default_paths import current_folder
 from flakehound.core.errors import ExitCode, FlakehoundError
 
-READER_GONE = 128 + signal.SIGPIPE  # the code a shell reports for a program that a closed pipe ended
+READER_GONE = 128 + signal.SIGPIPE  # the exit code that a shell reports for a program that SIGPIPE ended
 
 # Command -> module and one-line help; the module is imported only when the command runs.
 COMMANDS = {
@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The named command, None when there is none."""
+        """The named command; None if there is no such command."""
         module = INTERNAL_COMMANDS.get(cmd_name) or COMMANDS.get(cmd_name, ("",))[0]
         if not module:
             return None
@@ -99,14 +99,14 @@ def main() -> None:
     3 the suite could not be collected or run, or the store not used,
     130 interrupted, 141 the reader of the output closed it, as head does.
     """
-    current_folder()  # every command needs one
+    current_folder()  # raises an error for a removed folder, before any command needs it
 
 
 def run() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     replace_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name of a test that the terminal cannot show must not cost the user the report.
+        # Characters that the terminal cannot show must not prevent the report.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _exit_code()
@@ -132,7 +132,7 @@ def _exit_code() -> int:
     except (ReaderGone, BrokenPipeError):
         raise
     except Exception:
-        # Python would leave with code 1, our "flaky tests found".
+        # Python would exit with code 1, which means "flaky tests found".
         traceback.print_exc()
         click.echo("flakehound: this is a fault of flakehound, not of your suite", err=True)
         return ExitCode.SUITE_UNUSABLE

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from flakehound.app.sessions.places import DEFAULT_STORE
+from flakehound.app.sessions.default_paths import DEFAULT_STORE
 from flakehound.app.sessions.suite_options import SuiteOptions
 
 Command = Callable[..., Any]
@@ -82,7 +82,7 @@ seed_option = click.option(
 
 
 def store_option(command: Command) -> Command:
-    """`--store PATH`."""
+    """Add `--store PATH` to a command."""
     return click.option(
         "--store",
         "store_path",
@@ -94,7 +94,7 @@ def store_option(command: Command) -> Command:
 
 
 def suite_options(command: Command) -> Command:
-    """What every command that starts a suite takes; the command gets it as one `suite`."""
+    """Add the options of every command that runs a suite; the command gets them as one argument `suite`."""
 
     @functools.wraps(command)
     def with_suite(**given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`--policy` of a hunt, and what only some policies take."""
+"""The options `--policy` of a hunt and those that only some policies use."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _OPTIONS = (
 
 
 def policy_options(command: Command) -> Command:
-    """The command gets them as one `policy`."""
+    """Add the options to a command, which gets them as one argument `policy`."""
 
     @functools.wraps(command)
     def with_policy(**given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Show how far a long command is: live on a terminal, a line now and then elsewhere."""
+"""Show the progress of a long command: live on a terminal, elsewhere a line every 20 seconds."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-_PLAIN_EVERY_S = 20.0
-_LIVE_EVERY_S = 0.2
+_PLAIN_INTERVAL_S = 20.0
+_LIVE_INTERVAL_S = 0.2
 _BAR_WIDTH = 24
 
 
 @contextmanager
 def shown_progress(*, quiet: bool = False, only_live: bool = False) -> Iterator[Progress]:
-    """Where a command's use case reports to: a live display, plain lines, or nothing when `quiet`.
+    """The progress display of a command: a live display, plain lines, or none when `quiet`.
 
-    `only_live` is for commands that print no progress where standard error is no terminal.
+    With `only_live` there is no progress unless standard error is a terminal.
     """
     if quiet or (only_live and not is_live()):
         yield SILENT
@@ -43,32 +43,32 @@ def shown_progress(*, quiet: bool = False, only_live: bool = False) -> Iterator[
 
 
 def is_live() -> bool:
-    """Whether standard error is a terminal on which lines can be drawn again."""
+    """Whether standard error is a terminal that can redraw lines."""
     return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
 class PlainProgress:
-    """Prints messages at once and the state of runs now and then, one line each."""
+    """Prints messages at once and the state of runs every 20 seconds, one line each."""
 
     def __init__(self) -> None:
         self._last_shown = time.monotonic()
-        self._is_read = True
+        self._has_reader = True
 
     def message(self, text: str) -> None:
         """Print one line."""
-        if not self._is_read:
+        if not self._has_reader:
             return
         try:
             click.echo(text, err=True)
         except BrokenPipeError:
-            # Nobody watches any more (`2>&1 | head -1`); that must not end the hunt.
-            self._is_read = False
+            # The reader is gone (`2>&1 | head -1`); that must not end the hunt.
+            self._has_reader = False
             discard_output(sys.stderr)
 
     def show_runs(self, state: Callable[[], RunState]) -> None:
         """Print the state if the last one was printed long ago."""
         now = time.monotonic()
-        if now - self._last_shown >= _PLAIN_EVERY_S:
+        if now - self._last_shown >= _PLAIN_INTERVAL_S:
             self._last_shown = now
             shown = state()
             self.message(f"{shown.stage}: {_details(shown)}")
@@ -81,7 +81,7 @@ class PlainProgress:
 
 
 class LiveProgress:
-    """Draws stage, bar and time at the bottom of the terminal; messages scroll away above them."""
+    """Draws stage, bar and time at the bottom of the terminal; messages scroll above them."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -94,7 +94,8 @@ class LiveProgress:
         """Print one line above the bar."""
         from rich.text import Text
 
-        # Text and not a string: `[...]` of a node id is no markup. A command to paste must stay on its line.
+        # A Text, because rich would read `[...]` of a node id in a string as markup. Never wrapped, so that a
+        # command can be pasted.
         self._console.print(Text(text), soft_wrap=True)
 
     def show_runs(self, state: Callable[[], RunState]) -> None:
@@ -117,7 +118,7 @@ class LiveProgress:
 
     def _is_due(self) -> bool:
         now = time.monotonic()
-        if now - self._last_shown < _LIVE_EVERY_S:
+        if now - self._last_shown < _LIVE_INTERVAL_S:
             return False
         self._last_shown = now
         return True
@@ -126,7 +127,7 @@ class LiveProgress:
         from rich.live import Live
 
         if self._live is None:
-            # Drawn only when told to: a thread that draws it could hold a lock while the process forks.
+            # No automatic refresh: its thread could hold a lock while the process forks.
             self._live = Live(
                 console=self._console,
                 auto_refresh=False,

@@ -1,4 +1,4 @@
-"""Turn the remedies of errors into commands that keep everything else the user typed."""
+"""Turn the remedies of errors into commands that keep the user's other options and arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CommandWithRemedies(click.Command):
     """A command whose errors offer commands built from what the user typed."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; replace an error's remedy by its text while the context is still there."""
+        """Run the command; replace an error's remedy by its text while click's context still exists."""
         try:
             return super().invoke(ctx)
         except FlakehoundError as error:

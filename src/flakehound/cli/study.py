@@ -34,11 +34,11 @@ class LazyStudies(click.Group):
     """Loads a study's module on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The studies there are."""
+        """The names of all studies."""
         return list(STUDIES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The named study, None when there is none."""
+        """The named study; None if there is no such study."""
         if cmd_name not in STUDIES:
             return None
         found = importlib.import_module(STUDIES[cmd_name][0]).command

@@ -44,8 +44,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.Choice(["drawn", "lint", "parts"]),
     default="drawn",
     show_default=True,
-    help="drawn: as good as --auc says; lint: as the model of flakehound lint scores tests of projects it has "
-    "not seen; parts: the same of fewer tests, with the features and calls that they really have.",
+    help="drawn: as good as --auc says; lint: scores of flakehound lint's model for tests of projects that it was "
+    "not trained on; parts: the same for fewer tests, with their real features and calls.",
 )
 @click.option(
     "--costs",
@@ -60,9 +60,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.Choice(["python", "java", "by-cause", "by-cause-noisy"]),
     default="python",
     show_default=True,
-    help="Where failure rates come from. java has times of the same tests, so that --costs and --share do not "
-    "matter; "
-    "by-cause: known flaky Python tests rerun plainly, or under load (noisy).",
+    help="Where failure rates come from. java: with the times of the same tests, so that --costs and --share have "
+    "no effect; by-cause: known flaky Python tests, rerun plainly or under load (noisy).",
 )
 @click.option(
     "--store",
@@ -116,22 +115,22 @@ def command(store_path: Path | None, json_file: Path | None, plot_file: Path | N
 
 
 def _check_one_source(options: PolicyStudyOptions) -> None:
-    """A store brings rates, times and shares of its own."""
+    """Refuse options that have no effect with `--store`, which has its own rates, times and shares."""
     context = click.get_current_context()
     names = ("counts", "costs", "flaky", "share")
     given = [name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     if options.store is not None and given:
         raise UsageError(
-            f"--store brings its own counts and times: --{given[0]} says nothing about it",
+            f"--store has its own counts and times: --{given[0]} has no effect",
             remedy=same_command(**dict.fromkeys(given)),
         )
 
 
 def _check_one_score(options: PolicyStudyOptions) -> None:
-    """Scores that exist are as good as they are."""
+    """Refuse `--auc` for scores that are not drawn, whose AUC is fixed."""
     is_given = click.get_current_context().get_parameter_source("auc") is ParameterSource.COMMANDLINE
     if options.scores != "drawn" and is_given:
         raise UsageError(
-            f"--scores {options.scores} has an AUC of its own: --auc says nothing about it",
+            f"--scores {options.scores} has its own AUC: --auc has no effect",
             remedy=same_command(auc=None),
         )

@@ -96,7 +96,7 @@ def command(
 def _numbers(text: str) -> tuple[int, ...]:
     found = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and int(word) for word in found):
-        raise UsageError(f"{text!r} is no list of numbers of reruns", remedy=same_command(reruns="1,5,20"))
+        raise UsageError(f"{text!r} is not a list of numbers of reruns", remedy=same_command(reruns="1,5,20"))
     return tuple(sorted({int(word) for word in found}))
 
 

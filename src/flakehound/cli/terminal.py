@@ -1,4 +1,4 @@
-"""Print results: plain text to files and pipes, the same text with colours and drawn tables to a terminal."""
+"""Print results: plain text to files and pipes, the same text with colours and tables to a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-# What is coloured in a result, and how. Patterns match within one line.
+# Pattern -> style of the text that it matches within one line.
 _STYLES = (
     (r"^NOD(?= )", "bold red"),
     (r"^VICTIM(?= )", "bold magenta"),
@@ -24,7 +24,7 @@ _STYLES = (
     (r"^UNRESOLVED(?= )", "bold yellow"),
     (r"^(FAILING|FAILED)(?= )", "red"),
     (r"^(STEADY|PASSED)(?= )", "green"),
-    (r"^\S+:\d+:\d+(?= [A-Z]+\d+ )", "bold"),  # where lint found something
+    (r"^\S+:\d+:\d+(?= [A-Z]+\d+ )", "bold"),  # the location of a lint finding
     (r"(?<=:\d )[A-Z]+\d+(?= )|(?<=:\d\d )[A-Z]+\d+(?= )|(?<=:\d\d\d )[A-Z]+\d+(?= )", "yellow"),  # its rule
     (r"^ +\d+(\.\d+)? %(?= )", "bold"),  # how likely a test is to flake
     (r"^(Evidence|Runs|Other tests|State|Likely causes|Failures|Make it fail again|Shortest order .*)$", "bold"),
@@ -34,7 +34,7 @@ _STYLES = (
     (r"(?:cd \S+ && )?\bflakehound (?:hunt|replay|explain|polluter|lint|features|calls|data) .*$", "cyan"),
     (r"^(\d+ tests?,|\d+ tests? read:) .*$", "bold"),
 )
-_WIDEST = 10_000  # columns: wider than any table
+_MAX_WIDTH = 10_000  # columns, more than any table needs
 
 
 def print_result(text: str) -> None:
@@ -42,12 +42,12 @@ def print_result(text: str) -> None:
     if not has_colours():
         click.echo(text)
         return
-    # Drawn first and written by click: rich would end the program with code 1 at a closed pipe.
-    click.echo(_drawn(text), color=True)
+    # Rendered by rich but written by click: rich would exit with code 1 at a closed pipe.
+    click.echo(_rendered(text), color=True)
 
 
 def has_colours() -> bool:
-    """Whether standard output gets colours, by its kind and the usual environment variables."""
+    """Whether standard output gets colours: by NO_COLOR and FORCE_COLOR, else if it is a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -55,10 +55,10 @@ def has_colours() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
-def _drawn(text: str) -> str:
+def _rendered(text: str) -> str:
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), force_terminal=True, width=_WIDEST, highlight=False)
+    console = Console(file=io.StringIO(), force_terminal=True, width=_MAX_WIDTH, highlight=False)
     with console.capture() as captured:
         for part in _parts(text):
             console.print(part, soft_wrap=True)
@@ -75,7 +75,7 @@ def _parts(text: str) -> Iterator[RenderableType]:
 def _coloured(lines: Sequence[str]) -> RenderableType:
     from rich.text import Text
 
-    # Text and not a string: `[...]` of a node id is no markup.
+    # A Text, because rich would read `[...]` of a node id in a string as markup.
     coloured = Text("\n".join(lines))
     for pattern, style in _STYLES:
         coloured.highlight_regex(re.compile(pattern, re.MULTILINE), style)
@@ -103,8 +103,8 @@ def _table(lines: Sequence[str]) -> RenderableType:
 
     head, _rule, *rows = lines
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for place, name in enumerate(_cells(head)):
-        is_number = all(re.match(r"[-–\d.]", _cells(row)[place]) for row in rows)
+    for column, name in enumerate(_cells(head)):
+        is_number = all(re.match(r"[-–\d.]", _cells(row)[column]) for row in rows)
         table.add_column(Text(name), no_wrap=True, justify="right" if is_number else "left")
     for row in rows:
         table.add_row(*(Text(cell) for cell in _cells(row)))

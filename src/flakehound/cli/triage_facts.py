@@ -1,4 +1,4 @@
-"""`flakehound triage-facts`: what `pytest --flakehound` starts after a red run. Not for people."""
+"""`flakehound triage-facts`: an internal command that `pytest --flakehound` starts after a failing run."""
 
 from __future__ import annotations
 

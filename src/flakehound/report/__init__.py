@@ -1,1 +1,1 @@
-"""Tell what was found: text for people, JSON for tools."""
+"""Reports of results: text for people, JSON for tools."""

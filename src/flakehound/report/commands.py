@@ -1,4 +1,4 @@
-"""Commands that work when pasted."""
+"""Shell commands in reports, which work when pasted."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from flakehound.report.pytest_arguments import options_only
 
 def replay_command(result: HuntResult, verdict: Verdict) -> str | None:
     """The command that makes the test fail again; None when no failing run is known."""
-    return None if verdict.replay is None else _about(result, "replay", verdict.id)
+    return None if verdict.replay is None else _command_for(result, "replay", verdict.id)
 
 
 def explain_command(result: HuntResult, verdict: Verdict) -> str:
-    """The command that tells everything known about the test."""
-    return _about(result, "explain", verdict.id)
+    """The command that shows everything that is known about the test."""
+    return _command_for(result, "explain", verdict.id)
 
 
 def resume_command(result: HuntResult) -> str:
-    """The command that goes on with an unfinished hunt."""
+    """The command that continues an unfinished hunt."""
     return shlex.join(["flakehound", "hunt", "--resume", *_store(result)])
 
 
 def plain_pytest_command(result: HuntResult, verdict: Verdict) -> str | None:
-    """The failing run of one test without flakehound; None where plain pytest cannot repeat it."""
+    """The pytest command that repeats the failing run; None if plain pytest cannot repeat it."""
     replay = verdict.replay
     if replay is None or _needs_our_seed(verdict, replay):
         return None
@@ -38,7 +38,7 @@ def plain_pytest_command(result: HuntResult, verdict: Verdict) -> str | None:
 
 
 def _needs_our_seed(verdict: Verdict, replay: Replay) -> bool:
-    # A NOD test passes in the very same order, so that "failed 3 of 3" of its replay speaks of the seed.
+    # A NOD test also passes in this order, so a replay that always fails does so because of the seed.
     return verdict.kind is Kind.NOD and replay.seed is not None
 
 
@@ -50,21 +50,21 @@ def plain_pytest(
     cwd: str = ".",
     rootdir: str | None = None,
 ) -> str | None:
-    """The `python -m pytest` that does the same; None where our seed decides or a test runs twice.
+    """The `python -m pytest` command that does the same; None if our seed decides or a test runs twice.
 
-    Node ids begin at `rootdir`, arguments at `cwd`; without a `rootdir` the two are taken to be one.
+    Node ids are relative to `rootdir`, arguments to `cwd`; without a `rootdir` both are the same folder.
     """
     order_decides = replay.seed is None or 0 < replay.runs == replay.failed
     runs_twice = len(set(replay.order)) < len(replay.order)
     if not replay.order or not order_decides or runs_twice:
         return None
-    tests = [_seen_from(cwd, rootdir, test) for test in replay.order]
+    tests = [_relative_id(cwd, rootdir, test) for test in replay.order]
     command = shlex.join([python_path, "-m", "pytest", *options_only(pytest_args, cwd), *tests])
     return command if replay.hash_seed is None else f"PYTHONHASHSEED={replay.hash_seed} {command}"
 
 
-def _seen_from(cwd: str, rootdir: str | None, test: NodeId) -> str:
-    # realpath: the ".." of a relative path leads astray below a symbolic link.
+def _relative_id(cwd: str, rootdir: str | None, test: NodeId) -> str:
+    # realpath, because ".." in a relative path does not lead back through a symbolic link.
     here, root = os.path.realpath(cwd), os.path.realpath(rootdir or cwd)
     if here == root:
         return test
@@ -72,7 +72,7 @@ def _seen_from(cwd: str, rootdir: str | None, test: NodeId) -> str:
     return os.path.relpath(os.path.join(root, path), here) + separator + name
 
 
-def _about(result: HuntResult, command: str, test: NodeId) -> str:
+def _command_for(result: HuntResult, command: str, test: NodeId) -> str:
     return shlex.join(["flakehound", command, *_store(result), test])
 
 

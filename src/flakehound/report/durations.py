@@ -1,4 +1,4 @@
-"""Durations as people say them."""
+"""Durations as people write them."""
 
 from __future__ import annotations
 

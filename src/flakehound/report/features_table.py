@@ -1,4 +1,4 @@
-"""The features of a suite's tests: as CSV, as JSON, and as text with the extremes."""
+"""The features of a suite's tests: as CSV, as JSON, and as text with median and maximum."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class FeatureReport:
     columns: tuple[FeatureColumn, ...]
     tests: Mapping[str, Mapping[str, float | None]]  # test -> feature -> mean; None: not known
     runs: int
-    commits: int  # whose changes count
+    commits: int  # whose changed lines are counted
     seed: int
     notes: tuple[str, ...] = ()
-    remedies: tuple[str, ...] = ()  # commands that would make more known
+    remedies: tuple[str, ...] = ()  # commands that would give more features
     interrupted: bool = False
 
 
@@ -47,7 +47,7 @@ def as_csv(found: FeatureReport) -> str:
 
 def as_json(found: FeatureReport) -> str:
     """`flakehound/features/1`."""
-    told = {
+    report = {
         "schema": "flakehound/features/1",
         "runs": found.runs,
         "commits": found.commits,
@@ -56,11 +56,11 @@ def as_json(found: FeatureReport) -> str:
         "notes": list(found.notes),
         "tests": [{"id": test, **values} for test, values in found.tests.items()],
     }
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(report, indent=1) + "\n"
 
 
 def as_text(found: FeatureReport, csv_file: str | None) -> str:
-    """Per feature the usual value, the largest one, and whose it is."""
+    """Per feature the median, the largest value and the test that has it."""
     lines = [f"{counted(len(found.tests), 'test')}, mean of {counted(found.runs, 'measured run')}", ""]
     lines += _extremes(found)
     lines += [f"note: {note}" for note in found.notes]
@@ -81,7 +81,7 @@ def _extremes(found: FeatureReport) -> Iterator[str]:
             rows.append((column.name, _short(median(figures.values())), _short(figures[test]), test))
         else:
             rows.append((column.name, "-", "-", ""))
-    widths = [max(len(row[place]) for row in rows) for place in range(3)]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for name, middle, most, test in rows:
         yield f"{name:{widths[0]}}  {middle:>{widths[1]}}  {most:>{widths[2]}}  {test}".rstrip()
 

@@ -10,8 +10,8 @@ from flakehound.core.statistics.rates import Rate, highest_unseen_rate
 from flakehound.core.verdicts import Kind, Verdict
 
 FLAKY_KINDS = (Kind.NOD, Kind.VICTIM, Kind.BRITTLE, Kind.NON_IDEMPOTENT)  # in the order of a report
-COUNTED = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)  # the runs a failure rate is made from
-CLEAN = (Setting.ORIGINAL, Setting.ALONE)  # runs whose order cannot be the reason for a failure
+RATE_SETTINGS = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)  # settings that count for a failure rate
+SAME_ORDER_SETTINGS = (Setting.ORIGINAL, Setting.ALONE)  # settings whose order cannot cause a failure
 
 MEANINGS = {
     Kind.NOD: "Passes and fails in one and the same order.",
@@ -30,7 +30,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, without the sign; what is not quite none or not quite all stays visible."""
+    """A share in percent, without the sign; a share near 0 or 1 is not rounded to 0 or 100."""
     if 0 < share < 0.01:
         return f"{share * 100:.1g}"
     if 0.99 < share < 1:
@@ -44,9 +44,9 @@ def interval(rate: Rate) -> str:
 
 
 def one_failure_in(passes: int) -> int:
-    """N of "fails at most 1 in N runs" for a test that passed so often and never failed (95 %).
+    """N of "fails at most 1 in N runs" (95 %) for a test that passed `passes` times and never failed.
 
-    Rounded down: the claim must not be stronger than the proof.
+    Rounded down: the statement must not be stronger than the proof.
     """
     return int(1 / highest_unseen_rate(passes))
 

@@ -1,4 +1,4 @@
-"""The user's pytest arguments, told apart: options, and the tests they select."""
+"""Separate the options among the user's pytest arguments from the paths and node ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 # Options of pytest and its best-known plugins whose value may be the next argument. Such a value can look
 # like a path or a node id (-c pytest.ini, --deselect a.py::b); dropping it would leave the option dangling.
-_TABLE = """
+_OPTIONS_WITH_VALUE = """
     -k -m -p -c -o -W -r -n
     --assert --basetemp --cache-show --capture --code-highlight --color --confcutdir --config-file --debug
     --deselect --doctest-glob --doctest-report --durations --durations-min --ignore --ignore-glob
@@ -20,11 +20,11 @@ _TABLE = """
     --dist --ds --group --html --hypothesis-profile --hypothesis-seed --json-report-file --maxprocesses
     --numprocesses --reruns --reruns-delay --rsyncdir --splits --timeout --timeout-method --tx
 """
-_TAKE_A_VALUE = frozenset(_TABLE.split())
+_TAKE_A_VALUE = frozenset(_OPTIONS_WITH_VALUE.split())
 
 
 def options_only(pytest_args: Sequence[str], cwd: str = ".") -> list[str]:
-    """The arguments without the paths (as seen from `cwd`) and node ids among them."""
+    """The arguments without paths (relative to `cwd`) and node ids."""
     return list(_options(pytest_args, cwd))
 
 

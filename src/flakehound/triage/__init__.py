@@ -1,1 +1,1 @@
-"""The room that triages: is a failing test flaky, or did the change break it?"""
+"""The room that decides whether a failing test is flaky or broken by the change."""

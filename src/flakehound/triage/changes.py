@@ -28,7 +28,7 @@ class FileMode(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """One file in two versions, as bytes: Python itself finds out how a source is encoded."""
+    """One file in two versions, as bytes: Python determines the encoding of a source itself."""
 
     path: str  # below the top of the repository, with "/"
     status: FileStatus
@@ -44,8 +44,8 @@ class EntityKind(Enum):
 
     FUNCTION = "function"  # a method is one too
     CLASS = "class"  # the statements of its body, its bases, its decorators
-    MODULE = "module"  # statements outside every function and class, or a module that came or went
-    TEST = "test"  # a test that came, went or changed its definition, and that nothing else refers to
+    MODULE = "module"  # statements outside every function and class, or an added or removed module
+    TEST = "test"  # an added, removed or redefined test that nothing else refers to
     FILE = "file"  # Python that one of the versions cannot parse
     DATA = "data"
     MODE = "mode"  # the executable bit
@@ -64,27 +64,27 @@ class EntityStatus(Enum):
 
 
 class Reach(Enum):
-    """Which tests a changed entity reaches: what a test must have done to depend on it."""
+    """Which tests a changed entity affects: what a test must have done to depend on it."""
 
     BODY = "body"  # executed a line of it
     IMPORT = "import"  # imported its module
-    TEST = "test"  # be it, or execute a line of it
-    NAME = "name"  # tried an import that could mean the module, which is gone
+    TEST = "test"  # it is the test itself, or executed a line of it
+    NAME = "name"  # tried an import that could mean the removed module
     CONTENT = "content"  # opened the file, or listed its folder
-    EVERY = "every"  # nothing: every test depends on it
+    EVERY = "every"  # nothing; every test depends on it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedEntity:
     """The smallest part of a change that a test is compared with."""
 
-    path: str  # as in ChangedFile
+    path: str  # as in FileChange
     name: str  # "Cart.total", "<module>"; the path where the file is the entity
     kind: EntityKind
     status: EntityStatus
     reach: Reach
-    body_lines: tuple[range, ...] = ()  # of the version after: one of them executed proves that it ran
-    import_lines: range = range(0)  # likewise: importing the module executes one of these
+    body_lines: tuple[range, ...] = ()  # in the version after; if one of them was executed, the entity ran
+    import_lines: range = range(0)  # in the version after; importing the module executes one of them
 
     def __str__(self) -> str:
         if self.name == self.path:

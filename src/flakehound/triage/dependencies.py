@@ -1,4 +1,4 @@
-"""What was recorded as dependencies of one run of a test."""
+"""The recorded dependencies of one run of a test."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedDependencies:
-    """`flakehound/dependencies/1`, as the recorder wrote it; paths are absolute, without links."""
+    """The content of `flakehound/dependencies/1`; paths are absolute, with symbolic links resolved."""
 
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)  # executed, by file
-    imported: Mapping[str, str | None] = field(default_factory=dict)  # None: it has no file
-    attempted: frozenset[str] = frozenset()
-    opened: frozenset[str] = frozenset()
-    listed: frozenset[str] = frozenset()
+    imported: Mapping[str, str | None] = field(default_factory=dict)  # module -> file; None: it has no file
+    attempted: frozenset[str] = frozenset()  # names of modules whose import was tried
+    opened: frozenset[str] = frozenset()  # files
+    listed: frozenset[str] = frozenset()  # folders
     settings: frozenset[str] = frozenset()  # the part of `opened` that pytest read as its configuration
     doubts: tuple[str, ...] = ()  # why the rest may be incomplete
 
@@ -25,9 +25,9 @@ class RecordedDependencies:
         """Read what the recorder wrote; a part that is missing or malformed is a doubt, never an empty part."""
         parts = {name: _part(written, name) for name in _READERS}
         parts["settings"] = _part(written, "settings") or frozenset()
-        lacking = [name for name, part in parts.items() if part is None]
+        missing = [name for name, part in parts.items() if part is None]
         known = {name: part for name, part in parts.items() if part is not None}
-        doubts = (f"the record of what the test depends on lacks {name!r}" for name in lacking)
+        doubts = (f"the record of what the test depends on lacks {name!r}" for name in missing)
         return cls(**{**known, "doubts": (*known.get("doubts", ()), *doubts)})
 
 
@@ -59,7 +59,7 @@ def _doubts(written: Any) -> tuple[str, ...]:
 
 
 def _sequence(written: Any) -> list[str]:
-    if not isinstance(written, list) or not all(isinstance(one, str) for one in written):
+    if not isinstance(written, list) or not all(isinstance(text, str) for text in written):
         raise TypeError(written)
     return written
 

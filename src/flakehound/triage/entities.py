@@ -1,4 +1,4 @@
-"""From a changed file to the entities a test can depend on."""
+"""Split a changed file into the entities that a test can depend on."""
 
 from __future__ import annotations
 
@@ -18,64 +18,66 @@ from flakehound.triage.file_kinds import is_same_configuration, kind_of
 from flakehound.triage.module_comparison import ModuleComparison
 from flakehound.triage.python_source import parse_source
 
-_HOW = {
+_STATUSES = {
     FileStatus.ADDED: EntityStatus.ADDED,
     FileStatus.DELETED: EntityStatus.REMOVED,
     FileStatus.MODIFIED: EntityStatus.CHANGED,
 }
-_BITS = {FileMode.PLAIN, FileMode.EXECUTABLE}
+_REGULAR_MODES = {FileMode.PLAIN, FileMode.EXECUTABLE}
 
 
 def changed_entities(file: FileChange, *, patterns: Patterns | None = None) -> tuple[ChangedEntity, ...]:
-    """What changed in one file; empty when only comments or layout did.
+    """The changed entities of one file; empty if only comments or layout changed.
 
-    `patterns` are those of the project's pytest configuration. A name that no import ever sees,
-    the old one of a renamed file included, is an entity of its own.
+    `patterns` are those of the project's pytest configuration. A renamed file counts as one removed and one added
+    file.
     """
     if file.status is FileStatus.RENAMED:
-        return tuple(entity for half in _halves(file) for entity in changed_entities(half, patterns=patterns))
-    return (*_entities(file, patterns or Patterns()), *_mode(file))
+        return tuple(
+            entity for part in _removed_and_added(file) for entity in changed_entities(part, patterns=patterns)
+        )
+    return (*_entities(file, patterns or Patterns()), *_mode_change(file))
 
 
-def _halves(file: FileChange) -> tuple[FileChange, FileChange]:
-    gone = replace(file, path=file.old_path or file.path, status=FileStatus.DELETED, after=None, old_path=None)
-    return gone, replace(file, status=FileStatus.ADDED, before=None, old_path=None)
+def _removed_and_added(file: FileChange) -> tuple[FileChange, FileChange]:
+    removed = replace(file, path=file.old_path or file.path, status=FileStatus.DELETED, after=None, old_path=None)
+    return removed, replace(file, status=FileStatus.ADDED, before=None, old_path=None)
 
 
 def _entities(file: FileChange, patterns: Patterns) -> tuple[ChangedEntity, ...]:
     kind = kind_of(file)
     if kind in (EntityKind.LINK, EntityKind.SUBMODULE):
-        return (_whole(file, kind, Reach.EVERY),)
+        return (_whole_file(file, kind, Reach.EVERY),)
     if file.before is not None and file.before == file.after:
         return ()
     if kind is EntityKind.CONFIGURATION:
-        return () if is_same_configuration(file) else (_whole(file, kind, Reach.EVERY),)
+        return () if is_same_configuration(file) else (_whole_file(file, kind, Reach.EVERY),)
     if kind is EntityKind.MODULE:
-        return _of_module(file, patterns)
-    return (_whole(file, kind, Reach.EVERY if kind is EntityKind.NATIVE else Reach.CONTENT),)
+        return _module_entities(file, patterns)
+    return (_whole_file(file, kind, Reach.EVERY if kind is EntityKind.NATIVE else Reach.CONTENT),)
 
 
-def _of_module(file: FileChange, patterns: Patterns) -> tuple[ChangedEntity, ...]:
+def _module_entities(file: FileChange, patterns: Patterns) -> tuple[ChangedEntity, ...]:
     if file.status is not FileStatus.MODIFIED:
         reach = Reach.NAME if file.status is FileStatus.DELETED else Reach.IMPORT
-        return (_whole(file, EntityKind.MODULE, reach),)
+        return (_whole_file(file, EntityKind.MODULE, reach),)
     before = parse_source(file.before) if file.before is not None else None
     after = parse_source(file.after) if file.after is not None else None
     if before is None or after is None:
-        return (_whole(file, EntityKind.FILE, Reach.IMPORT),)
+        return (_whole_file(file, EntityKind.FILE, Reach.IMPORT),)
     comparison = ModuleComparison(path=file.path, before=before, after=after, patterns=patterns)
     try:
         return tuple(comparison.entities())
     except RecursionError:
-        return (_whole(file, EntityKind.FILE, Reach.IMPORT),)
+        return (_whole_file(file, EntityKind.FILE, Reach.IMPORT),)
 
 
-def _whole(file: FileChange, kind: EntityKind, reach: Reach) -> ChangedEntity:
-    return ChangedEntity(path=file.path, name=file.path, kind=kind, status=_HOW[file.status], reach=reach)
+def _whole_file(file: FileChange, kind: EntityKind, reach: Reach) -> ChangedEntity:
+    return ChangedEntity(path=file.path, name=file.path, kind=kind, status=_STATUSES[file.status], reach=reach)
 
 
-def _mode(file: FileChange) -> tuple[ChangedEntity, ...]:
+def _mode_change(file: FileChange) -> tuple[ChangedEntity, ...]:
     modes = {file.mode_before, file.mode_after}
-    if file.status is not FileStatus.MODIFIED or modes != _BITS:
+    if file.status is not FileStatus.MODIFIED or modes != _REGULAR_MODES:
         return ()
-    return (_whole(file, EntityKind.MODE, Reach.CONTENT),)
+    return (_whole_file(file, EntityKind.MODE, Reach.CONTENT),)

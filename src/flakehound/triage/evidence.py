@@ -12,13 +12,13 @@ from flakehound.core.statistics.rates import chance_of_such_a_gap
 from flakehound.triage.intersection import Intersection
 
 NO_RUNS = Tally()
-# So many failures in new processes, and no pass: then a pass in the process of the failure proves nothing.
+# After this many failures and no pass in new processes, a pass in the process of the failure proves nothing.
 DECISIVE_FAILURES = 3
-_SIGNIFICANCE = 0.05  # chance may explain a regression's gap with at most this probability
+_SIGNIFICANCE = 0.05  # a larger p-value is taken for chance, not for a regression
 
 
 class Stage(Enum):
-    """Where a proof came from, in the order in which a triage tries them."""
+    """The stages of a triage that can decide about a failure, in the order in which they are tried."""
 
     IMMEDIATE = "immediate"  # rerun at once, in the same process
     POSTPONED = "postponed"  # rerun at the end of the same process
@@ -35,10 +35,10 @@ class Rerun:
     """One more run of the failing test."""
 
     stage: Stage
-    outcome: Outcome  # NOT_RUN: it was meant to run and did not
+    outcome: Outcome  # NOT_RUN: it was planned but did not run
     seed: int | None = None
-    signature: str = ""  # of its failure; empty: it did not fail, or it is not known how
-    recorded: bool = False  # what it depends on was recorded during this one
+    signature: str = ""  # of its failure; empty: it did not fail, or the failure is not known
+    recorded: bool = False  # the dependencies of the test were recorded during this rerun
 
     @property
     def passed(self) -> bool:
@@ -64,12 +64,12 @@ def first_passed_stage(reruns: Sequence[Rerun]) -> Stage | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastRuns:
-    """The latest runs of the test in the store, those with this change left out."""
+    """The latest runs of the test in the store, without runs that contain the change."""
 
     failed: int
     runs: int
     branches: int
-    same_failure: int = 0  # of the failures: with the signature of the one to judge
+    same_failure: int = 0  # failures with the signature of the failure to judge
 
     def __str__(self) -> str:
         branches = "1 branch" if self.branches == 1 else f"{self.branches} branches"
@@ -78,7 +78,7 @@ class PastRuns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithoutChange:
-    """What is known of the test without the change, from the store or from a run at the base."""
+    """What is known about the test without the change, from the store or from a run at the base."""
 
     alone: Tally = NO_RUNS  # first in its process, as the recorded rerun was
     after_others: Tally = NO_RUNS  # after other tests, which may have made it pass
@@ -87,7 +87,7 @@ class WithoutChange:
 
 
 class Condition(Enum):
-    """What was held equal when the same test was run here and at the base."""
+    """Which condition of the failure was repeated when the test was run here and at the base."""
 
     RANDOM_STATE = "with the random state of the failure"
     AFTER_POLLUTERS = "after the same tests"
@@ -97,18 +97,18 @@ class Condition(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseCheck:
-    """The condition under which the test failed, tried with the change and without."""
+    """The condition of the failure, repeated with the change (here) and without it (at the base)."""
 
     condition: Condition
     here: Tally = NO_RUNS
     base: Tally = NO_RUNS
     signature: str = ""  # of the failure at the base; empty: not known
-    problem: str = ""  # why it could not be tried
+    problem: str = ""  # why it could not be repeated at the base
     is_new: bool = False  # the test, or its polluter, does not exist at the base
 
     @property
     def shows_a_regression(self) -> bool:
-        """Whether it fails always here and never at the base, or more often than chance explains."""
+        """Whether it always fails here and never at the base, or more often here than chance explains."""
         here, base = self.here, self.base
         if not here.failed or not base.n:
             return False
@@ -124,20 +124,22 @@ class FailureEvidence:
     reruns: tuple[Rerun, ...]
     signature: str = ""  # of the failure to judge; empty: not known
     same_state: Tally = NO_RUNS  # further reruns, from the random state of the failure
-    base: str = "the base"  # the revision the change is measured from, as the user knows it
+    base: str = "the base"  # the name of the revision that the change is compared with
     intersection: Intersection | None = None
-    why_not_compared: str = ""  # why there is no intersection, as a clause: "the folder is no git repository"
+    why_not_compared: str = (
+        ""  # why there is no intersection, as part of a sentence: "the folder is no git repository"
+    )
     versioned: bool = True  # False: there is no git, so there is no change either
     polluters: tuple[NodeId, ...] = ()
-    # Of the polluters, or if none are known of all that ran before it in its process; None: not recorded.
+    # Of the polluters; if none are known, of all tests that ran before it in its process. None: not recorded.
     preceding_intersection: Intersection | None = None
     without_change: WithoutChange = WithoutChange()
     base_check: BaseCheck | None = None
-    why_not_rerun: str = ""  # why reruns are missing, as a clause
+    why_not_rerun: str = ""  # why reruns are missing, as part of a sentence
 
     @property
     def first_passed(self) -> Stage | None:
-        """The first stage in which the test passed; None also where it passes only after it has failed."""
+        """The first stage in which the test passed; also None if it passes only after it has failed."""
         return None if self.passes_only_after_failing else first_passed_stage(self.reruns)
 
     @property
@@ -152,16 +154,17 @@ class FailureEvidence:
 
     @property
     def passes_only_after_failing(self) -> bool:
-        """Whether it fails in every new process and passes only where it has failed before.
+        """Whether it fails in every new process and passes only in a process in which it has failed before.
 
-        The failure left something behind, a filled cache or a file. That is no chance: it fails again tomorrow.
+        The failure left something behind, such as a filled cache or a file. The pass is no sign of flakiness: in a
+        new process the test fails again.
         """
         conclusive = [rerun for rerun in self.new_process_reruns if rerun.is_conclusive]
         return len(conclusive) >= DECISIVE_FAILURES and not any(rerun.passed for rerun in conclusive)
 
     @property
     def depends_on_random_state(self) -> bool:
-        """Whether it passes with other random numbers and fails with those of the failure again."""
+        """Whether it passes with other random numbers and fails again with those of the failure."""
         return self.first_passed is not None and self.same_state.failed > 0
 
     @property
@@ -177,7 +180,7 @@ class FailureEvidence:
 
     @property
     def recorded_same_failure(self) -> bool:
-        """Whether the recorded rerun failed as the test had failed; else it may depend on other things."""
+        """Whether the recorded rerun failed in the same way; otherwise its dependencies may be others."""
         return [rerun.signature for rerun in self.reruns if rerun.recorded] == [self.signature] != [""]
 
     @property

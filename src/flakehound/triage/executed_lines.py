@@ -16,7 +16,7 @@ _SIMPLE_STATEMENTS = (ast.Import, ast.ImportFrom, ast.Assign, ast.AugAssign, ast
 
 
 def body_lines(function: FunctionNode) -> range:
-    """Lines that only a call executes; none when a call could leave no trace in them."""
+    """Lines that only a call executes; empty if a call may execute no line that a tracer sees."""
     statements = function.body[len(docstring_of(function)) :]
     if not any(_leaves_a_trace(statement) for statement in statements):
         return range(0)
@@ -27,7 +27,7 @@ def body_lines(function: FunctionNode) -> range:
 
 
 def import_lines(tree: ast.Module) -> range:
-    """Lines of one statement that every import executes and nothing else does; none when there is no such one."""
+    """Lines of one statement that every import executes and nothing else does; empty if there is none."""
     for statement in tree.body[len(docstring_of(tree)) :]:
         if isinstance(statement, DefinitionNode):
             return range(_first_line(statement), statement.lineno + 1)
@@ -37,7 +37,7 @@ def import_lines(tree: ast.Module) -> range:
 
 
 def _leaves_a_trace(statement: ast.stmt) -> bool:
-    """Whether executing the statement is seen by a line tracer whatever the optimiser does."""
+    """Whether a line tracer sees the statement even after Python's optimisations."""
     if isinstance(statement, ast.If | ast.While):
         return not _is_constant(statement.test)
     if isinstance(statement, ast.Assert):
@@ -50,7 +50,7 @@ def _leaves_a_trace(statement: ast.stmt) -> bool:
 
 
 def _is_constant(test: ast.expr) -> bool:
-    """Whether the compiler may decide the condition: `if 0:`, `while True:`, `if __debug__:`."""
+    """Whether the compiler may evaluate the condition: `if 0:`, `while True:`, `if __debug__:`."""
     return all(not isinstance(node, ast.Name) or node.id == "__debug__" for node in ast.walk(test))
 
 

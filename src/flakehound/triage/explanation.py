@@ -1,4 +1,4 @@
-"""The sentence that explains a verdict to the user, with the counts it is based on."""
+"""The sentence that explains a verdict to the user, with the counts that prove it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flakehound.triage.intersection import Intersection, Touch
 
 
 def sentence(*clauses: str) -> str:
-    """Clauses as one sentence; empty ones are left out."""
+    """Join clauses to one sentence; empty ones are left out."""
     return "; ".join(clause for clause in clauses if clause)
 
 
@@ -35,7 +35,7 @@ def _by_stage(conclusive: Sequence[Rerun]) -> str:
 
 
 def relation_to_change(failure: FailureEvidence) -> str:
-    """What the test has to do with the change."""
+    """How the test is related to the change."""
     found = failure.intersection
     if found is None:
         return failure.why_not_compared
@@ -56,23 +56,23 @@ def _disjoint(found: Intersection) -> str:
 
 
 def touching(found: Intersection) -> str:
-    """What it touches, or may; empty when it touches nothing."""
+    """Which changes the test touches, or may touch; empty: none."""
     if found.touches:
         return f"touches {_named(found.touches)}"
     return f"may touch {_changes(found)}: {found.doubts[0]}" if found.doubts else ""
 
 
 def base_comparison(check: BaseCheck, base: str) -> str:
-    """What the same condition did here and at the base."""
+    """How often the test failed under the same condition here and at the base."""
     if check.problem:
-        return f"{base} could not be asked: {check.problem}"
+        return f"{base} could not be checked: {check.problem}"
     if not (check.here.n and check.base.n):
         return ""
     return f"{check.condition.value} failed {_of_runs(check.here)} here and {_of_runs(check.base)} at {base}"
 
 
 def past_runs(failure: FailureEvidence) -> str:
-    """How it ended in the latest runs of the store."""
+    """How often it failed in the latest runs of the store."""
     return str(failure.without_change.past_runs or "")
 
 
@@ -93,9 +93,9 @@ def _stage(stage: Stage, found: Sequence[Rerun]) -> str:
 def _polluters(failure: FailureEvidence) -> str:
     if failure.preceding_intersection is None:
         return f"fails after {' and '.join(failure.polluters)}" if failure.polluters else ""
-    who = " and ".join(failure.polluters) or "what ran before it"
+    names = " and ".join(failure.polluters) or "what ran before it"
     found = touching(failure.preceding_intersection) or "touches none of them"
-    return f"fails after {who}, which {found}" if failure.polluters else f"{who} {found}"
+    return f"fails after {names}, which {found}" if failure.polluters else f"{names} {found}"
 
 
 def _named(touches: Sequence[Touch]) -> str:

@@ -1,7 +1,7 @@
 """Whether a test used a file of the project, from what was recorded while it ran.
 
-An import is recognised by the file it came from. Where the file alone does not decide (the import failed, or the
-module came from another place that may hold a copy of this file) the module's name decides.
+An import is recognised by the file that was imported. If the import failed, or if the module was imported from
+another file that may be a copy of this one, the name of the module decides.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class ModuleUse:
     """How a test used a module."""
 
     reason: str
-    lines: frozenset[int] | None  # executed; None: unknown, any part of the module may have served
+    lines: frozenset[int] | None  # executed; None: unknown, any part of the module may have been used
 
 
 class FileAccess:
-    """What one test was seen to use of the files of the repository."""
+    """Which files of the repository a test used, and how, according to its recorded dependencies."""
 
     def __init__(self, dependencies: RecordedDependencies, *, test: NodeId, root: str, rootdir: str) -> None:
         self._recorded = dependencies
@@ -42,7 +42,7 @@ class FileAccess:
         self._names = {prefix for name in tried for prefix in accumulate(name.split("."), "{}.{}".format)}
 
     def module_use(self, entity: ChangedEntity) -> ModuleUse | None:
-        """How the test used a module that exists; None: it did not."""
+        """How the test used a module that exists; None: it did not use it."""
         file = self.file(entity)
         doubtful = self._opened(file) or self._by_name(file)
         if doubtful:
@@ -53,26 +53,26 @@ class FileAccess:
         return ModuleUse(reason=belongs, lines=None) if belongs else None
 
     def reason_by_name(self, entity: ChangedEntity) -> str | None:
-        """Why the test may miss a module that is gone, or found one it would not have found."""
+        """Why the test may depend on a module that was removed, by the names that it imports."""
         file = self.file(entity)
-        meant = sorted(self._names & set(_module_names(file)))
-        if meant:
-            return f"it imports {meant[0]}"
+        names = sorted(self._names & set(_module_names(file)))
+        if names:
+            return f"it imports {names[0]}"
         return self._opened(file) or self._is_part_of_test(file)
 
     def reason_by_location(self, entity: ChangedEntity) -> str | None:
-        """Why it matters to the test that a file came or went, whatever is in it."""
+        """Why the test may depend on an added or removed file, whatever its content."""
         if entity.status is EntityStatus.CHANGED:
             return None
         file = self.file(entity)
         folder = dirname(file)
-        if basename(file) == "__init__.py" and any(_is_below(one, folder) for one in self._files):
+        if basename(file) == "__init__.py" and any(_is_below(used, folder) for used in self._files):
             return f"it imports from {self._short(folder)}"
-        listed = (one for one in _above(file) if one in self._recorded.listed)
-        return next((f"it lists {self._short(one)}" for one in listed), None)
+        listed = (parent for parent in _parents(file) if parent in self._recorded.listed)
+        return next((f"it lists {self._short(parent)}" for parent in listed), None)
 
     def reason_by_content(self, entity: ChangedEntity) -> str | None:
-        """Why the content of a file matters to the test."""
+        """Why the test may depend on the content of a file."""
         file = self.file(entity)
         if file in self._files and entity.kind is not EntityKind.MODE:
             return "it runs it"
@@ -84,7 +84,7 @@ class FileAccess:
         """Why the test may have checked whether the file exists, which is not recorded."""
         nearby = self._recorded.opened - self._recorded.settings
         if status is EntityStatus.REMOVED:
-            nearby |= {one for one in self._files if _is_below(one, self.root)}
+            nearby |= {used for used in self._files if _is_below(used, self.root)}
         if status is EntityStatus.CHANGED or dirname(file) not in set(map(dirname, nearby)):
             return None
         return f"it uses files of {self._short(dirname(file))}, and may look for this one"
@@ -96,7 +96,7 @@ class FileAccess:
             return self._recorded.doubts
         return (
             *self._recorded.doubts,
-            f"the record does not know {self._short(self.test_file)}, the test's own file",
+            f"the record lacks {self._short(self.test_file)}, the test's own file",
         )
 
     def is_in_test_file(self, entity: ChangedEntity) -> bool:
@@ -110,7 +110,7 @@ class FileAccess:
     def _use_of_recorded(self, file: str, entity: ChangedEntity) -> ModuleUse:
         lines = self._recorded.lines.get(file, frozenset())
         if not lines or (entity.import_lines and not lines.intersection(entity.import_lines)):
-            return ModuleUse(reason="its lines were not recorded from the import on", lines=None)
+            return ModuleUse(reason="its lines were not recorded since its import", lines=None)
         return ModuleUse(reason="it imports the module", lines=lines)
 
     def _opened(self, file: str) -> str | None:
@@ -132,26 +132,26 @@ class FileAccess:
         return None
 
     def _may_be_copy(self, name: str, file: str) -> bool:
-        """Whether a module that came from elsewhere can hold what the file says."""
-        where = self._recorded.imported[name]
-        if where == file:
+        """Whether a module that was imported from another file can be a copy of this file."""
+        origin = self._recorded.imported[name]
+        if origin == file:
             return False
-        if where is None:
+        if origin is None:
             return not _is_standard(name)
-        installed = _installed_as(where)
+        installed = _installed_as(origin)
         if installed:
-            return not where.endswith(_SOURCES) or file.endswith(f"/{installed}")
-        inside = _is_below(where, self.root)
-        if inside and "." not in name and where.endswith(_SOURCES):
-            return "/build/" in where  # else another file of the project that happens to have the same name
-        return inside or not _is_standard(name)
+            return not origin.endswith(_SOURCES) or file.endswith(f"/{installed}")
+        is_in_repository = _is_below(origin, self.root)
+        if is_in_repository and "." not in name and origin.endswith(_SOURCES):
+            return "/build/" in origin  # otherwise another file of the project with the same name
+        return is_in_repository or not _is_standard(name)
 
     def _copy_used(self, file: str) -> str | None:
         used = (*self._recorded.opened, *self._recorded.listed)
-        for one in used:
-            installed = _installed_as(one)
+        for path in used:
+            installed = _installed_as(path)
             if installed and (file.endswith(f"/{installed}") or dirname(file).endswith(f"/{installed}")):
-                return f"it reads {one}, which may be a copy"
+                return f"it reads {path}, which may be a copy"
         return None
 
     def _short(self, folder: str) -> str:
@@ -159,7 +159,7 @@ class FileAccess:
 
 
 def _module_names(file: str) -> Iterator[str]:
-    """Every dotted name an import can have for a file, since any folder above it may be on the path."""
+    """Every dotted name that an import can use for a file: any folder above it may be on the import path."""
     *folders, name = file.rpartition(".")[0].strip("/").split("/")
     parts = folders if name == "__init__" else [*folders, name]
     return (".".join(parts[start:]) for start in range(len(parts)))
@@ -170,7 +170,7 @@ def _is_standard(name: str) -> bool:
 
 
 def _installed_as(path: str) -> str:
-    """The part of a path that a wheel decides; empty outside the folders packages are installed to."""
+    """The part of a path below the folder of installed packages; empty for a path outside of it."""
     return max((path.rpartition(folder)[2] for folder in _INSTALLED if folder in path), key=len, default="")
 
 
@@ -178,6 +178,6 @@ def _is_below(path: str, folder: str) -> bool:
     return path.startswith(f"{folder}/")
 
 
-def _above(path: str) -> Iterator[str]:
+def _parents(path: str) -> Iterator[str]:
     while path != (path := dirname(path)):
         yield path

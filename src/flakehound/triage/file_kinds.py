@@ -1,4 +1,4 @@
-"""The kind of a changed file, by its name, and whether a configuration file differs in more than comments."""
+"""The kind of a changed file by its name, and whether a configuration file differs in more than comments."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def kind_of(file: FileChange) -> EntityKind:
 
 
 def is_same_configuration(file: FileChange) -> bool:
-    """Whether two versions of a configuration file are equal but for comments."""
+    """Whether two versions of a configuration file differ in nothing but comments."""
     if file.before is None or file.after is None:
         return False
     name = PurePosixPath(file.path).name
@@ -60,8 +60,10 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _same_source(before: bytes, after: bytes) -> bool:
-    one, two = parse_source(before), parse_source(after)
-    return one is not None and two is not None and is_same_syntax(one.tree, two.tree)
+    source_before, source_after = parse_source(before), parse_source(after)
+    if source_before is None or source_after is None:
+        return False
+    return is_same_syntax(source_before.tree, source_after.tree)
 
 
 def _without_comments(name: str, content: bytes) -> str | None:
@@ -85,6 +87,6 @@ def _toml(text: str) -> str | None:
 
 
 def _without_comment_lines(text: str) -> str:
-    # Readers of ini files differ in everything but this: a line that starts with one of these is no value.
+    # All readers of ini files agree on this only: a line that starts with one of these characters is no value.
     lines = (line.rstrip() for line in text.splitlines())
     return "\n".join(line for line in lines if not line.lstrip().startswith(("#", ";")))

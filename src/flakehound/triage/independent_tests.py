@@ -1,8 +1,8 @@
 """Tests that were added, removed or redefined, and on which no other test depends.
 
-By rule a new, removed or redefined function changes what importing its module does, so every test of the file
-would depend on it. Of a test that only pytest calls this is not true: nothing else refers to it, and its
-definition evaluates nothing but marks. Whatever is not clearly such a test stays with the rule.
+In general a new, removed or redefined function changes what importing its module does, so every test of the file
+depends on it. The exception is a test that only pytest calls: nothing else refers to it, and its definition
+evaluates only marks. In doubt a function is not treated as such an exception.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flakehound.triage.inert_definitions import is_inert_class, is_inert_functio
 from flakehound.triage.module_outline import ModuleDefinition, ModuleOutline
 from flakehound.triage.python_source import DefinitionNode, FunctionNode, identifiers, mentions
 
-# Code that can find a test without its name.
+# Names of functions and modules by which code can find a test without its name.
 _INTROSPECTION = frozenset(
     {
         *("globals", "locals", "vars", "dir", "eval", "exec", "getattr", "setattr", "delattr", "__dict__"),
@@ -28,7 +28,12 @@ _INTROSPECTION = frozenset(
     }
 )
 _UNITTEST = ("TestCase", "IsolatedAsyncioTestCase")
-_CALLED_FOR_OTHERS = ("pytest_", "setup", "teardown", "__")  # by pytest, for other tests
+_CALLED_FOR_OTHERS = (
+    "pytest_",
+    "setup",
+    "teardown",
+    "__",
+)  # prefixes of functions that pytest calls for other tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +43,7 @@ class IndependentTest:
     name: str
     status: EntityStatus
     nodes: tuple[DefinitionNode, ...]  # in the version before, in the version after, or in both
-    lines: tuple[range, ...] = ()  # of the version after: executed by the test only
+    lines: tuple[range, ...] = ()  # in the version after; only the test executes them
 
 
 def independent_tests(
@@ -50,7 +55,7 @@ def independent_tests(
     versions = (_Version(before, patterns), _Version(after, patterns))
     if any(_INTROSPECTION & identifiers(version.outline.tree).keys() for version in versions):
         return []
-    return list(_found(*versions))
+    return list(_differing_tests(*versions))
 
 
 class _Version:
@@ -100,32 +105,32 @@ class _Version:
         return node in self.outline.tree.body and not used and self.defined[node.name] == 1
 
     def is_simple_test_class(self, node: ast.ClassDef) -> bool:
-        """Whether it is a test class that inherits from nothing of the project's."""
+        """Whether it is a test class without base classes of the project."""
         bases = {ast.unparse(base) for base in node.bases} - {"object"}
         is_test = bool(bases) or self._patterns.is_test_class(node.name)
         return is_test and bases <= self._unittest_classes and is_inert_class(node)
 
     @cached_property
     def _unittest_classes(self) -> set[str]:
-        imports = [one for one in self.outline.tree.body if isinstance(one, ast.ImportFrom)]
-        aliases = [alias for one in imports if one.module == "unittest" for alias in one.names]
+        imports = [node for node in self.outline.tree.body if isinstance(node, ast.ImportFrom)]
+        aliases = [alias for node in imports if node.module == "unittest" for alias in node.names]
         named = {alias.asname or alias.name for alias in aliases if alias.name in _UNITTEST}
         return named | {f"unittest.{name}" for name in _UNITTEST}
 
 
-def _found(before: _Version, after: _Version) -> Iterator[IndependentTest]:
-    whole: set[str] = set()
+def _differing_tests(before: _Version, after: _Version) -> Iterator[IndependentTest]:
+    listed_classes: set[str] = set()
     for name in dict.fromkeys([*before.defined, *after.defined]):
-        if name.rpartition(".")[0] in whole:
+        if name.rpartition(".")[0] in listed_classes:
             continue
         then, now = before.definition(name), after.definition(name)
-        test = _differing(name, then, now, before, after)
+        test = _differing_test(name, then, now, before, after)
         if test:
             yield test
-            whole.update([name] if not (then and now) else [])
+            listed_classes.update([name] if not (then and now) else [])
 
 
-def _differing(
+def _differing_test(
     name: str, then: ModuleDefinition | None, now: ModuleDefinition | None, before: _Version, after: _Version
 ) -> IndependentTest | None:
     if then and now:
@@ -143,7 +148,7 @@ def _redefined(
     if not isinstance(then.node, FunctionNode) or not isinstance(now.node, FunctionNode):
         return None
     if after.outline.defines_like(then.node, now.node):
-        return None  # at most its body differs
+        return None  # only its body may differ
     if before.is_independent(then) and after.is_independent(now):
         return IndependentTest(
             name=name, status=EntityStatus.CHANGED, nodes=(then.node, now.node), lines=_lines(now.node)
@@ -152,7 +157,7 @@ def _redefined(
 
 
 def _has_class(name: str, version: _Version) -> bool:
-    """Whether the class of a method is as simple in the other version."""
+    """Whether the other version has the class of a method, and it is a simple test class there, too."""
     owner = name.rpartition(".")[0]
     if not owner:
         return True
@@ -165,10 +170,15 @@ def _has_class(name: str, version: _Version) -> bool:
 
 def _holds_only_tests(node: ast.ClassDef) -> bool:
     return all(
-        is_inert_function(one) if isinstance(one, FunctionNode) else is_inert_statement(one) for one in node.body
+        is_inert_function(statement) if isinstance(statement, FunctionNode) else is_inert_statement(statement)
+        for statement in node.body
     )
 
 
 def _lines(node: DefinitionNode) -> tuple[range, ...]:
-    functions = [node] if isinstance(node, FunctionNode) else [x for x in node.body if isinstance(x, FunctionNode)]
+    functions = (
+        [node]
+        if isinstance(node, FunctionNode)
+        else [part for part in node.body if isinstance(part, FunctionNode)]
+    )
     return tuple(lines for function in functions if (lines := body_lines(function)))

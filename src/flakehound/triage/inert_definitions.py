@@ -1,4 +1,4 @@
-"""Definitions whose evaluation does nothing but make marks and values."""
+"""Recognise definitions that have no effect but to make pytest marks and values."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def is_inert_function(node: FunctionNode) -> bool:
         *(argument.annotation for argument in arguments if argument.annotation),
         *([node.returns] if node.returns else []),
     ]
-    plain = not getattr(node, "type_params", [])
-    return plain and all(map(_is_mark, node.decorator_list)) and all(map(_is_value, values))
+    has_type_parameters = bool(getattr(node, "type_params", []))
+    return not has_type_parameters and all(map(_is_mark, node.decorator_list)) and all(map(_is_value, values))
 
 
 def is_inert_class(node: ast.ClassDef) -> bool:
-    """Whether a class statement, its body aside, evaluates only marks."""
-    plain = not node.keywords and not getattr(node, "type_params", [])
-    return plain and all(map(_is_mark, node.decorator_list))
+    """Whether a class statement, without its body, evaluates only marks."""
+    has_parameters = bool(node.keywords or getattr(node, "type_params", []))
+    return not has_parameters and all(map(_is_mark, node.decorator_list))
 
 
 def is_inert_statement(node: ast.stmt) -> bool:
-    """Whether a statement of a class body only names a value."""
+    """Whether a statement of a class body does nothing but assign a value."""
     if isinstance(node, ast.Assign):
         return all(isinstance(target, ast.Name) for target in node.targets) and _is_value(node.value)
     if isinstance(node, ast.AnnAssign):
@@ -42,7 +42,7 @@ def is_inert_statement(node: ast.stmt) -> bool:
 
 
 def _is_mark(decorator: ast.expr) -> bool:
-    # A decorator that is no call is called all the same: with the function. Only pytest's are known to us.
+    # Python calls every decorator with the function. Only pytest's marks are known to have no other effect.
     if isinstance(decorator, ast.Call):
         return _names_a_mark(decorator.func) and _is_value(decorator)
     return _names_a_mark(decorator)
@@ -50,7 +50,7 @@ def _is_mark(decorator: ast.expr) -> bool:
 
 def _is_value(node: ast.AST) -> bool:
     if isinstance(node, ast.Lambda):
-        return not (node.args.defaults or node.args.kw_defaults)  # its body runs for nobody but who calls it
+        return not (node.args.defaults or node.args.kw_defaults)  # its body runs only when it is called
     if isinstance(node, ast.Call):
         known = _names_a_mark(node.func) or ast.unparse(node.func) == "pytest.param"
         return known and all(map(_is_value, [*node.args, *node.keywords]))

@@ -1,6 +1,6 @@
-"""Which changed entities a test depends on.
+"""Find the changed entities that a test depends on.
 
-Always on the safe side: what may have been used was used, and what is not known is a doubt.
+Always on the safe side: what may have been used counts as used, and what is not known counts as a doubt.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOT_RECORDED = "what the test depends on was not recorded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touch:
-    """A changed entity that a test depends on, and how we know."""
+    """A changed entity that a test depends on, and the reason."""
 
     entity: ChangedEntity
     reason: str  # continues "the test touches ENTITY: ..."
@@ -30,11 +30,11 @@ class Touch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intersection:
-    """The change and what a test depends on, compared."""
+    """The result of comparing the change with the dependencies of a test."""
 
     touches: tuple[Touch, ...]
     changed: int  # how many entities changed
-    doubts: tuple[str, ...] = ()  # why it may touch what was not seen; empty when nothing changed
+    doubts: tuple[str, ...] = ()  # why the record may be incomplete; empty if nothing changed
 
     @property
     def is_disjoint(self) -> bool:
@@ -55,9 +55,9 @@ def intersect(
     root: str,
     rootdir: str,
 ) -> Intersection:
-    """Compare a change with what a failing run of `test` depends on; None: it was not recorded.
+    """Compare a change with the dependencies of a failing run of `test`; None: they were not recorded.
 
-    `root` is the top of the repository, `rootdir` pytest's; both real paths, like those of the dependencies.
+    `root` is the top folder of the repository, `rootdir` that of pytest; both without symbolic links.
     """
     if not changed:
         return Intersection(touches=(), changed=0)
@@ -72,7 +72,7 @@ def intersect(
 
 def _body(entity: ChangedEntity, access: FileAccess) -> str | None:
     use = access.module_use(entity)
-    return _executed(entity, use) if use else None
+    return _reason_by_lines(entity, use) if use else None
 
 
 def _import(entity: ChangedEntity, access: FileAccess) -> str | None:
@@ -88,17 +88,17 @@ def _test(entity: ChangedEntity, access: FileAccess) -> str | None:
         return None
     if not access.is_in_test_file(entity):
         return "it imports this file of tests"
-    return "it has the name of this test" if _named(entity, access.test) else _executed(entity, use)
+    return "it has the name of this test" if _has_name_of(entity, access.test) else _reason_by_lines(entity, use)
 
 
-def _executed(entity: ChangedEntity, use: ModuleUse) -> str | None:
+def _reason_by_lines(entity: ChangedEntity, use: ModuleUse) -> str | None:
     if use.lines is None:
         return use.reason
-    ran = sorted(line for line in use.lines if any(line in body for body in entity.body_lines))
-    return f"it executes line {ran[0]}" if ran else None
+    executed = sorted(line for line in use.lines if any(line in body for body in entity.body_lines))
+    return f"it executes line {executed[0]}" if executed else None
 
 
-def _named(entity: ChangedEntity, test: NodeId) -> bool:
+def _has_name_of(entity: ChangedEntity, test: NodeId) -> bool:
     words = re.findall(r"\w+", test.partition("[")[0].partition("::")[2])
     return not words or entity.name.rpartition(".")[2] in words
 

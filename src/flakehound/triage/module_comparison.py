@@ -1,8 +1,8 @@
 """Compare two versions of a Python module by their syntax trees.
 
-Two versions whose import executes the same define the same functions at the same places, so each differing body
-is one changed function. Once the import differs, at least one entity is reached by the import alone, which every
-call presupposes; naming the others is for the reader.
+If importing both versions executes the same code, they define the same functions, and each function whose body
+differs is one changed entity. If the import differs, at least one entity affects every test that imports the
+module, so also every test that calls a function of it; the other entities are listed only for the reader.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from flakehound.triage.module_outline import DefinitionKey, ModuleDefinition, Mo
 from flakehound.triage.python_source import FunctionNode, ParsedSource, docstring_of, identifiers, traits_of
 from flakehound.triage.syntax_equality import is_same_syntax
 
-# Libraries and decorators that take a function's code and run something else in its place: its lines never run.
+# Libraries and decorators that compile a function and run the result, so that its lines are never traced.
 _COMPILERS = frozenset(
     {
         *("numba", "jit", "njit", "pjit", "jitclass", "vectorize", "guvectorize", "cfunc", "stencil", "cuda"),
@@ -37,7 +37,7 @@ class ModuleComparison:
     patterns: Patterns
 
     def entities(self) -> Iterator[ChangedEntity]:
-        """What changed, in the order a reader expects: tests, definitions, module level, bodies."""
+        """The changed entities: tests, definitions, module level, bodies, in this order."""
         if not is_same_syntax(self.before.tree, self.after.tree):
             yield from list(self._differences()) or [self._module()]
         elif self._has_new_warnings():
@@ -56,9 +56,9 @@ class ModuleComparison:
         yield from self._bodies(before, after, {entity.name for entity in imported})
 
     def _definitions(self, before: ModuleOutline, after: ModuleOutline) -> Iterator[ChangedEntity]:
-        """What importing executes otherwise; empty when only the order of definitions changed."""
-        yield from self._one_sided(after, before, EntityStatus.ADDED)
-        yield from self._one_sided(before, after, EntityStatus.REMOVED)
+        """Entities that importing executes differently; empty if only the order of definitions changed."""
+        yield from self._only_in(after, before, EntityStatus.ADDED)
+        yield from self._only_in(before, after, EntityStatus.REMOVED)
         for key, now in after.definitions.items():
             then = before.definitions.get(key)
             if then and not after.defines_like(then.node, now.node):
@@ -66,15 +66,16 @@ class ModuleComparison:
         if not before.has_same_module_level(after):
             yield self._module()
 
-    def _one_sided(
-        self, here: ModuleOutline, there: ModuleOutline, status: EntityStatus
+    def _only_in(
+        self, version: ModuleOutline, other: ModuleOutline, status: EntityStatus
     ) -> Iterator[ChangedEntity]:
-        alone: dict[DefinitionKey, ModuleDefinition] = {
-            key: one for key, one in here.definitions.items() if key not in there.definitions
+        """The definitions that only one version has."""
+        definitions: dict[DefinitionKey, ModuleDefinition] = {
+            key: definition for key, definition in version.definitions.items() if key not in other.definitions
         }
-        names = {name for name, _nth in alone}
-        for definition in alone.values():
-            if definition.name.rpartition(".")[0] not in names:  # its class is named already
+        names = {name for name, _nth in definitions}
+        for definition in definitions.values():
+            if definition.name.rpartition(".")[0] not in names:  # otherwise its class is listed
                 yield self._definition(definition, status)
 
     def _bodies(
@@ -88,12 +89,13 @@ class ModuleComparison:
             for name, then, now in functions
             if then and name not in named and not _same_body(then, now)
         ]
-        compiled = bool(differing) and self._may_be_compiled()
+        may_be_compiled = bool(differing) and self._may_be_compiled()
         for name, then, now in differing:
             lines = body_lines(now)
-            seen = lines and not compiled and traits_of(then) == traits_of(now)
-            reach = Reach.BODY if seen else Reach.IMPORT
-            yield self._entity(name, EntityKind.FUNCTION, EntityStatus.CHANGED, reach, (lines,) if seen else ())
+            is_traceable = lines and not may_be_compiled and traits_of(then) == traits_of(now)
+            reach = Reach.BODY if is_traceable else Reach.IMPORT
+            body = (lines,) if is_traceable else ()
+            yield self._entity(name, EntityKind.FUNCTION, EntityStatus.CHANGED, reach, body)
 
     def _may_be_compiled(self) -> bool:
         return any(_COMPILERS & identifiers(source.tree).keys() for source in (self.before, self.after))
@@ -125,6 +127,6 @@ class ModuleComparison:
         )
 
 
-def _same_body(one: FunctionNode, two: FunctionNode) -> bool:
-    """Whether a call executes the same."""
-    return is_same_syntax(one.body[len(docstring_of(one)) :], two.body[len(docstring_of(two)) :])
+def _same_body(left: FunctionNode, right: FunctionNode) -> bool:
+    """Whether calls of both functions execute the same code."""
+    return is_same_syntax(left.body[len(docstring_of(left)) :], right.body[len(docstring_of(right)) :])

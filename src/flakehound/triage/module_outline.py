@@ -1,4 +1,4 @@
-"""What a module defines, and whether importing two versions of it executes the same."""
+"""What a module defines, and whether importing two versions of it executes the same code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleDefinition:
-    """A function, a method or a class; never one inside a function, which belongs to the function."""
+    """A function, a method or a class. Definitions inside a function belong to that function."""
 
     key: DefinitionKey  # qualified name, and which of the definitions of that name
     node: DefinitionNode
@@ -31,7 +31,7 @@ class ModuleDefinition:
 
 
 class ModuleOutline:
-    """One version of a module; `left_out` are definitions of any version that do not count."""
+    """One version of a module; `left_out` are definitions, of any version, to ignore."""
 
     def __init__(self, tree: ast.Module, left_out: Collection[DefinitionNode] = ()) -> None:
         self.tree = tree
@@ -44,34 +44,37 @@ class ModuleOutline:
 
     @cached_property
     def definitions(self) -> Mapping[DefinitionKey, ModuleDefinition]:
-        """What it defines, in the order of the source."""
-        seen: Counter[str] = Counter()
+        """Its definitions, in the order of the source."""
+        count_by_name: Counter[str] = Counter()
         found: dict[DefinitionKey, ModuleDefinition] = {}
         for name, node, owner in self._defined_in(self.tree, "", self.tree):
-            key = (name, seen[name])
-            seen[name] += 1
+            key = (name, count_by_name[name])
+            count_by_name[name] += 1
             found[key] = ModuleDefinition(key=key, node=node, owner=owner)
         return found
 
     @cached_property
     def functions(self) -> Mapping[DefinitionKey, FunctionNode]:
         """The functions and methods among the definitions."""
-        found = self.definitions.items()
-        return {key: node for key, one in found if isinstance(node := one.node, FunctionNode)}
+        return {
+            key: node
+            for key, definition in self.definitions.items()
+            if isinstance(node := definition.node, FunctionNode)
+        }
 
     def imports_like(self, other: ModuleOutline) -> bool:
-        """Whether importing either executes the same."""
+        """Whether importing either version executes the same code."""
         return is_same_syntax(self.tree, other.tree, self._executed)
 
     def has_same_module_level(self, other: ModuleOutline) -> bool:
-        """Whether importing either executes the same outside every definition."""
+        """Whether importing either version executes the same code outside of definitions."""
         return is_same_syntax(without_definitions(self.tree), without_definitions(other.tree), self._executed)
 
-    def defines_like(self, one: DefinitionNode, two: DefinitionNode) -> bool:
-        """Whether importing executes the same of two definitions; of a class without what it defines in turn."""
-        if isinstance(one, ast.ClassDef) and isinstance(two, ast.ClassDef):
-            return is_same_syntax(without_definitions(one), without_definitions(two), self._executed)
-        return is_same_syntax(one, two, self._executed)
+    def defines_like(self, left: DefinitionNode, right: DefinitionNode) -> bool:
+        """Whether importing executes the same code of two definitions; definitions inside a class are ignored."""
+        if isinstance(left, ast.ClassDef) and isinstance(right, ast.ClassDef):
+            return is_same_syntax(without_definitions(left), without_definitions(right), self._executed)
+        return is_same_syntax(left, right, self._executed)
 
     def _defined_in(
         self, node: ast.AST, prefix: str, owner: Owner | None

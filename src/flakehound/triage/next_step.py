@@ -19,9 +19,9 @@ from flakehound.triage.evidence import (
 )
 
 BASE_RUNS = 2  # of a known condition, here and at the base
-BASE_RUNS_ALONE = 3  # of a test without a known condition: does it fail at the base, too, now and then?
-MAX_SAME_ORDER_S = 30.0  # a whole order is repeated at the base only when it takes no longer
-# In new processes, until one passes: a test that fails half of the time fails so often in 1 of 256 cases.
+BASE_RUNS_ALONE = 3  # of a test without a known condition: does it sometimes fail at the base, too?
+MAX_SAME_ORDER_S = 30.0  # a longer order is not repeated at the base
+# Reruns in new processes until one passes. A test that fails half of the time fails all 8 in 1 of 256 cases.
 MAX_CONFIRMATIONS = 8
 
 
@@ -36,14 +36,14 @@ class RerunInForks:
 class RecordDependencies:
     """Run the test alone in a new interpreter and record what it depends on."""
 
-    with_random_state: bool  # of the failure; such a run is no rerun that could clear the test
+    with_random_state: bool  # of the failure; a pass of such a run does not prove the test flaky
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmInNewProcess:
-    """Run the test once in a new process, because its pass may be an effect of its own failure."""
+    """Run the test once in a new process, because its failure may have caused its pass in the same process."""
 
-    or_new_interpreter: bool  # where the test cannot run in a fork
+    or_new_interpreter: bool  # use a new interpreter if the test cannot run in a fork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +79,8 @@ class CompareWithBase:
 
     condition: Condition
     order: Order
-    known_here: Tally = NO_RUNS  # runs of the condition that have been made already
-    runs_here: int = 0  # more of them
+    known_here: Tally = NO_RUNS  # runs of the condition that exist already
+    runs_here: int = 0  # further runs to make
     runs_at_base: int
     with_random_state: bool = False
 
@@ -108,10 +108,10 @@ Step = (
 class TriageScope:
     """What a triage may do, the same for every failure of a run."""
 
-    new_process_reruns: int  # that the user allows; 0: none, also where too many tests failed
-    compares_with_change: bool  # there is a change, and the user wants failures compared with it
+    new_process_reruns: int  # that the user allows; 0 also if too many tests failed
+    compares_with_change: bool  # there is a change, and the user asked to compare failures with it
     change_is_complete: bool  # False: a part of the change could not be read
-    check_base: bool  # the user wants every test that never passed run at the base
+    check_base: bool  # the user asked to run every test that never passed at the base
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +120,8 @@ class KnownFailure:
 
     evidence: FailureEvidence
     preceding: Order  # the tests that ran before it in its process
-    duration_s: float  # of those tests and of itself
-    has_random_state: bool  # the state that the failing run started with was recorded
+    duration_s: float  # of those tests and the failed one
+    has_random_state: bool  # the random state at the start of the failed test is known
     steps: tuple[Step, ...] = ()
     cannot_confirm: bool = False  # the last attempt to run it in a new process gave no outcome
     failed_alone_at_base: bool = False
@@ -132,12 +132,12 @@ class KnownFailure:
 
     @property
     def order(self) -> Order:
-        """The tests of its process up to itself."""
+        """The tests of its process up to the failed one."""
         return (*self.preceding, self.evidence.id)
 
 
 def next_step(known: KnownFailure, scope: TriageScope) -> Step:
-    """The step whose result may change the verdict next; `Judge` when no step can."""
+    """The cheapest step that may change the verdict; `Judge` if there is none."""
     return (
         _rerun(known, scope)
         or _random_state(known, scope)
@@ -164,7 +164,7 @@ def _rerun(known: KnownFailure, scope: TriageScope) -> Step | None:
 
 
 def _confirmation(known: KnownFailure) -> Step | None:
-    """A pass in the process of the failure may be the failure's own effect: it must pass in a new one too."""
+    """A pass in the process of the failure may be an effect of the failure, so it must pass in a new one, too."""
     reruns = known.evidence.new_process_reruns
     if known.cannot_confirm or len(reruns) >= MAX_CONFIRMATIONS or any(rerun.passed for rerun in reruns):
         return None
@@ -172,7 +172,7 @@ def _confirmation(known: KnownFailure) -> Step | None:
 
 
 def _random_state(known: KnownFailure, scope: TriageScope) -> Step | None:
-    """Whether the random numbers of the failure bring it back, where no rerun in its process has shown it."""
+    """Repeat the random numbers of the failure in a new interpreter, unless a rerun in its process did so."""
     if known.has_taken(RepeatRandomState) or known.evidence.first_passed is None or known.evidence.same_state.n:
         return None
     return RepeatRandomState() if known.has_random_state and scope.compares_with_change else None
@@ -207,7 +207,7 @@ def _base(known: KnownFailure, scope: TriageScope) -> Step | None:
 
 
 def _base_of_never_passed(known: KnownFailure, scope: TriageScope) -> Step | None:
-    """The test alone first; it may need others before it, and only the same order shows whether they changed."""
+    """Run the test alone, then in the same order: it may need tests before it, which may have changed."""
     evidence = known.evidence
     found = evidence.intersection
     is_disjoint = found is not None and found.is_disjoint and found.changed > 0
@@ -218,7 +218,7 @@ def _base_of_never_passed(known: KnownFailure, scope: TriageScope) -> Step | Non
 
 
 def _failing_condition(known: KnownFailure) -> Step | None:
-    """Repeat what made the test fail: the random state, the polluters, the order, or nothing that is known."""
+    """Repeat what made the test fail: the random state, the polluters or the order; if nothing is known, alone."""
     evidence = known.evidence
     alone = (evidence.id,)
     if evidence.depends_on_random_state:

@@ -1,4 +1,4 @@
-"""Parse a Python source as the interpreter would, without running it."""
+"""Parse Python source as the interpreter does, without running it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 DefinitionNode = FunctionNode | ast.ClassDef
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_NAME = "<source>"  # what the compiler calls a source
+_FILE_NAME = "<source>"  # the file name in warnings of the compiler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class ParsedSource:
     """A source that compiles."""
 
     tree: ast.Module
-    compiler_warnings: Counter[str]  # which a project may turn into errors
+    compiler_warnings: Counter[str]  # a project may turn them into errors
 
 
 def parse_source(content: bytes) -> ParsedSource | None:
@@ -29,16 +29,16 @@ def parse_source(content: bytes) -> ParsedSource | None:
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            # Compiled, not only parsed: `return` outside a function and its like are found after parsing.
-            compile(content, _NAME, "exec", dont_inherit=True)
+            # Compiled, because parsing does not find errors such as `return` outside a function.
+            compile(content, _FILE_NAME, "exec", dont_inherit=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(content)
-        # Others may warn at the same time: the garbage collector, of files that were left open.
-        ours = [warning for warning in caught if warning.filename == _NAME]
-        compiler_warnings = Counter(f"{warning.category.__name__}: {warning.message}" for warning in ours)
+        # Other code may warn at the same time, such as the garbage collector about files that were left open.
+        from_compiler = [warning for warning in caught if warning.filename == _FILE_NAME]
+        compiler_warnings = Counter(f"{warning.category.__name__}: {warning.message}" for warning in from_compiler)
         return ParsedSource(tree=tree, compiler_warnings=compiler_warnings)
-    # ValueError: a null byte; the last two: nested too deeply.
+    # ValueError: a null byte; RecursionError and MemoryError: nested too deeply.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -67,24 +67,24 @@ def _words_of(node: ast.AST) -> Iterator[str]:
 
 
 def docstring_of(node: ast.AST) -> list[ast.stmt]:
-    """The docstring's statement as a list of one, or nothing."""
+    """The statement of the docstring in a list; an empty list without a docstring."""
     body: list[ast.stmt] = getattr(node, "body", [])
     first = body[0].value if body and isinstance(body[0], ast.Expr) else None
     return body[:1] if isinstance(first, ast.Constant) and isinstance(first.value, str) else []
 
 
 def traits_of(function: FunctionNode) -> tuple[bool, bool]:
-    """What its body decides without being executed: whether it is a generator, and whether it uses its class."""
+    """What the body of a function decides before it is executed: is it a generator, and does it use its class?"""
     return _makes_a_generator(function), _uses_its_class(function)
 
 
 def _makes_a_generator(function: FunctionNode) -> bool:
-    """Whether a call of it runs nothing until somebody iterates."""
+    """Whether a call runs no code until the result is iterated."""
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_scope(function))
 
 
 def _uses_its_class(function: FunctionNode) -> bool:
-    """Whether its class must hand it `__class__`, which changes what the metaclass is given."""
+    """Whether it uses `__class__`, which adds an entry to the namespace that the metaclass gets."""
     return any(
         isinstance(node, ast.Name) and node.id in ("super", "__class__")
         for statement in function.body
@@ -102,7 +102,7 @@ def _own_scope(function: FunctionNode) -> Iterator[ast.AST]:
 
 
 def _body_of(node: ast.AST) -> list[ast.stmt] | list[ast.expr]:
-    """What belongs to the scope a node opens; its decorators and defaults belong to the scope around it."""
+    """The nodes in the scope that a node opens; its decorators and defaults belong to the outer scope."""
     if isinstance(node, ast.Lambda):
         return [node.body]
     return node.body if isinstance(node, DefinitionNode) else []

@@ -1,7 +1,7 @@
 """The rules that turn the evidence about a failing test into one verdict.
 
-The order of the rules is the order of their proofs: a rerun that passed, a run at the base, the comparison
-of the change with what the test depends on. Whatever proves nothing is undecided, never innocent.
+The rules use the strongest proof first: a rerun that passed, a run at the base, the comparison of the change with
+the dependencies of the test. Without a proof the verdict is "undecided".
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriageVerdict:
-    """One failing test, judged."""
+    """The verdict on one failing test."""
 
     id: NodeId
     verdict: Decision
     evidence: str  # one sentence with the counts
     kind: FlakyKind | None = None
-    stage: Stage | None = None  # the one that decided; None: none did
+    stage: Stage | None = None  # the stage that decided; None: no stage did
     touches: tuple[Touch, ...] = ()
     polluters: tuple[NodeId, ...] = ()
     reruns: tuple[Rerun, ...] = ()
-    cleared: bool = False  # proven: the failure is not the change's doing
+    cleared: bool = False  # it is proven that the change did not cause the failure
 
     def as_json(self) -> dict[str, object]:
         """One failure of `flakehound/triage/1`."""
@@ -76,7 +76,7 @@ class TriageVerdict:
 
 
 def judge(failure: FailureEvidence) -> TriageVerdict:
-    """The verdict the evidence allows, and not more."""
+    """The strongest verdict that the evidence proves."""
     if failure.first_passed:
         return _passed(failure, failure.first_passed)
     if not any(rerun.is_conclusive for rerun in failure.reruns):
@@ -87,7 +87,7 @@ def judge(failure: FailureEvidence) -> TriageVerdict:
 
 
 def is_tolerable(verdict: TriageVerdict) -> bool:
-    """Whether a build may stay green in spite of the failure: only when the change is proven innocent of it."""
+    """Whether a build may stay green in spite of the failure: only if the change is proven not to be the cause."""
     return verdict.cleared and verdict.verdict in (Decision.FLAKY, Decision.UNRELATED)
 
 
@@ -115,9 +115,9 @@ def _passed(failure: FailureEvidence, stage: Stage) -> TriageVerdict:
 
 
 def _may_hide_a_regression(failure: FailureEvidence, kind: FlakyKind) -> bool:
-    """Whether the change may have made it fail sometimes, and nothing shows that it did so before.
+    """Whether the change may have made the test fail sometimes, and no failure without the change is known.
 
-    A new test cannot have been broken. What only test code touches is its author's to see.
+    A new test cannot have been broken. Changes of test code alone are not counted: their author sees them.
     """
     if failure.failed_before or failure.is_new or not failure.versioned or failure.unchanged:
         return False
@@ -128,13 +128,15 @@ def _may_hide_a_regression(failure: FailureEvidence, kind: FlakyKind) -> bool:
 
 
 def _touches_more_than_tests(found: Intersection) -> bool:
-    # A test that is new or changed can be a polluter that is not there, or not the same, at the base.
+    # A new or changed test can be a polluter that does not exist, or differs, at the base.
     entities = [touch.entity for touch in found.touches]
-    return any(one.kind is not EntityKind.TEST and not Patterns().is_test_file(one.path) for one in entities)
+    return any(
+        entity.kind is not EntityKind.TEST and not Patterns().is_test_file(entity.path) for entity in entities
+    )
 
 
 def _open_question(failure: FailureEvidence) -> str:
-    """What a flaky test that touches the change leaves open."""
+    """What remains unknown about a flaky test that touches the change; empty: nothing."""
     if failure.failed_before:
         return "it failed before the change as well"
     suspects = [found for found in (failure.intersection, failure.preceding_intersection) if found]
@@ -144,12 +146,12 @@ def _open_question(failure: FailureEvidence) -> str:
 def _cannot_be_the_change(failure: FailureEvidence, kind: FlakyKind) -> bool:
     if not failure.versioned or failure.unchanged:
         return True
-    # What made it fail ran before it: its own dependencies clear the change only of what it does itself.
-    found = [
+    # A state-dependent test fails because of tests before it, so their dependencies count as well.
+    intersections = [
         failure.intersection,
         *([failure.preceding_intersection] if kind is FlakyKind.STATE_DEPENDENT else []),
     ]
-    return all(one is not None and one.is_disjoint for one in found)
+    return all(intersection is not None and intersection.is_disjoint for intersection in intersections)
 
 
 def _never_passed(failure: FailureEvidence) -> TriageVerdict:
@@ -158,7 +160,7 @@ def _never_passed(failure: FailureEvidence) -> TriageVerdict:
         base = f"in the same order it fails at {failure.base} as well, where it passed before"
         clauses = (explanation.relation_to_change(failure), base, explanation.past_runs(failure))
         return _verdict(failure, Decision.UNRELATED, *clauses, stage=Stage.INTERSECT, cleared=True)
-    # A base that fails in another way (its worktree may lack a file that git does not know) proves nothing.
+    # A base that fails in another way proves nothing: its worktree may lack a file that is not in git.
     if alone.n and alone.failed == alone.n and signature in ("", failure.signature):
         return _verdict(failure, Decision.UNDECIDED, _fails_at_base_too(failure), explanation.past_runs(failure))
     if failure.intersection is None:
@@ -175,13 +177,13 @@ def _never_passed(failure: FailureEvidence) -> TriageVerdict:
 def _fails_at_base_too(failure: FailureEvidence) -> str:
     alone, after_others = failure.without_change.alone, failure.without_change.after_others
     at_base = f"fails at {failure.base} as well ({alone.failed} of {alone.n} runs alone)"
-    if after_others.passed:  # what the change did to those others is not known
+    if after_others.passed:  # it is not known what the change did to those other tests
         return f"{at_base}, where it passed after other tests ({after_others.passed} of {after_others.n} runs)"
     return f"{at_base}: the change did not break it, no rerun passed"
 
 
 def _fails_without_the_change(failure: FailureEvidence) -> bool:
-    """Whether a test that touches nothing, and used to pass, now fails in the same way and order at the base."""
+    """Whether a test that touches no change and used to pass now fails at the base in the same way and order."""
     check, found = failure.base_check, failure.intersection
     if check is None or check.condition is not Condition.SAME_ORDER or found is None or not found.is_disjoint:
         return False
@@ -211,7 +213,7 @@ def _disjoint(failure: FailureEvidence, found: Intersection) -> TriageVerdict:
 
 
 def _missing_proof(failure: FailureEvidence, found: Intersection) -> str:
-    """What keeps a test that touches nothing from being unrelated to the change; empty: nothing."""
+    """Why a test that touches no change is not proven to be unrelated to it; empty: it is proven."""
     without = failure.without_change
     if not (without.alone.passed or without.after_others.passed):
         return f"not known to have passed before: {CHECK_BASE} would run it at {failure.base}"
@@ -219,7 +221,7 @@ def _missing_proof(failure: FailureEvidence, found: Intersection) -> str:
         return ""
     if not failure.recorded_same_failure:
         return "the rerun that was recorded may have failed for another reason"
-    # A test that needs another one before it fails alone with or without the change.
+    # A test that needs another test before it fails alone, with and without the change.
     if without.alone.passed or (failure.preceding_intersection and failure.preceding_intersection.is_disjoint):
         return ""
     return f"it passed before only after other tests: {CHECK_BASE} would run it alone at {failure.base}"
@@ -233,14 +235,14 @@ def _verdict(
     stage: Stage | None = None,
     cleared: bool = False,
 ) -> TriageVerdict:
-    found = [one for one in (failure.intersection, failure.preceding_intersection) if one]
+    intersections = [found for found in (failure.intersection, failure.preceding_intersection) if found]
     return TriageVerdict(
         id=failure.id,
         verdict=decision,
         evidence=explanation.sentence(explanation.rerun_counts(failure), *clauses),
         kind=kind,
         stage=stage,
-        touches=tuple(dict.fromkeys(touch for one in found for touch in one.touches)),
+        touches=tuple(dict.fromkeys(touch for found in intersections for touch in found.touches)),
         polluters=failure.polluters,
         reruns=failure.reruns,
         cleared=cleared,

@@ -36,15 +36,18 @@ class CauseFinder:
     functions: CharacteristicFunctions
 
     def with_causes(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """The verdicts, those of flaky tests with likely causes and where passing and failing runs differ."""
-        flaky = [one for one in verdicts if one.replay and (one.kind.is_flaky or one.kind is Kind.UNRESOLVED)]
-        # Tests with a proven cause come later, and order-dependent ones last: their cause is the other test.
-        flaky.sort(key=lambda one: (one.kind not in KINDS_EXPLAINED_BY_CALLS, bool(one.causes), self._cost_s(one)))
+        """Add to the verdicts on flaky tests their likely causes and how passing and failing runs differ."""
+        flaky = [verdict for verdict in verdicts if verdict.replay and _is_flaky_or_unresolved(verdict)]
+        flaky.sort(key=self._priority)
         explained: dict[NodeId, Verdict] = {}
         for verdict in flaky:
             if len(explained) < MAX_TRACED_TESTS and self._fits(verdict):
                 explained[verdict.id] = self._with_traces(verdict)
         return [explained.get(verdict.id, verdict) for verdict in verdicts]
+
+    def _priority(self, verdict: Verdict) -> tuple[bool, bool, float]:
+        """The sort key: tests with a proven cause later, order-dependent ones last (another test causes them)."""
+        return verdict.kind not in KINDS_EXPLAINED_BY_CALLS, bool(verdict.causes), self._cost_s(verdict)
 
     def _fits(self, verdict: Verdict) -> bool:
         return self._cost_s(verdict) <= self.extra_runs.left_s()
@@ -56,15 +59,15 @@ class CauseFinder:
 
     def _with_traces(self, verdict: Verdict) -> Verdict:
         failing, passing = self._plans(verdict)
-        traces = list(self._traced(failing, verdict))
+        traces = list(self._run_traced(failing, verdict))
         for attempt in range(MAX_PASSING_ATTEMPTS):
-            if any(not one.failed for one in traces) or (attempt and not self._fits(verdict)):
+            if any(not trace.failed for trace in traces) or (attempt and not self._fits(verdict)):
                 break
-            traces += self._traced(replace(passing, seed=(self.extra_runs.seed + attempt) % 2**32), verdict)
+            traces += self._run_traced(replace(passing, seed=(self.extra_runs.seed + attempt) % 2**32), verdict)
         return with_likely_causes(verdict, traces, self.functions)
 
     def _plans(self, verdict: Verdict) -> Iterator[SingleRun]:
-        """The run that failed, with its seed; and one that may pass: alone, with another seed."""
+        """The run that failed, with its seed, and a run that may pass: alone, with another seed."""
         replay = verdict.replay
         assert replay is not None
         failing = self._plan(replay.order, replay.isolation, replay.seed, verdict)
@@ -85,9 +88,13 @@ class CauseFinder:
             trace=trace_for(self.functions, TraceMode.ALL),
         )
 
-    def _traced(self, plan: SingleRun, verdict: Verdict) -> Iterator[ObservedTrace]:
-        """Run the plan; what its last test called."""
+    def _run_traced(self, plan: SingleRun, verdict: Verdict) -> Iterator[ObservedTrace]:
+        """Run the plan and return what its last test called."""
         records = self.extra_runs.run(plan)
-        # A run that was ended early wrote no trace: stored, it would pass for an ordinary run, and for evidence.
+        # A run that was ended early wrote no trace. In the store it would look like an ordinary run, as evidence.
         self.extra_runs.save([record for record in records if record.calls])
         yield from traces_of_last_test(records, verdict.id)
+
+
+def _is_flaky_or_unresolved(verdict: Verdict) -> bool:
+    return verdict.kind.is_flaky or verdict.kind is Kind.UNRESOLVED

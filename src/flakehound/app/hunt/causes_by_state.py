@@ -1,4 +1,4 @@
-"""After the search: compare the state before and after polluters, so that verdicts name what tests share."""
+"""After the search: compare the state before and after polluters, to name the state that tests share."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class StateFinder:
     extra_runs: ExtraRuns
 
     def with_shared_state(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """The verdicts, those of order-dependent tests with the state that they share with their culprits."""
+        """Add to the verdicts on order-dependent tests the state that they share with their culprits."""
         # The state of a new interpreter cannot be compared.
         if self.extra_runs.opened.isolation is not Isolation.FORK:
             return list(verdicts)
         shared_state = SharedState(self.extra_runs.history)
         explained: dict[NodeId, Verdict] = {}
-        for verdict in sorted((one for one in verdicts if culprits_of(one)), key=self._cost_s):
+        for verdict in sorted(filter(culprits_of, verdicts), key=self._cost_s):
             unknown = [
                 test for test in self._tests_to_compare(verdict, shared_state) if test not in shared_state.traces
             ]

@@ -22,29 +22,29 @@ from flakehound.learn.tables.reading import dataset_from
 # Code that the fitted models depend on: an edit makes the cache of older fits invalid.
 _FITTING = ("measured/model.py", "measured/table.py", "tables/problems.py", "tables/ranks.py", "tables/reading.py")
 _NAME = "the default table"
-# What a model needs to say "NOD" or "victim" without a run that proves it: NOD tests in its table, and AUC in
-# projects that were left out of its fit (decision 0026).
+# A model may say "NOD" or "victim" without a run that proves it if its table has at least so many NOD tests and
+# its AUC in projects that were left out of its fit is at least this (decision 0026).
 MIN_NOD_TESTS, MIN_AUC = 40, 0.75
 
 
 def default_selection_models(
     aim: Aim, *, absent: frozenset[str] = frozenset(), folder: Path | None = None
 ) -> SelectionModels:
-    """The models of the shipped table without some features; thresholds come from projects left out of the fit."""
+    """The models of the shipped table without `absent` features; thresholds by projects left out of the fit."""
     data, models = _fitted_or_cached(absent, folder)
     assert models is not None
     return with_thresholds(data, models, aim, _note(data, absent))
 
 
 def with_thresholds(data: Dataset, models: MeasuredModels, aim: Aim, note: str) -> SelectionModels:
-    """Models with thresholds. Unless they are good at unseen projects, they only say which tests not to rerun."""
+    """Set thresholds. A model that is not good at unseen projects only says which tests not to rerun."""
     import numpy as np
 
     relative = _with_relative_costs(data)
-    apart = {problem: np.array(model.kept_apart) for problem, model in models.models.items()}
-    sweep = sweep_predictions(relative, Problem.NOD_VS_REST, apart[Problem.NOD_VS_REST])
+    unseen = {problem: np.array(model.kept_apart) for problem, model in models.models.items()}
+    sweep = sweep_predictions(relative, Problem.NOD_VS_REST, unseen[Problem.NOD_VS_REST])
     reruns = (sweep if _needs_no_proof(sweep) else sweep.with_proof()).thresholds(aim)
-    kinds_sweep = sweep_predictions(relative, Problem.NOD_VS_VICTIM, apart[Problem.NOD_VS_VICTIM])
+    kinds_sweep = sweep_predictions(relative, Problem.NOD_VS_VICTIM, unseen[Problem.NOD_VS_VICTIM])
     kinds: ThresholdModel | FailedStep = FailedStep(
         what="the models are not good enough to tell kinds without runs"
     )
@@ -57,7 +57,7 @@ def with_thresholds(data: Dataset, models: MeasuredModels, aim: Aim, note: str) 
         pairs={
             problem: CandidateModel(
                 model=models.models[problem],
-                min_probability=lowest_candidate_probability(data, problem, apart[problem]),
+                min_probability=lowest_candidate_probability(data, problem, unseen[problem]),
             )
             for problem in PAIR_PROBLEMS
         },
@@ -71,33 +71,33 @@ def _needs_no_proof(sweep: Sweep) -> bool:
 
 
 def _with_relative_costs(data: Dataset) -> Dataset:
-    """The table with costs relative to the mean test of the same suite.
+    """Divide the cost of each test by the mean cost in its suite.
 
-    Otherwise one suite whose tests take minutes would decide about the thresholds alone.
+    Otherwise one suite whose tests take minutes would alone determine the thresholds.
     """
     import numpy as np
 
-    _names, place = np.unique(data.projects.astype(str), return_inverse=True)
-    mean_s = np.bincount(place, weights=data.cost_s) / np.bincount(place)
-    return replace(data, cost_s=data.cost_s / np.maximum(mean_s[place], 1e-9))
+    _names, project = np.unique(data.projects.astype(str), return_inverse=True)
+    mean_s = np.bincount(project, weights=data.cost_s) / np.bincount(project)
+    return replace(data, cost_s=data.cost_s / np.maximum(mean_s[project], 1e-9))
 
 
 def default_models(
     absent: frozenset[str] = frozenset(), *, may_fit: bool = True, folder: Path | None = None
 ) -> MeasuredModels | None:
-    """The models of the shipped table, without some features; None where none is cached and none may be fitted."""
+    """The models of the shipped table without `absent` features; None: none is cached and none may be fitted."""
     return _fitted_or_cached(absent, folder, may_fit=may_fit)[1]
 
 
 def default_table(packed: bytes, absent: frozenset[str] = frozenset()) -> Dataset:
-    """The tests of the shipped table, with the features that are not absent."""
+    """The tests of the shipped table, without the `absent` features."""
     rows, _pairs = unpack_table(packed)
     data = dataset_from(_NAME, list(rows[0]), rows, KNOWN_MAPPINGS["flakehound"])
     return data.with_features([name for name in data.features if name not in absent])
 
 
 def _note(data: Dataset, absent: frozenset[str]) -> str:
-    without = f", without {', '.join(sorted(absent))}, which this suite does not tell" if absent else ""
+    without = f", without {', '.join(sorted(absent))}, which this suite lacks" if absent else ""
     return (
         f"model: learned from {len(data)} tests of {len(set(data.projects))} other projects{without}; "
         "its figures are of projects that it had not seen"
@@ -107,11 +107,11 @@ def _note(data: Dataset, absent: frozenset[str]) -> str:
 def _fitted_or_cached(
     absent: frozenset[str], folder: Path | None, *, may_fit: bool = True
 ) -> tuple[Dataset, MeasuredModels | None]:
-    """The table and its models, from the cache where the same code has fitted the same table before."""
+    """The table and its models; from the cache if the same code has fitted the same table before."""
     packed = shipped_bytes()
-    data, place = default_table(packed, absent), folder or user_cache_folder()
-    file = place / f"cannier-{_digest(packed, data.features)}.json" if place else None
-    models = _cached(file, data)
+    data, cache_folder = default_table(packed, absent), folder or user_cache_folder()
+    file = cache_folder / f"cannier-{_digest(packed, data.features)}.json" if cache_folder else None
+    models = _read_cache(file, data)
     if models is None and may_fit:
         models = fit_measured_models(data)
         write_cache_file(file, as_text(models))
@@ -119,15 +119,15 @@ def _fitted_or_cached(
 
 
 def _digest(packed: bytes, features: tuple[str, ...]) -> str:
-    maker = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     folder = resources.files("flakehound.learn")
     for content in (*((folder / name).read_bytes() for name in _FITTING), packed, *map(str.encode, features)):
-        maker.update(len(content).to_bytes(8, "little"))
-        maker.update(content)
-    return maker.hexdigest()
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return digest.hexdigest()
 
 
-def _cached(file: Path | None, data: Dataset) -> MeasuredModels | None:
+def _read_cache(file: Path | None, data: Dataset) -> MeasuredModels | None:
     """The cached models; None where the file is missing, damaged or about another table."""
     try:
         found = from_text(file.read_text(encoding="utf-8")) if file else None
@@ -135,5 +135,7 @@ def _cached(file: Path | None, data: Dataset) -> MeasuredModels | None:
         return None
     if found is None or found.features != data.features:
         return None
-    fits = all(len(model.kept_apart) == len(data.labels(one).domain) for one, model in found.models.items())
-    return found if fits else None
+    is_complete = all(
+        len(model.kept_apart) == len(data.labels(problem).domain) for problem, model in found.models.items()
+    )
+    return found if is_complete else None

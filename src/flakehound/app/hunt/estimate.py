@@ -22,9 +22,9 @@ class Estimate:
     """What is expected of a suite's tests before the search begins."""
 
     priors: Priors
-    selection: Selection | None  # None: every test may be rerun and paired
+    selection: Selection | None  # None: every test may be rerun and run in pairs
     recent_failures: Mapping[NodeId, PastRuns]  # of the user's own pytest runs
-    interrupted: bool  # by the user; then the search is left out
+    interrupted: bool  # by the user; then there is no search
 
 
 def estimate_priors(hunt: PreparedHunt, selector: Selector | None) -> Estimate:
@@ -43,7 +43,7 @@ def estimate_priors(hunt: PreparedHunt, selector: Selector | None) -> Estimate:
 
 
 def _measure(hunt: PreparedHunt) -> bool:
-    """Runs that measure features, and whether the user interrupted them. They may disturb tests: no evidence."""
+    """Measure features; returns whether the user interrupted. Measuring may disturb tests: no evidence."""
     from flakehound.app.measure import measure_in_hunt
 
     try:
@@ -54,11 +54,11 @@ def _measure(hunt: PreparedHunt) -> bool:
 
 
 def _priors(hunt: PreparedHunt, *, interrupted: bool) -> tuple[Priors, bool]:
-    """The priors, and whether the user interrupted; models are only asked where the policy uses their answers."""
+    """The priors, and whether the user interrupted; models are used only for the policy that needs them."""
     suite, is_by_index = hunt.opened.suite, hunt.options.policy.policy == INDEX
     time_s = hunt.budget.limit_s if is_by_index else None
     scores = static_scores(hunt.rootdir, suite.order, time_s, hunt.progress)
-    known = stored_knowledge(hunt.store, hunt.session, hunt.characteristic, time_s)
+    known = stored_knowledge(hunt.store, hunt.session, hunt.characteristic_functions, time_s)
     known = replace(known, time_ranks=time_ranks(_durations_s(hunt)))
     if is_by_index and not interrupted:
         try:
@@ -75,7 +75,7 @@ def _durations_s(hunt: PreparedHunt) -> dict[NodeId, float]:
 
 
 def _with_calls(hunt: PreparedHunt, known: StoredKnowledge) -> StoredKnowledge:
-    """With a trace of this hunt, unless an earlier one covers most tests or there is no time."""
+    """Add the calls of a new trace, unless an earlier one covers most tests or there is no time."""
     order = hunt.opened.suite.order
     if 2 * sum(test in known.calls for test in order) > len(order):
         return known

@@ -24,14 +24,14 @@ class Explanation:
 
 
 def explain(hunt: PreparedHunt, found: SearchResult) -> Explanation:
-    """Judge every test, then spend the rest of the time on what may be behind the flaky ones."""
+    """Judge every test, then use the rest of the time to look for causes of the flaky ones."""
     verdicts = judge(hunt.history, found.agenda.conclude())
     if found.interrupted:
         return Explanation(verdicts=tuple(verdicts), interrupted=True)
     extra_runs = _extra_runs(hunt)
     try:
         verdicts = StateFinder(extra_runs).with_shared_state(verdicts)
-        verdicts = CauseFinder(extra_runs, hunt.characteristic).with_causes(verdicts)
+        verdicts = CauseFinder(extra_runs, hunt.characteristic_functions).with_causes(verdicts)
     except KeyboardInterrupt:
         hunt.opened.pool.cancel()
         return Explanation(verdicts=tuple(verdicts), interrupted=True)
@@ -39,7 +39,7 @@ def explain(hunt: PreparedHunt, found: SearchResult) -> Explanation:
 
 
 def _extra_runs(hunt: PreparedHunt) -> ExtraRuns:
-    # Counted runs may have used up the default time; causes get theirs all the same.
+    # Counted runs may have used up the default time; the search for causes gets its own time in that case.
     extra = Budget(limit_s=MAX_CAUSES_S if hunt.options.ends_by_count_only else 0.0)
     return ExtraRuns(
         opened=hunt.opened,

@@ -24,7 +24,7 @@ class ExtraRuns:
     seed: int
 
     def run(self, plan: RunPlan) -> Sequence[RunRecord]:
-        """The records of one plan; none where it could not be run: then the report lacks what they would show."""
+        """The records of one plan; empty if it could not be run. Then the report lacks what they would show."""
         guard = self.opened.guard
         if guard is not None:
             (guard.restore_for_spawn if plan.isolation is Isolation.SPAWN else guard.restore_for_fork)()

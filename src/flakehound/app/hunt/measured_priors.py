@@ -1,6 +1,6 @@
-"""How much likelier measured features make each test flaky, from earlier measured runs of the same suite.
+"""How measured features change the odds that a test is flaky, from earlier measured runs of the same suite.
 
-Needs the extra `learn`. Without it, without measured runs, or without time for it, there are no ratios.
+There are no ratios without the extra `learn`, without measured runs, or without time for the models.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from flakehound.store import SessionInfo, Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OddsRatios:
-    """How many times the odds of an average test each test has; a test that is not named has the same odds."""
+    """The odds of each test divided by those of an average test; a test that is not named has the ratio 1."""
 
     nod: Mapping[NodeId, float] = field(default_factory=dict)
     order_dependent: Mapping[NodeId, float] = field(default_factory=dict)
 
 
 def measured_ratios(store: Store, earlier: Sequence[SessionInfo], time_s: float | None) -> OddsRatios:
-    """The ratios by the newest measured runs of a suite."""
+    """The ratios from the newest measured runs of a suite."""
     if time_s is None or MAX_SCORES_SHARE * time_s < SCORES_START_S:
         return OddsRatios()
     vectors = _newest_vectors(store, earlier)
@@ -47,7 +47,7 @@ def _newest_vectors(store: Store, earlier: Sequence[SessionInfo]) -> list[Featur
 
 @requires_libraries("numpy", "scipy")
 def _ratios(vectors: Sequence[FeatureVector], *, may_fit: bool) -> OddsRatios:
-    """The ratios by models without the features that no test has, such as lines without coverage installed."""
+    """The ratios from models without the features that no test has, such as lines without coverage installed."""
     import numpy as np
 
     from flakehound.app.hunt.default_models import default_models

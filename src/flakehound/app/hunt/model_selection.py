@@ -35,7 +35,7 @@ class ModelSelector:
     @classmethod
     @requires_libraries("numpy", "sklearn", "imblearn", "scipy")
     def from_own_table(cls, training: Path, features: Path | None, aim: Aim, seed: int) -> ModelSelector:
-        """Models of the user's own table; every error comes before the suite is opened."""
+        """Models of the user's own table; errors are raised before the suite is opened."""
         known = None if features is None else read_features(features)
         data = read_table(training)
         _check_features(data.features, known, f"{str(training)!r} has", features)
@@ -71,24 +71,24 @@ class ModelSelector:
         return self.models_without(absent)
 
 
-def _check_features(names: Sequence[str], known: Features | None, who: str, path: Path | None) -> None:
-    """Refuse models that need features which this suite's tests do not have."""
+def _check_features(names: Sequence[str], known: Features | None, source: str, path: Path | None) -> None:
+    """Refuse models that need features which this suite's tests do not have; `source` says who needs them."""
     present = set(NAMES) if known is None else {name for row in known.values() for name in row}
     missing = [name for name in names if name not in present]
     if missing and known is None:
         raise UsageError(
-            f"{', '.join(missing)}, which {who}, cannot be measured in a hunt: --features has to tell",
+            f"{', '.join(missing)}, which {source}, cannot be measured in a hunt: --features is needed",
             remedy=same_command(training=None),
         )
     if missing:
         raise UsageError(
-            f"{str(path)!r} lacks the features {', '.join(missing)} that {who}",
+            f"{str(path)!r} lacks the features {', '.join(missing)} that {source}",
             remedy=same_command(policy="index", training=None, features=None),
         )
 
 
 def _measured_features(hunt: PreparedHunt) -> Features:
-    # Few selections measure: what measuring needs is imported for those only.
+    # Few selections measure, so the modules for it are imported only here.
     from flakehound.app.measure import measure_in_hunt
 
     return {
@@ -162,7 +162,7 @@ class _Choice:
         if not isinstance(self._models.kinds, FailedStep):
             kinds, sure = self._models.kinds.thresholds, len(candidates.assumed_kinds)
             yield (
-                f"model: it tells victim from NOD by itself in {sure} tests, should they fail in another order "
+                f"model: {sure} tests need no proof of victim or NOD, should they fail in another order "
                 f"(thresholds {kinds.lower:.2f} and {kinds.upper:.2f}; MCC {kinds.detection:.2f} in training)"
             )
         nod = self._nod_probabilities()

@@ -1,4 +1,4 @@
-"""The validated options of one hunt, and how those that every suite has become part of them."""
+"""The validated options of one hunt, and how they are made from the options that all commands share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PolicyOptions:
     policy: str = INDEX
     training: Path | None = None  # the table to learn from; None: the one we ship
     features: Path | None = None  # of this suite's tests; None: measured in the hunt
-    detection: float | None = None  # the MCC wanted, as cheaply as possible
+    detection: float | None = None  # the MCC to reach at the lowest cost
     cost: float | None = None  # the share of all reruns' time that may be spent
 
 
@@ -32,7 +32,7 @@ class HuntOptions:
     target: Target
     seed: int  # of a new hunt; a resumed one keeps its own
     store_path: Path
-    jobs: int | None = None  # None: as many as the suite bears
+    jobs: int | None = None  # None: as many as the suite can run in parallel
     budget_s: float | None = None  # None: derived from the time that the suite takes
     runs: int | None = None  # in the original order; None: as many as fit
     shuffles: int | None = None  # in other orders; None: as many as fit
@@ -41,14 +41,14 @@ class HuntOptions:
     pairs: str = "auto"
     states: bool = False
     measure: bool = False
-    isolation: Isolation | None = None  # None: fork where a fork is faithful
+    isolation: Isolation | None = None  # None: fork where a fork behaves like a new process
     test_limit_s: float | None = None
     shown_store: str | None = None  # how the user named the store, None for the default
     resumed: SessionInfo | None = None  # the stored hunt to continue
 
     @property
     def base_seed(self) -> int:
-        """The seed of the whole hunt, from its first start on."""
+        """The seed of the whole hunt, also after it was resumed."""
         return self.seed if self.resumed is None else self.resumed.base_seed
 
     @property
@@ -58,7 +58,7 @@ class HuntOptions:
 
     @property
     def ends_by_count_only(self) -> bool:
-        """Whether a number of runs was named without a time: then the default time does not cut them."""
+        """Whether the user named a number of runs without a time; then the default time does not limit them."""
         return self.is_counted and self.budget_s is None
 
 
@@ -70,9 +70,9 @@ def options_for_suite(
     folder: Path | None = None,
     resume: bool = False,
 ) -> HuntOptions:
-    """The options of a hunt in a folder, by default the current one, without those of its search.
+    """The options of a hunt in a folder, by default the current one; those of the search have their defaults.
 
-    Refuses a store that cannot be written and, with `resume`, a folder without an earlier hunt.
+    Raises an error for a store that cannot be written and, with `resume`, for a folder without an earlier hunt.
     """
     check_store(store_path)
     resumed = session_to_resume(store_path, folder) if resume else None

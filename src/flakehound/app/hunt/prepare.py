@@ -1,4 +1,4 @@
-"""Prepare a hunt: open the suite, settle the time, open the store and begin or resume a session."""
+"""Prepare a hunt: open the suite, set its budget, open the store and begin or resume a session."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from flakehound.store import SessionCommand, SessionInfo, Store
 def prepare(options: HuntOptions, progress: Progress = SILENT) -> Iterator[PreparedHunt]:
     """Open everything that a hunt needs, and close it at the end."""
     if not options.measure:
-        with _prepared(options, progress, options.target) as hunt:
+        with _open_hunt(options, progress, options.target) as hunt:
             yield hunt
         return
     from flakehound.app.measure import churn_file
 
     with (
         churn_file(options.target) as file,
-        _prepared(options, progress, file.target, while_collecting=file.write) as hunt,
+        _open_hunt(options, progress, file.target, while_collecting=file.write) as hunt,
     ):
         yield hunt
 
 
 @contextmanager
-def _prepared(
+def _open_hunt(
     options: HuntOptions,
     progress: Progress,
     target: Target,
@@ -58,20 +58,20 @@ def _prepared(
     try:
         budget.set_default(opened.suite_s)
         budget.reserve(reserved_for_causes_s(budget.limit_s))
-        # Not before the suite is open: a folder without tests should not be left with a store.
+        # The suite is opened first: a folder without tests should not get a store.
         with Store.open(options.store_path) as store:
             import_pending_runs(store)
-            yield _begun(options, progress, opened, store, budget)
+            yield _begin_session(options, progress, opened, store, budget)
     finally:
         opened.close()
 
 
-def _begun(
+def _begin_session(
     options: HuntOptions, progress: Progress, opened: OpenSuite, store: Store, budget: Budget
 ) -> PreparedHunt:
-    """The hunt with its session, and with the reference run as the first of its runs."""
-    # First: settings that cannot be read are an error before the store gets a session.
-    characteristic = characteristic_functions_in(Path(opened.handshake.rootdir))
+    """Begin or resume the session, with the reference run as its first run."""
+    # Read first: an error in the settings must not leave a session in the store.
+    characteristic_functions = characteristic_functions_in(Path(opened.handshake.rootdir))
     session = options.resumed or store.begin(_session(options, opened), opened.suite)
     hunt = PreparedHunt(
         options=options,
@@ -80,7 +80,7 @@ def _begun(
         session=session,
         history=_history_so_far(options, store, opened),
         budget=budget,
-        characteristic=characteristic,
+        characteristic_functions=characteristic_functions,
         progress=progress,
         seed=_seed_of_this_start(options, store),
     )
@@ -104,7 +104,7 @@ def _history_so_far(options: HuntOptions, store: Store, opened: OpenSuite) -> Hi
 
 
 def _seed_of_this_start(options: HuntOptions, store: Store) -> int:
-    """The base seed; for a resumed hunt, one that the number of stored runs changes, so that no run repeats."""
+    """The base seed; a resumed hunt changes it by the number of stored runs, so that it repeats no run."""
     if options.resumed is None or options.resumed.id is None:
         return options.base_seed
     return (options.base_seed * 31 + store.number_of_runs(options.resumed.id)) % 2**31

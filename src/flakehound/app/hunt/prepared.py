@@ -1,4 +1,4 @@
-"""A hunt that is ready to search: the open suite, its session in the store, its time and its seed."""
+"""A hunt that is ready to search: the open suite, its session in the store, its budget and its seed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from flakehound.store import SessionInfo, SourceFeatures, Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedHunt:
-    """What every step of a hunt works with. The budget runs, and the history grows with the search."""
+    """What every step of a hunt works with. The budget shrinks and the history grows during the search."""
 
     options: HuntOptions
     opened: OpenSuite
     store: Store
     session: SessionInfo
-    history: History  # the runs that verdicts rest on
+    history: History  # the runs that are evidence for verdicts
     budget: Budget
-    characteristic: CharacteristicFunctions  # functions whose calls hint at a cause of flakiness
+    characteristic_functions: CharacteristicFunctions
     progress: Progress
-    seed: int  # of the random choices since this start; a resumed hunt does not repeat earlier ones
+    seed: int  # of the random choices since this start; another one after a resume
 
     @property
     def session_id(self) -> int:
@@ -53,7 +53,7 @@ class PreparedHunt:
         return guard is not None and guard.is_active
 
     def save_runs(self, records: Sequence[RunRecord]) -> None:
-        """Store runs without adding them to the history: traced or measured runs prove nothing."""
+        """Store runs without adding them to the history; traced and measured runs are no evidence."""
         self.store.append(self.session_id, records)
 
     def save_source_features(self, features: SourceFeatures) -> None:

@@ -1,4 +1,4 @@
-"""How likely each test is flaky before a hunt, from earlier hunts, traces, features, times and scores."""
+"""Estimate how likely each test is flaky before a hunt, from earlier hunts, traces, features, times and scores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from flakehound.report.hunt.from_json import result_from_json
 from flakehound.store import SessionInfo, Store
 
 _ORDER_DEPENDENT_KINDS = (Kind.VICTIM, Kind.BRITTLE)
-# Passes after chosen tests, or a second time in one process, say little about the test in other circumstances.
+# Passes after chosen tests, or of a second execution in one process, say little about other settings.
 _COUNTED_SETTINGS = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
 
 
@@ -42,9 +42,8 @@ class StoredKnowledge:
     """What is known about the tests of a suite before a hunt, mostly from its store."""
 
     verdicts: Mapping[NodeId, Verdict] = field(default_factory=dict)  # of the last hunt
-    calls: Mapping[NodeId, bool] = field(
-        default_factory=dict
-    )  # whether the last trace saw a characteristic function
+    # Whether the test called a characteristic function in the last trace.
+    calls: Mapping[NodeId, bool] = field(default_factory=dict)
     ratios: OddsRatios = field(default_factory=OddsRatios)  # from the last measured features
     # The rank of each test's time among all tests, from 0 to 1; empty where times are not known.
     time_ranks: Mapping[NodeId, float] = field(default_factory=dict)
@@ -53,18 +52,18 @@ class StoredKnowledge:
 def stored_knowledge(
     store: Store, session: SessionInfo, characteristic: CharacteristicFunctions, time_s: float | None = None
 ) -> StoredKnowledge:
-    """The last finished hunt, traces and measured features of the same folder; the latter where there is time."""
-    until_now = [
+    """Read the last finished hunt, traces and, if there is time, measured features of the same folder."""
+    sessions = [
         info
         for info in store.sessions()
         if info.rootdir == session.rootdir and (info.id or 0) <= (session.id or 0)
     ]
-    earlier = [info for info in until_now if info.id != session.id]
+    earlier = [info for info in sessions if info.id != session.id]
     return StoredKnowledge(
         verdicts=_last_verdicts(store, earlier),
-        # Of this session, too: a resumed hunt may have been traced and measured.
-        calls=dict(_traced_calls(store, until_now, characteristic)),
-        ratios=measured_ratios(store, until_now, time_s),
+        # Including this session: a resumed hunt may have been traced and measured.
+        calls=dict(_traced_calls(store, sessions, characteristic)),
+        ratios=measured_ratios(store, sessions, time_s),
     )
 
 
@@ -73,7 +72,7 @@ def _last_verdicts(store: Store, sessions: list[SessionInfo]) -> dict[NodeId, Ve
         report = store.report(info.id) if info.id is not None and info.is_hunt else None
         if report:
             result = attempted(partial(result_from_json, report))
-            return {} if isinstance(result, FailedStep) else {one.id: one for one in result.verdicts}
+            return {} if isinstance(result, FailedStep) else {verdict.id: verdict for verdict in result.verdicts}
     return {}
 
 
@@ -82,16 +81,16 @@ def _traced_calls(
 ) -> Iterator[tuple[NodeId, bool]]:
     for info in sessions:
         for record in store.traced_records(info.id) if info.id is not None else ():
-            for place, trace in record.calls.items():
-                yield record.order[place], bool(likely_causes([trace], known))
+            for position, trace in record.calls.items():
+                yield record.order[position], bool(likely_causes([trace], known))
 
 
 def priors_of(suite: Suite, known: StoredKnowledge, scores: StaticScores) -> Priors:
-    """The probabilities of every test; where a model has scored a test, its score replaces the usual rate."""
-    uncalled = replace(known, calls={}, time_ranks={})
+    """The priors of every test; for a test that a model scored, the score replaces the usual rate."""
+    without_calls = replace(known, calls={}, time_ranks={})
     return Priors(
         nod={test: _nod(test, known, scores) for test in suite.order},
-        uncalled={test: _nod(test, uncalled, scores) for test in suite.order},
+        uncalled={test: _nod(test, without_calls, scores) for test in suite.order},
         order_dependent={test: _order_dependent(test, known, scores) for test in suite.order},
     )
 
@@ -106,13 +105,11 @@ def _nod(test: NodeId, known: StoredKnowledge, scores: StaticScores) -> float:
     others = (test in scores.nod) + (test in known.calls)
     if test in known.ratios.nod:
         prior = knowing_features(prior, known.ratios.nod[test], others=others)
-    elif test in known.time_ranks:  # otherwise it is one of the features
+    elif test in known.time_ranks:  # the features contain the time
         prior = knowing_time(prior, known.time_ranks[test], NOD_BY_TIME, others=others)
-    return (
-        prior
-        if verdict is None
-        else knowing_passes(prior, _passes(verdict, *_COUNTED_SETTINGS), FlakyWay.ANYWHERE)
-    )
+    if verdict is None:
+        return prior
+    return knowing_passes(prior, _passes(verdict, *_COUNTED_SETTINGS), FlakyWay.ANYWHERE)
 
 
 def _order_dependent(test: NodeId, known: StoredKnowledge, scores: StaticScores) -> float:
@@ -131,7 +128,7 @@ def _order_dependent(test: NodeId, known: StoredKnowledge, scores: StaticScores)
 
 
 def time_ranks(seconds: Mapping[NodeId, float]) -> dict[NodeId, float]:
-    """The rank of each test's time among all, between 0 and 1; equal times share one. Empty for few tests."""
+    """The rank of each test's time, between 0 and 1; equal times have equal ranks. Empty for few tests."""
     if len(seconds) < MIN_RANKED_TESTS:
         return {}
     times = sorted(seconds.values())

@@ -23,7 +23,7 @@ def run_hunt(
     options: HuntOptions, report: Report = lambda _result: None, *, progress: Progress = SILENT
 ) -> HuntResult:
     """Hunt until the time is up, nothing is left to do, or the user interrupts; then report and store."""
-    # First: learning from a table that cannot be used is an error before anything is started.
+    # Made first, so that a table that cannot be used is an error before anything is started.
     selector = selector_for(options.policy, options.base_seed)
     with prepare(options, progress) as hunt:
         estimate = estimate_priors(hunt, selector)
@@ -37,7 +37,7 @@ def run_hunt(
 def _report_and_store(hunt: PreparedHunt, result: HuntResult, report: Report) -> None:
     hunt.progress.clear()
     try:
-        # First: a store that fails at the last moment should not cost the user the report.
+        # Reported first: an error of the store must not cost the user the report.
         report(result)
     finally:
         hunt.store.save_report(hunt.session_id, report_json(result))

@@ -55,10 +55,10 @@ def search(hunt: PreparedHunt, estimate: Estimate) -> SearchResult:
 
 
 def _run(hunt: PreparedHunt, loop: RunLoop, agenda: Agenda) -> bool:
-    """Run the loop; whether the user interrupted it."""
+    """Run the loop; returns whether the user interrupted it."""
     try:
         loop.run(agenda)
-        # Proof comes before causes: open cases may use the time that was reserved for these.
+        # Proofs matter more than causes: open suspects may use the time that was reserved for causes.
         hunt.budget.release_reserve()
         loop.run(_FollowUpsOnly(agenda))
     except KeyboardInterrupt:
@@ -73,7 +73,7 @@ class _FollowUpsOnly:
         self.follow_ups = agenda.follow_ups
 
     def next_search_run(self) -> RunPlan | None:
-        """None: no new search."""
+        """None: looks for no new failures."""
         return None
 
 
@@ -106,14 +106,14 @@ def _agenda(hunt: PreparedHunt, options: SearchOptions) -> Agenda:
 
 
 def _loop_budget(hunt: PreparedHunt) -> Budget:
-    """The loop's limit; none for counted runs, where the agenda itself observes the hunt's budget."""
+    """The budget of the loop; without a limit for counted runs, where the agenda observes the hunt's budget."""
     if not hunt.options.ends_by_count_only:
         return hunt.budget
     return hunt.budget.without_limit()
 
 
 def _save(hunt: PreparedHunt, records: Sequence[RunRecord]) -> None:
-    """Store runs. A plain run of the whole suite may show that the default time was taken too long."""
+    """Store runs. A plain run of the whole suite may show that the default time is too long."""
     hunt.save_runs(records)
     for record in records:
         is_whole = len(record.order) == len(hunt.opened.suite.tests) and not record.ended
@@ -126,8 +126,8 @@ def _announce(hunt: PreparedHunt, agenda: Agenda) -> None:
     hunt.progress.message(f"{tests} tests, hunting {_duration_text(hunt)} (seed {hunt.session.base_seed}) ...")
     expected = agenda.expected_detections_in(hunt.budget.left_s)
     if expected is not None:
-        words = expected_flaky_tests(expected)
-        hunt.progress.message(f"the time is expected to show {words}, as far as other suites tell")
+        number = expected_flaky_tests(expected)
+        hunt.progress.message(f"the time is expected to show {number}, judging by other suites")
 
 
 def _duration_text(hunt: PreparedHunt) -> str:
@@ -135,13 +135,13 @@ def _duration_text(hunt: PreparedHunt) -> str:
     if not hunt.options.ends_by_count_only:
         return f"for at most {time_s}"
     counts = ((hunt.options.runs, "runs"), (hunt.options.shuffles, "shuffles"))
-    named = " and ".join(f"{number} {what}" for number, what in counts if number)
+    named = " and ".join(f"{number} {unit}" for number, unit in counts if number)
     return f"for at most {time_s}, longer only if {named} take longer"
 
 
 def _stage(agenda: Agenda) -> str:
     expected = agenda.expected_detections
-    return agenda.stage + ("" if expected is None else f" ({expected_flaky_tests(expected)} to expect)")
+    return agenda.stage + ("" if expected is None else f" ({expected_flaky_tests(expected)} expected)")
 
 
 def _found(agenda: Agenda) -> str:

@@ -1,4 +1,4 @@
-"""The tests that a hunt reruns and pairs, here selected by the functions they call."""
+"""The selection of tests that a hunt reruns and runs in pairs; here by the functions they call."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from flakehound.hunt.options import Candidates
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The selected tests, and what the report says about the choice."""
+    """The selected tests, and what the report says about the selection."""
 
     candidates: Candidates
     notes: tuple[str, ...]
-    measured: bool = False  # whether the choice took measured runs, which need not be made again
+    measured: bool = False  # whether it made measured runs, which need not be made again
 
 
 Selector = Callable[[PreparedHunt], Selection]
 
 
 def select_by_calls(hunt: PreparedHunt) -> Selection:
-    """Select tests that call a characteristic function, and small ones, which cost less than they could save."""
+    """Select tests that call a characteristic function, and quick ones, which cost little to rerun."""
     opened = hunt.opened
     calls = calls_in_suite(hunt)
     # Times of the reference run: a traced one is slower.
-    small = {
+    quick = {
         test
         for record in opened.reference
         for test, seconds in zip(record.order, record.durations_s, strict=True)
         if seconds < SMALL_TEST_S
     }
-    silent = {test for test, calling in calls.items() if not calling and test not in small}
-    chosen = frozenset(opened.suite.order) - silent
-    share = f"{len(chosen)} of {len(opened.suite.order)} tests"
+    excluded = {test for test, is_calling in calls.items() if not is_calling and test not in quick}
+    selected = frozenset(opened.suite.order) - excluded
+    share = f"{len(selected)} of {len(opened.suite.order)} tests"
     note = f"calls: {share} are rerun; the others call no characteristic function and take 4 ms or more"
-    return Selection(candidates=Candidates(reruns=chosen), notes=(note,))
+    return Selection(candidates=Candidates(reruns=selected), notes=(note,))

@@ -58,8 +58,8 @@ class SelectionModels:
 
     features: tuple[str, ...]  # that the models need of each test
     reruns: ThresholdModel
-    kinds: ThresholdModel | FailedStep  # the latter where the table has too little for it
-    pairs: Mapping[Problem, CandidateModel]  # without those that the table has too little for
+    kinds: ThresholdModel | FailedStep  # FailedStep: the table has too few tests for this model
+    pairs: Mapping[Problem, CandidateModel]  # without models for which the table has too few tests
     note: str = ""  # what the report says about the table
 
 

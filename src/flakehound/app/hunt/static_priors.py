@@ -25,9 +25,9 @@ class StaticScores:
 def static_scores(
     rootdir: Path, tests: Sequence[NodeId], time_s: float | None, progress: Progress = SILENT
 ) -> StaticScores:
-    """The model's scores; none where reading would take too large a part of the hunt, or fails.
+    """The model's scores; none if reading the tests takes too large a share of the hunt, or fails.
 
-    A failure, such as a damaged model of the project, is reported, and the hunt goes on without scores.
+    A failure, such as a damaged model file of the project, is reported, and the hunt goes on without scores.
     """
     reading_s = SCORES_START_S + SCORES_TEST_S * len(tests)
     if time_s is None or reading_s > MAX_SCORES_SHARE * time_s:
@@ -52,10 +52,10 @@ def _scores(rootdir: Path, tests: Sequence[NodeId]) -> StaticScores:
     trained = named.model.trained_on
     nod, order_dependent = {}, {}
     for case, score in zip(cases, scores, strict=True):
-        nod[case.row.test_id] = rebased(
+        nod[case.row.test_id] = with_usual_share(
             score.nod or 0.0, trained_share=trained.nod / trained.tests, usual_share=NOD
         )
-        order_dependent[case.row.test_id] = rebased(
+        order_dependent[case.row.test_id] = with_usual_share(
             score.order_dependent or 0.0,
             trained_share=trained.order_dependent / trained.tests,
             usual_share=ORDER_DEPENDENT,
@@ -63,16 +63,16 @@ def _scores(rootdir: Path, tests: Sequence[NodeId]) -> StaticScores:
     return StaticScores(nod=_by_test(nod, tests), order_dependent=_by_test(order_dependent, tests))
 
 
-def rebased(probability: float, *, trained_share: float, usual_share: float) -> float:
-    """A probability from a model whose training data had another share of such tests than usual suites have.
+def with_usual_share(probability: float, *, trained_share: float, usual_share: float) -> float:
+    """Correct the probability of a model for the share of flaky tests in usual suites.
 
-    The model was trained on projects with known flaky tests, where such tests are more frequent.
+    The model was trained on projects with known flaky tests, where the share is higher.
     """
     usual_odds, trained_odds = usual_share / (1 - usual_share), trained_share / (1 - trained_share)
     return likelier(probability, usual_odds / trained_odds)
 
 
 def _by_test(found: Mapping[str, float], tests: Sequence[NodeId]) -> dict[NodeId, float]:
-    """By the tests' own names: lint names a test without parameters that cannot be read from the source."""
+    """The scores by node id. Lint leaves parameters out of an id if it cannot read them from the source."""
     known = {test: found.get(test, found.get(test.partition("[")[0])) for test in tests}
     return {test: score for test, score in known.items() if score is not None}

@@ -17,11 +17,11 @@ from flakehound.hunt.limits import MAX_SUITE_TRACE_SHARE
 
 
 def calls_in_suite(hunt: PreparedHunt, max_s: float = math.inf) -> dict[NodeId, bool]:
-    """Trace every test once; whether it calls a characteristic function.
+    """Trace every test once and return whether it calls a characteristic function.
 
-    Tests that ended their process are missing, and so are those that had no turn within `max_s` seconds.
+    Tests that ended their process are missing, and those that were not reached within `max_s` seconds.
     """
-    opened, functions = hunt.opened, hunt.characteristic
+    opened, functions = hunt.opened, hunt.characteristic_functions
     plan = SingleRun(
         order=opened.suite.order,
         why=TRACE_WHY,
@@ -36,30 +36,30 @@ def calls_in_suite(hunt: PreparedHunt, max_s: float = math.inf) -> dict[NodeId, 
     records = run_traced(opened, plan, limits, hunt.progress, max_s)
     hunt.save_runs([record for record in records if record.calls])
     return {
-        record.order[place]: bool(likely_causes([trace], functions))
+        record.order[position]: bool(likely_causes([trace], functions))
         for record in records
-        for place, trace in record.calls.items()
+        for position, trace in record.calls.items()
     }
 
 
 def calls_if_affordable(hunt: PreparedHunt) -> dict[NodeId, bool]:
-    """The same if a small part of the budget is enough, as nobody asked for it; else nothing.
+    """`calls_in_suite` if it is expected to take only a small share of the budget; else nothing.
 
-    The trace is ended when it takes twice as long as that part.
+    The user did not ask for the trace, so it is ended when it takes twice that share.
     """
     max_s = MAX_SUITE_TRACE_SHARE * (hunt.budget.limit_s or 0.0)
     return calls_in_suite(hunt, 2 * max_s) if 0 < expected_trace_s(hunt) <= max_s else {}
 
 
 def expected_trace_s(hunt: PreparedHunt) -> float:
-    """What a traced run is expected to take; 0 where the times of the suite are not known."""
+    """How long a traced run is expected to take; 0 if the times of the suite are not known."""
     tests_s = sum(sum(record.durations_s) for record in hunt.opened.reference)
     is_sparse = _traces_every_call_cheaply(hunt.opened.handshake.python)
     return tests_s * (TRACED_SUITE_SPARSELY if is_sparse else TRACED_SUITE).factor
 
 
 def _mode(python: str) -> TraceMode:
-    """The mode that misses no call: before Python 3.12 the cheap one sees only the first calls of a test."""
+    """The cheapest mode that misses no call. Before Python 3.12 the sparse mode sees only a test's first calls."""
     return TraceMode.CHARACTERISTIC if _traces_every_call_cheaply(python) else TraceMode.ALL
 
 

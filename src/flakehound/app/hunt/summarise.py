@@ -1,4 +1,4 @@
-"""Summarise a hunt: verdicts, facts about the suite, what was spent, and notes for the report."""
+"""Summarise a hunt: verdicts, facts about the suite, time spent, and notes for the report."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def _suite_facts(hunt: PreparedHunt) -> SuiteFacts:
 
 def _whole_runs(hunt: PreparedHunt) -> dict[str, int]:
     """How often all tests ran, by setting."""
-    whole = (Setting.ORIGINAL, Setting.SHUFFLED)
-    return dict(Counter(record.setting.value for record in hunt.history.records if record.setting in whole))
+    whole_suite = (Setting.ORIGINAL, Setting.SHUFFLED)
+    return dict(Counter(record.setting.value for record in hunt.history.records if record.setting in whole_suite))
 
 
 def _notes(hunt: PreparedHunt, estimate: Estimate, found: SearchResult) -> Iterator[str]:
@@ -77,11 +77,13 @@ def _notes_on_recent_failures(hunt: PreparedHunt, estimate: Estimate) -> list[st
 
 
 def _notes_on_load(hunt: PreparedHunt, found: SearchResult) -> list[str]:
-    """Why fewer runs went on at once than could have."""
+    """Why fewer runs were made at once than the machine allows."""
     tests = found.agenda.under_load
     if found.agenda.runs_at_once(hunt.jobs) == hunt.jobs:
         return []
-    return [f"{len(tests)} tests failed only beside other runs ({tests[0]}, ...): fewer runs went at once since"]
+    return [
+        f"{len(tests)} tests failed only while other runs went on ({tests[0]}, ...): fewer runs at once since then"
+    ]
 
 
 def _notes_on_selection(hunt: PreparedHunt, estimate: Estimate) -> list[str]:
@@ -97,7 +99,7 @@ def _notes_on_selection(hunt: PreparedHunt, estimate: Estimate) -> list[str]:
 
 
 def _notes_on_more_time(hunt: PreparedHunt, found: SearchResult) -> list[str]:
-    """What the same time once more is expected to show."""
+    """How many flaky tests the same time once more is expected to show."""
     more_s = hunt.budget.limit_s or 0.0
     expected = found.agenda.expected_detections_in(more_s)
     if expected is None or hunt.options.is_counted:

@@ -18,7 +18,7 @@ from flakehound.app.lint.model_file import PROJECT_MODEL
 from flakehound.app.lint.run import all_cases, analyse_project
 from flakehound.app.lint.scoring import model_inputs
 from flakehound.app.output_files import write_output
-from flakehound.app.sessions.places import DEFAULT_STORE, current_folder
+from flakehound.app.sessions.default_paths import DEFAULT_STORE, current_folder
 from flakehound.core.errors import same_command
 from flakehound.learn.static.fit import Sample, fit_static_model
 from flakehound.learn.static.model import KINDS, StaticModel, as_text

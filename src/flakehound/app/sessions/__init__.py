@@ -1,1 +1,1 @@
-"""Stores, stored hunts, plain pytest runs, and the suite that they are about."""
+"""Stored sessions: hunts, plain pytest runs, their store, and the suite that they ran."""

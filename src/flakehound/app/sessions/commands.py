@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from flakehound.app.sessions.places import DEFAULT_STORE, current_folder
+from flakehound.app.sessions.default_paths import DEFAULT_STORE, current_folder
 from flakehound.report.command_line import flakehound_command
 
 

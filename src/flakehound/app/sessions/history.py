@@ -16,7 +16,7 @@ from flakehound.store import SessionInfo, Store
 
 
 def session_summaries(store_path: Path) -> list[SessionSummary]:
-    """The sessions in the store, oldest first; pending runs of the plugin are imported before."""
+    """The sessions in the store, oldest first; pending runs of the plugin are imported first."""
     with store_with_runs(store_path) as store:
         import_pending_runs(store)
         summaries = [_summary(store, session) for session in store.sessions()]
@@ -43,8 +43,8 @@ def _found(store: Store, session: SessionInfo) -> str:
 
 
 def _plain_run_text(store: Store, session_id: int, command: str) -> str:
-    whole = [record for record in store.records(session_id) if record.setting is Setting.ORIGINAL]
-    outcomes = [outcome for record in whole for outcome in record.outcomes]
+    original = [record for record in store.records(session_id) if record.setting is Setting.ORIGINAL]
+    outcomes = [outcome for record in original for outcome in record.outcomes]
     failed = sum(outcome.is_failure for outcome in outcomes)
     return f"{command}: {len(outcomes)} tests, " + (f"{failed} failed" if failed else "none failed")
 

@@ -1,11 +1,11 @@
-"""Plain pytest runs of the user in the store: save them, import pending ones, and look tests up in them."""
+"""The user's own pytest runs in the store: save them, import pending ones, and look up tests in them."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +17,9 @@ from flakehound.core.records import Failure, RunRecord
 from flakehound.store import SessionCommand, SessionInfo, SessionSettings, Store
 from flakehound.triage.evidence import PastRuns
 
-MAX_RUNS_READ = 40  # the latest ones; older runs say little about the code of today
-DIRTY = "-dirty"  # marks a commit from which files of the checkout differed
-PENDING_FOLDER = "runs"  # beside the store; the plugin writes its runs there
+MAX_RUNS_READ = 40  # the latest ones; older runs say little about the current code
+DIRTY = "-dirty"  # appended to a commit if files of the checkout differed from it
+PENDING_FOLDER = "runs"  # in the folder of the store; the plugin writes its runs there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class PastOutcomes:
 
     past: PastRuns | None
     at_base: Tally  # after other tests, in clean checkouts of the base
-    alone_at_base: Tally  # first in its process, there
+    alone_at_base: Tally  # first in its process, in clean checkouts of the base
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class _Execution:
     """One execution of the test in a stored run."""
 
     outcome: Outcome
-    signature: str  # of the failure; empty: passed, or not known
+    signature: str  # of the failure; empty: it passed, or the failure is not known
     branch: str
     is_original: bool  # in the order of the user's own run, not a rerun of ours
     at_base: bool
@@ -108,14 +108,18 @@ class _Execution:
 def past_outcomes(
     store: Store, rootdir: Path, test: NodeId, signature: str, *, base: str | None, of_the_change: Collection[str]
 ) -> PastOutcomes:
-    """The outcomes of a test in the latest runs, without commits `of_the_change` and modified checkouts."""
+    """The outcomes of a test in the latest runs; leaves out commits `of_the_change` and modified checkouts."""
     executions = list(_executions(store, rootdir, test, base, of_the_change))
-    at_base = [one for one in executions if one.at_base]
+    at_base = [execution for execution in executions if execution.at_base]
     return PastOutcomes(
-        past=_past_runs([one for one in executions if one.is_original], signature),
-        at_base=sum((one.tally for one in at_base if one.is_original and not one.is_first), Tally()),
-        alone_at_base=sum((one.tally for one in at_base if one.is_first), Tally()),
+        past=_past_runs([execution for execution in executions if execution.is_original], signature),
+        at_base=_total(execution for execution in at_base if execution.is_original and not execution.is_first),
+        alone_at_base=_total(execution for execution in at_base if execution.is_first),
     )
+
+
+def _total(executions: Iterable[_Execution]) -> Tally:
+    return sum((execution.tally for execution in executions), Tally())
 
 
 def _executions(
@@ -125,17 +129,17 @@ def _executions(
         if session.id is None or not _is_without_change(session, of_the_change):
             continue
         for record in store.records(session.id):
-            for place, executed, outcome in record:
+            for position, executed, outcome in record:
                 if executed != test or not (outcome.is_failure or outcome.is_pass):
                     continue
-                failure = record.failures.get(place)
+                failure = record.failures.get(position)
                 yield _Execution(
                     outcome=outcome,
                     signature=signature_of(failure) if failure else "",
                     branch=session.settings.branch,
                     is_original=record.setting is Setting.ORIGINAL,
                     at_base=session.commit == base,
-                    is_first=place == 0,
+                    is_first=position == 0,
                 )
 
 
@@ -145,19 +149,19 @@ def _is_without_change(session: SessionInfo, of_the_change: Collection[str]) -> 
 
 
 def _past_runs(executions: Sequence[_Execution], signature: str) -> PastRuns | None:
-    failed = [one for one in executions if one.outcome.is_failure]
+    failed = [execution for execution in executions if execution.outcome.is_failure]
     if not failed:
         return None
     return PastRuns(
         failed=len(failed),
         runs=len(executions),
-        branches=len({one.branch for one in executions}),
-        same_failure=sum(one.signature == signature for one in failed) if signature else 0,
+        branches=len({execution.branch for execution in executions}),
+        same_failure=sum(execution.signature == signature for execution in failed) if signature else 0,
     )
 
 
 def recent_failures(store: Store, rootdir: str) -> dict[NodeId, PastRuns]:
-    """The tests that failed in the latest runs, of whatever commit; the most frequent first."""
+    """The tests that failed in the latest runs, at any commit; the most frequent first."""
     runs: Counter[NodeId] = Counter()
     failed: Counter[NodeId] = Counter()
     branches: dict[NodeId, set[str]] = {}
@@ -166,7 +170,7 @@ def recent_failures(store: Store, rootdir: str) -> dict[NodeId, PastRuns]:
         for record in store.records(session.id):
             if record.setting is not Setting.ORIGINAL:
                 continue
-            for _place, test, outcome in record:
+            for _position, test, outcome in record:
                 runs[test] += outcome.is_failure or outcome.is_pass
                 failed[test] += outcome.is_failure
                 branches.setdefault(test, set()).add(session.settings.branch)
@@ -178,7 +182,7 @@ def recent_failures(store: Store, rootdir: str) -> dict[NodeId, PastRuns]:
 
 
 def import_pending_runs(store: Store) -> int:
-    """Move the runs that the plugin wrote beside the store into it; returns how many there were."""
+    """Move the runs that the plugin wrote to the pending folder into the store; returns how many there were."""
     imported = 0
     for path in sorted((store.path.parent / PENDING_FOLDER).glob("*.json")):
         try:

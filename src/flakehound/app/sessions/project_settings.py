@@ -1,4 +1,4 @@
-"""The settings of a project in its `pyproject.toml`: characteristic functions beside the default ones."""
+"""The settings of a project in its `pyproject.toml`: more characteristic functions than the default ones."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from flakehound.core.errors import UsageError
 
 
 def characteristic_functions_in(rootdir: Path) -> CharacteristicFunctions:
-    """`[tool.flakehound.calls]` on top of the defaults; Python 3.10 cannot read TOML, and has only those."""
+    """The defaults and `[tool.flakehound.calls]`; on Python 3.10, which cannot read TOML, only the defaults."""
     file = rootdir / "pyproject.toml"
     if sys.version_info < (3, 11) or not file.is_file():
         return default_functions()
     import tomllib
 
     try:
-        found: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-        return with_settings(default_functions(), found.get("tool", {}).get("flakehound", {}).get("calls", {}))
-    except (OSError, ValueError) as fault:
-        raise UsageError(f"{str(file)!r} cannot be read: {fault}", remedy="pytest --collect-only -q") from fault
-    except InvalidCallSettings as fault:
-        what = f"[tool.flakehound.calls] in {str(file)!r} cannot be understood: {fault}"
-        raise UsageError(what, remedy="flakehound calls --help") from fault
+        settings: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        return with_settings(default_functions(), settings.get("tool", {}).get("flakehound", {}).get("calls", {}))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{str(file)!r} cannot be read: {error}", remedy="pytest --collect-only -q") from error
+    except InvalidCallSettings as error:
+        message = f"[tool.flakehound.calls] in {str(file)!r} cannot be understood: {error}"
+        raise UsageError(message, remedy="flakehound calls --help") from error

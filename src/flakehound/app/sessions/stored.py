@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flakehound.app.sessions.commands import hunt_command, store_arguments
-from flakehound.app.sessions.places import current_folder
+from flakehound.app.sessions.default_paths import current_folder
 from flakehound.app.sessions.project_settings import characteristic_functions_in
 from flakehound.app.sessions.store_file import existing_store
 from flakehound.app.sessions.stored_runs import stored_runs
@@ -39,17 +39,17 @@ class StoredHunt:
 
     @property
     def target(self) -> Target:
-        """The suite as it was hunted."""
+        """The suite and interpreter of the hunt."""
         return target_of(self.session)
 
     def hunt_command(self, *options: str) -> str:
-        """The command that hunts the same suite again, whatever folder the user is in."""
+        """The command that hunts the same suite again, from any folder."""
         target = self.target
         python = [] if target.python == default_python() else ["--python", target.python]
         plugins = [word for name in target.keep_plugins for word in ("--keep-plugin", name)]
         memory = [] if target.memory_bytes is None else ["--memory-limit", str(target.memory_bytes)]
-        words = [*options, *python, *plugins, *memory]
-        return hunt_command(self.store_path, *words, folder=target.cwd, pytest_args=target.pytest_args)
+        all_options = [*options, *python, *plugins, *memory]
+        return hunt_command(self.store_path, *all_options, folder=target.cwd, pytest_args=target.pytest_args)
 
     def check_suite_exists(self) -> None:
         """Refuse to run a suite whose folder or interpreter is gone."""
@@ -62,23 +62,23 @@ class StoredHunt:
             raise UsageError(f"the interpreter of that hunt is gone: {target.python!r}", remedy=remedy)
 
     def verdict_on(self, named: str) -> Verdict:
-        """The verdict on the test the user means: its id, or a part of it that only one test has."""
-        exact = [v for v in self.result.verdicts if v.id == named]
-        parts = exact or [v for v in self.result.verdicts if named in v.id]
-        if len(parts) == 1:
-            return parts[0]
-        raise self._ambiguous_name(named, parts)
+        """The verdict on the test that the user named by its id, or by a part of an id that only one test has."""
+        exact = [verdict for verdict in self.result.verdicts if verdict.id == named]
+        matches = exact or [verdict for verdict in self.result.verdicts if named in verdict.id]
+        if len(matches) == 1:
+            return matches[0]
+        raise self._not_one_test(named, matches)
 
-    def _ambiguous_name(self, named: str, parts: list[Verdict]) -> UsageError:
+    def _not_one_test(self, named: str, matches: list[Verdict]) -> UsageError:
         ids = [verdict.id for verdict in self.result.verdicts]
-        near = [v.id for v in parts[:3]] or difflib.get_close_matches(named, ids, n=3, cutoff=0.0)
-        what = f"{named!r} names {len(parts)} tests" if parts else f"the last hunt knows no test {named!r}"
-        remedy = same_command(test=near[0]) if near else self.hunt_command()
-        return UsageError(what, remedy=remedy, detail="\n".join(near))
+        similar = [verdict.id for verdict in matches[:3]] or difflib.get_close_matches(named, ids, n=3, cutoff=0.0)
+        message = f"{named!r} names {len(matches)} tests" if matches else f"the last hunt knows no test {named!r}"
+        remedy = same_command(test=similar[0]) if similar else self.hunt_command()
+        return UsageError(message, remedy=remedy, detail="\n".join(similar))
 
 
 def read_last_hunt(store_path: Path) -> StoredHunt:
-    """The newest hunt of the current folder, or of the store when there is none."""
+    """The newest hunt of the current folder; if it has none, the newest hunt of the store."""
     with existing_store(store_path) as store:
         session = store.latest_hunt(str(current_folder())) or store.latest_hunt()
         if session is None or session.id is None:
@@ -93,7 +93,8 @@ def read_last_hunt(store_path: Path) -> StoredHunt:
 def _with_causes(result: HuntResult, traced: Sequence[RunRecord]) -> HuntResult:
     known = characteristic_functions_in(Path(result.suite.rootdir)) if traced else default_functions()
     verdicts = (
-        with_likely_causes(one, list(traces_of_last_test(traced, one.id)), known) for one in result.verdicts
+        with_likely_causes(verdict, list(traces_of_last_test(traced, verdict.id)), known)
+        for verdict in result.verdicts
     )
     return replace(result, verdicts=tuple(verdicts))
 

@@ -1,4 +1,4 @@
-"""The stored runs of a session by their purpose: only undisturbed ones are evidence for verdicts."""
+"""The stored runs of a session by their purpose: only plain runs are evidence for verdicts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flakehound.store import Store
 
 
 class RunPurpose(Enum):
-    """What a run was made for. Tracing, measuring and comparing may disturb a test."""
+    """What a run was made for. Tracing, measuring and comparing states may disturb a test."""
 
     EVIDENCE = auto()
     TRACE = auto()

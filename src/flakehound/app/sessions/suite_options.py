@@ -1,4 +1,4 @@
-"""Options that every command which runs a suite shares."""
+"""Options that all commands share which run a suite."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteOptions:
-    """Which suite to run, how to run it and where to write the result; None where the user said nothing."""
+    """Which suite to run, how to run it and where to write the result; None: the user did not give the option."""
 
     jobs: int | None = None
     seed: int | None = None

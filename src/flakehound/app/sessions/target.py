@@ -1,4 +1,4 @@
-"""The suite and interpreter that options name, with what an earlier hunt used as the default."""
+"""The suite and interpreter that the options name; an earlier hunt gives the defaults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flakehound.app.sessions.places import current_folder
+from flakehound.app.sessions.default_paths import current_folder
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.plans import Isolation
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from flakehound.store import SessionInfo
 
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
-_MIN_PYTHON = (3, 8)  # that flakehound_inside runs in
+_MIN_PYTHON = (3, 8)  # the oldest that flakehound_inside supports
 _VERSION_CHECK = f"import sys; print(sys.version_info >= {_MIN_PYTHON})"
 
 
 def target_from(suite: SuiteOptions, earlier: Target | None = None, *, folder: Path | None = None) -> Target:
-    """The suite in a folder, by default the current one; what the user does not say is as in the earlier hunt."""
+    """The suite in a folder, by default the current one; options that are not given are as in the earlier hunt."""
     limit = suite.memory_limit
     usual = earlier or Target(python=default_python(), cwd=folder or current_folder())
     return Target(
@@ -42,11 +42,11 @@ def target_from(suite: SuiteOptions, earlier: Target | None = None, *, folder: P
 def _named_python(suite: SuiteOptions, earlier: Target | None) -> str | None:
     if suite.python is not None:
         return python_path(suite.python)
-    return python_path(earlier.python) if earlier is not None else None  # it may be gone by now
+    return python_path(earlier.python) if earlier is not None else None  # checked again: it may be gone
 
 
 def target_of(session: SessionInfo) -> Target:
-    """The suite as it was hunted."""
+    """The suite and interpreter of a stored session."""
     settings = session.settings
     return Target(
         python=settings.python,
@@ -61,9 +61,9 @@ def default_python() -> str:
     """The active virtual environment's interpreter, else our own."""
     active = os.environ.get("VIRTUAL_ENV")
     if active and os.path.realpath(active) != os.path.realpath(sys.prefix):
-        theirs = os.path.join(active, "bin", "python")
-        if os.access(theirs, os.X_OK):
-            return theirs
+        python = os.path.join(active, "bin", "python")
+        if os.access(python, os.X_OK):
+            return python
     return sys.executable
 
 
@@ -83,7 +83,7 @@ def _no_interpreter(named: str, why: str) -> UsageError:
 
 
 def _is_python(path: str) -> bool:
-    # -I -S: a quarter of the time, and nothing of the suite's environment is imported.
+    # -I -S: takes a quarter of the time and imports nothing of the suite's environment.
     command = [path, "-I", "-S", "-c", _VERSION_CHECK]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
@@ -93,7 +93,7 @@ def _is_python(path: str) -> bool:
 
 
 def isolation_from(suite: SuiteOptions) -> Isolation | None:
-    """How runs are isolated; None: fork where a fork is faithful."""
+    """How runs are isolated; None: fork where a fork behaves like a new process."""
     return Isolation(suite.isolation) if suite.isolation else None
 
 
@@ -105,7 +105,7 @@ def jobs_from(suite: SuiteOptions) -> int:
 
 
 def test_limit_from(suite: SuiteOptions) -> float | None:
-    """The user's limit for one test, None when none is named."""
+    """The user's time limit for one test; None: not given."""
     if suite.test_timeout is None:
         return None
     from flakehound.engine.suite.budget import seconds_in
@@ -114,7 +114,7 @@ def test_limit_from(suite: SuiteOptions) -> float | None:
 
 
 def size_in_bytes(text: str) -> int:
-    """`2G`, `512M` as bytes."""
+    """The number of bytes of a size such as `2G` or `512M`."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", text.strip().lower())
     if match is None or float(match[1]) <= 0:
         raise UsageError(f"{text!r} is not a size", remedy=same_command(memory_limit="2G"))
@@ -122,18 +122,18 @@ def size_in_bytes(text: str) -> int:
 
 
 def seed_from(suite: SuiteOptions) -> int:
-    """The user's seed, or a fresh one."""
+    """The user's seed, or a random one."""
     return suite.seed if suite.seed is not None else secrets.randbelow(2**31)
 
 
 def plain_arguments(pytest_args: Iterable[str], switched_off: Iterable[str]) -> tuple[str, ...]:
-    """The user's pytest arguments, and those that keep the order of tests if pytest-randomly was switched off."""
-    shuffled = ("-p", "no:randomly") if "pytest-randomly" in switched_off else ()
-    return (*pytest_args, *shuffled)
+    """The user's pytest arguments, and `-p no:randomly` if the hunt switched pytest-randomly off."""
+    without_randomly = ("-p", "no:randomly") if "pytest-randomly" in switched_off else ()
+    return (*pytest_args, *without_randomly)
 
 
 def commit_of(folder: Path) -> str | None:
-    """The checked-out commit, marked when files differ from it; None without git."""
+    """The checked-out commit, with "-dirty" if files differ from it; None without git."""
     try:
         done = subprocess.run(
             ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude", "*"],

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flakehound.app.progress import Progress
-from flakehound.app.sessions.places import current_folder
+from flakehound.app.sessions.default_paths import current_folder
 from flakehound.app.sessions.project_settings import characteristic_functions_in
 from flakehound.app.sessions.store_file import existing_store
 from flakehound.app.studies.calls_data import LabelledCalls, calls_from_files, calls_from_store

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flakehound.app.sessions.places import current_folder
+from flakehound.app.sessions.default_paths import current_folder
 from flakehound.calls.selection import TracedTest
 from flakehound.core.calls import Function
 from flakehound.core.errors import UsageError

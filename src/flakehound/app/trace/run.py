@@ -49,7 +49,7 @@ class TracedSuite:
 
 
 def trace_suite(options: CallsOptions, progress: Progress = SILENT) -> TracedSuite:
-    """Trace the suite; after a test that ended its process, the rest runs in another one."""
+    """Trace every test of the suite once and store the runs."""
     limits = Limits(test_limit_s=options.test_limit_s or FIRST_TEST_LIMIT_S)
     opened = open_suite(
         options.target,
@@ -79,29 +79,29 @@ def trace_suite(options: CallsOptions, progress: Progress = SILENT) -> TracedSui
             store.finish(session.id, "done")
     finally:
         opened.close()
-    return _joined(records, known, tuple(opened.notes))
+    return _traced_suite(records, known, tuple(opened.notes))
 
 
 def run_traced(
     opened: OpenSuite, plan: SingleRun, limits: Limits, progress: Progress, max_s: float = math.inf
 ) -> list[RunRecord]:
-    """The traced runs of a plan: after a test that ended its process, the rest runs in another one.
+    """Run a plan with tracing; if a test ends its process, the tests after it run in another one.
 
-    Tests that had no turn within `max_s` seconds stay untraced.
+    Tests that are not reached within `max_s` seconds stay untraced.
     """
     records: list[RunRecord] = []
     remaining: Order = plan.order
-    until = time.monotonic() + max_s
+    deadline = time.monotonic() + max_s
     while remaining:
         progress.show_steps("tracing", len(plan.order) - len(remaining), len(plan.order))
         if max_s < math.inf:
-            limits = replace(limits, run_limit_s=max(0.0, until - time.monotonic()))
+            limits = replace(limits, run_limit_s=max(0.0, deadline - time.monotonic()))
         records += _run_once(opened, replace(plan, order=remaining), limits)
-        done = {test for _place, test, outcome in records[-1] if outcome is not Outcome.NOT_RUN}
+        done = {test for _position, test, outcome in records[-1] if outcome is not Outcome.NOT_RUN}
         if not done:
             break  # the process could not start
         remaining = tuple(test for test in remaining if test not in done)
-        if time.monotonic() >= until:
+        if time.monotonic() >= deadline:
             break
         if remaining:
             reason = records[-1].ended or "early"
@@ -127,13 +127,13 @@ def _session(options: CallsOptions, opened: OpenSuite) -> SessionInfo:
     )
 
 
-def _joined(records: list[RunRecord], known: CharacteristicFunctions, notes: tuple[str, ...]) -> TracedSuite:
+def _traced_suite(records: list[RunRecord], known: CharacteristicFunctions, notes: tuple[str, ...]) -> TracedSuite:
     traces: dict[NodeId, CallTrace] = {}
     outcomes: dict[NodeId, Outcome] = {}
     for record in records:
-        for place, test, outcome in record:
+        for position, test, outcome in record:
             if outcome is not Outcome.NOT_RUN:
                 outcomes[test] = outcome
-            if place in record.calls:
-                traces[test] = record.calls[place]
+            if position in record.calls:
+                traces[test] = record.calls[position]
     return TracedSuite(traces=traces, outcomes=outcomes, known=known, notes=notes)

@@ -1,4 +1,4 @@
-"""From the facts of a red run to the answer for the plugin: verdicts, what to print, and notes."""
+"""Judge a failing run from its facts and write the answer for the plugin: verdicts, what to print, and notes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SCHEMA = "flakehound/triage/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriageAnswer:
-    """The verdicts on a red run, and notes for its user."""
+    """The verdicts on a failing run, and notes for its user."""
 
     change: Change
     verdicts: tuple[TriageVerdict, ...]
@@ -61,7 +61,7 @@ def judge_run(run: FailingRun, show_progress: Callable[[str], None]) -> TriageAn
     notes = list(run.notes)
     with NewProcesses(run) as processes, _open_store(run, notes) as store:
         if _needs_forks(run):
-            # Git is asked while pytest collects.
+            # The change is read from git while pytest collects, which saves time.
             problem = processes.open(during_collection=lambda: changes.append(change_of(run)))
             if problem:
                 notes.append(f"no reruns in forked processes: {problem}")
@@ -94,11 +94,11 @@ def _needs_forks(run: FailingRun) -> bool:
 
 @contextmanager
 def _open_store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
-    """The store, with the pending runs imported; None, and a note, where it cannot be opened."""
+    """The store, with pending runs imported; if it cannot be opened, None, and a note is added."""
     store = attempted(lambda: Store.open(run.options.store))
     imported = attempted(lambda: import_pending_runs(store)) if isinstance(store, Store) else store
     if isinstance(imported, FailedStep):
-        notes.append(f"nothing is remembered: {imported.what}")
+        notes.append(f"the store cannot be used: {imported.what}")
     if isinstance(store, FailedStep):
         yield None
         return
@@ -133,13 +133,13 @@ def _save(store: Store | None, run: FailingRun, change: Change, processes: NewPr
     )
     saved = attempted(lambda: save_run(store, plain_run))
     if isinstance(saved, FailedStep):
-        notes.append(f"the run is not remembered: {saved.what}")
+        notes.append(f"the run was not stored: {saved.what}")
 
 
 def _records_of(run: FailingRun) -> Iterator[RunRecord]:
     for process in run.processes:
         failures: dict[int, Failure] = {
-            failed.place: failed.failure for failed in run.failures if failed.worker == process.worker
+            failed.position: failed.failure for failed in run.failures if failed.worker == process.worker
         }
         if process.order:
             yield plain_run_record(process.order, process.outcomes, process.durations_s, failures, run.started_s)

@@ -1,4 +1,4 @@
-"""Repeat the condition of a failure without the change."""
+"""Repeat the condition of a failure at the base, without the change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flakehound.triage.evidence import NO_RUNS, BaseCheck, Condition
 
 
 class BaseSuite:
-    """The suite at the base, checked out when it is first needed, removed by `close`."""
+    """The suite at the base: checked out when it is first needed, removed by `close`."""
 
     def __init__(self, run: FailingRun, change: Change, processes: NewProcesses) -> None:
         self._run = run
@@ -42,10 +42,10 @@ class BaseSuite:
         *,
         times: int,
     ) -> BaseCheck | None:
-        """Run an order at the base; None where there is no commit to check out."""
+        """Run an order at the base; None if there is no commit to check out."""
         if self._change.repository is None or self._change.base is None or not self._change.base.is_commit:
             return None
-        tree = self._checked_out()
+        tree = self._checkout()
         if isinstance(tree, NoTree):
             return BaseCheck(condition=condition, here=here, problem=tree.why)
         arguments = self._processes.arguments_for(order)
@@ -67,7 +67,7 @@ class BaseSuite:
             is_new=NOT_AT_BASE in runs.problem,
         )
 
-    def _checked_out(self) -> BaseTree | NoTree:
+    def _checkout(self) -> BaseTree | NoTree:
         if self._tree is None:
             assert self._change.repository is not None
             assert self._change.base is not None
@@ -77,7 +77,7 @@ class BaseSuite:
 
 
 def tally_of(records: Sequence[RunRecord]) -> Tally:
-    """How often the last test ran and failed; a skip is not counted."""
+    """How often the last test of each run passed or failed; skips are not counted."""
     outcomes = [record.last for record in records if record.last.is_failure or record.last.is_pass]
     return Tally(n=len(outcomes), failed=sum(outcome.is_failure for outcome in outcomes))
 

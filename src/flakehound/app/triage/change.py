@@ -26,11 +26,11 @@ class Change:
     base: Base | None = None
     entities: tuple[ChangedEntity, ...] = ()
     python_files: tuple[Path, ...] = ()  # that changed
-    data_files: tuple[Path, ...] = ()  # that changed and are still there
-    commits: frozenset[str] = frozenset()  # from the base to here
-    commit: str | None = None  # that is checked out; marked when files differ from it
+    data_files: tuple[Path, ...] = ()  # that changed and still exist
+    commits: frozenset[str] = frozenset()  # since the base
+    commit: str | None = None  # the checked-out one; with "-dirty" when files differ from it
     branch: str = ""
-    problem: str = ""  # as a clause
+    problem: str = ""  # why the change is not known; part of a sentence
     notes: tuple[str, ...] = ()
 
     @property
@@ -45,7 +45,7 @@ class Change:
 
 
 def change_of(run: FailingRun) -> Change:
-    """Ask git for the change; a problem here prevents the comparison, never the reruns."""
+    """Read the change from git. A problem prevents only the comparison with the change, not the reruns."""
     repository = open_repository(run.rootdir)
     if isinstance(repository, NoRepository):
         remedy = f" (try: {repository.remedy})" if repository.remedy else ""
@@ -74,7 +74,7 @@ def change_of(run: FailingRun) -> Change:
 
 
 def _own_files(run: FailingRun) -> Collection[Path]:
-    """Files that flakehound writes itself; they are no change of the user's."""
+    """Files that flakehound itself writes, which are not part of the user's change."""
     store = run.options.store
     own = [
         store,
@@ -89,7 +89,7 @@ def _commits_of_change(repository: Repository, base: Base) -> frozenset[str]:
 
 
 def as_file_change(file: ChangedFile) -> FileChange:
-    """A changed file of git as the triage room describes it."""
+    """Convert a changed file from git's description to that of the triage room."""
     return FileChange(
         path=file.path,
         status=FileStatus(file.status),

@@ -1,4 +1,4 @@
-"""A pytest run with failures, read from the facts that the plugin inside pytest wrote (decision 0015)."""
+"""A pytest run with failures, read from the facts file that our pytest plugin wrote (decision 0015)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flakehound.app.sessions.places import DEFAULT_STORE
+from flakehound.app.sessions.default_paths import DEFAULT_STORE
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
@@ -25,11 +25,11 @@ class FailedTest:
     """One test that failed, and how its reruns in its own process ended."""
 
     id: NodeId
-    worker: str  # of pytest-xdist; empty without
-    place: int  # in that worker's order
+    worker: str  # of pytest-xdist; empty without xdist
+    position: int  # in that worker's order
     failure: Failure
-    random_state: Mapping[str, Any] | None  # of the generators as it started; None: not known
-    reruns: tuple[Rerun, ...]  # with seeds of their own
+    random_state: Mapping[str, Any] | None  # of the generators when the test started; None: not known
+    reruns: tuple[Rerun, ...]  # each with its own seed
     same_state: Tally  # reruns from the random state of the failure
 
     @property
@@ -74,30 +74,30 @@ class FailingRun:
     started_s: float  # seconds since 1970, estimated from the durations of the tests
     processes: tuple[ObservedProcess, ...]
     failures: tuple[FailedTest, ...]
-    not_rerun: str  # why nothing more was rerun; empty: everything was
+    not_rerun: str  # why some failures were not rerun; empty: all were
     rerun_by_others: tuple[NodeId, ...]
     notes: tuple[str, ...]
 
     def before(self, failed: FailedTest) -> Order:
         """The tests that ran before it in its process."""
         process = self._process_of(failed)
-        return process.order[: failed.place] if process else ()
+        return process.order[: failed.position] if process else ()
 
     def duration_s(self, failed: FailedTest) -> float:
-        """How long its process took up to its end."""
+        """How long its process took for all tests up to the failed one."""
         process = self._process_of(failed)
-        return sum(process.durations_s[: failed.place + 1]) if process else 0.0
+        return sum(process.durations_s[: failed.position + 1]) if process else 0.0
 
     def _process_of(self, failed: FailedTest) -> ObservedProcess | None:
         return next((process for process in self.processes if process.worker == failed.worker), None)
 
 
 class UnreadableFacts(FlakehoundError):
-    """The file is not what the plugin writes."""
+    """The file is not a facts file of our plugin."""
 
 
 def read_facts(path: Path) -> FailingRun:
-    """The run that the file describes."""
+    """Read a facts file."""
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
         if written["schema"] != SCHEMA:
@@ -111,7 +111,7 @@ def read_facts(path: Path) -> FailingRun:
 
 def _run_from(written: Mapping[str, Any]) -> FailingRun:
     rootdir, cwd = Path(written["rootdir"]), Path(written["cwd"])
-    processes = tuple(_process(one) for one in written["sessions"])
+    processes = tuple(map(_process, written["sessions"]))
     return FailingRun(
         rootdir=rootdir,
         cwd=cwd,
@@ -119,9 +119,9 @@ def _run_from(written: Mapping[str, Any]) -> FailingRun:
         pytest_args=tuple(written["args"]),
         options=_options(written["options"], cwd, rootdir),
         tests=written["tests"],
-        started_s=time.time() - max((sum(one.durations_s) for one in processes), default=0.0),
+        started_s=time.time() - max((sum(process.durations_s) for process in processes), default=0.0),
         processes=processes,
-        failures=tuple(_failed_test(one) for one in written["failures"]),
+        failures=tuple(map(_failed_test, written["failures"])),
         not_rerun=written["not_rerun"] or "",
         rerun_by_others=tuple(NodeId(test) for test in written["rerun_by_others"]),
         notes=tuple(written["notes"]),
@@ -150,16 +150,16 @@ def _process(session: Mapping[str, Any]) -> ObservedProcess:
 
 
 def _failed_test(failure: Mapping[str, Any]) -> FailedTest:
-    again = [rerun for rerun in failure["reruns"] if rerun.get("same_state")]
-    failed = sum(Outcome(rerun["outcome"]).is_failure for rerun in again)
+    same_state = [rerun for rerun in failure["reruns"] if rerun.get("same_state")]
+    failed = sum(Outcome(rerun["outcome"]).is_failure for rerun in same_state)
     return FailedTest(
         id=NodeId(failure["id"]),
         worker=failure["worker"],
-        place=failure["place"],
+        position=failure["place"],
         failure=Failure(**{key: failure[key] for key in ("phase", "exception", "message", "where", "text")}),
         random_state=failure["random_state"],
         reruns=tuple(_rerun(rerun) for rerun in failure["reruns"] if not rerun.get("same_state")),
-        same_state=Tally(n=len(again), failed=failed),
+        same_state=Tally(n=len(same_state), failed=failed),
     )
 
 

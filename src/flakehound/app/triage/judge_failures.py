@@ -1,4 +1,4 @@
-"""Judge the failures of a red run: execute each step that `triage/next_step.py` decides on, then judge."""
+"""Judge the failures of a run: execute each step that `triage/next_step.py` decides on, then judge."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ class _Triage:
         )
 
     def verdict_on(self, failed: FailedTest) -> TriageVerdict:
-        """Judge one failure; an interrupt ends the steps and leaves what is known by then."""
-        known = self._known_at_first(failed)
+        """Judge one failure; an interrupt ends the steps, and the verdict uses what is known so far."""
+        known = self._initial_knowledge(failed)
         try:
             while not isinstance(step := next_step(known, self._scope), Judge):
                 if type(step) in _PROGRESS:
@@ -103,7 +103,7 @@ class _Triage:
             return replace(verdict, evidence=f"interrupted; {verdict.evidence}")
         return judge(known.evidence)
 
-    def _known_at_first(self, failed: FailedTest) -> KnownFailure:
+    def _initial_knowledge(self, failed: FailedTest) -> KnownFailure:
         evidence = FailureEvidence(
             id=failed.id,
             reruns=failed.reruns,
@@ -228,8 +228,7 @@ def _with_reruns(known: KnownFailure, records: list[RunRecord]) -> KnownFailure:
 
 
 def _rerun(record: RunRecord) -> Rerun:
-    place = len(record.order) - 1
-    failure = record.failures.get(place)
+    failure = record.failures.get(len(record.order) - 1)
     return Rerun(
         stage=Stage.FORKED if record.isolation is Isolation.FORK else Stage.NEW_INTERPRETER,
         outcome=record.last,

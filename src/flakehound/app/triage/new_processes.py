@@ -26,17 +26,17 @@ SEARCH_LIMIT_S = 30.0  # for the polluter of one test
 
 
 class NewProcesses:
-    """The suite of a red run, opened for reruns. Runs go one at a time, so that they do not disturb each other."""
+    """The suite of a failing run, opened for reruns. One run at a time, so that they do not disturb each other."""
 
     def __init__(self, run: FailingRun) -> None:
         self._run = run
         self._target = Target(python=run.python, cwd=run.cwd, pytest_args=run.pytest_args)
         self._folder = tempfile.TemporaryDirectory(prefix="fh-triage-", ignore_cleanup_errors=True)
         self._opened: OpenSuite | None = None
-        self._problem = ""  # why it cannot be opened
+        self._problem = ""  # why the suite cannot be opened
         self._next_seed = run.options.seed
-        longest = max((s for process in run.processes for s in process.durations_s), default=0.0)
-        self._limits = Limits(test_limit_s=test_limit_for(longest, None))
+        slowest_s = max((s for process in run.processes for s in process.durations_s), default=0.0)
+        self._limits = Limits(test_limit_s=test_limit_for(slowest_s, None))
         self.records: list[RunRecord] = []  # everything that ran
 
     def __enter__(self) -> NewProcesses:
@@ -50,7 +50,7 @@ class NewProcesses:
         self._folder.cleanup()
 
     def open(self, during_collection: Callable[[], None]) -> str:
-        """Let pytest collect the suite as the red run did; the problem, or an empty string."""
+        """Let pytest collect the suite as in the failing run; returns the problem, empty: none."""
         opened = attempted(
             lambda: open_suite(
                 self._target,
@@ -69,7 +69,7 @@ class NewProcesses:
         return self._problem
 
     def run_in_forks(self, test: NodeId, times: int) -> list[RunRecord]:
-        """The test alone in copies of the collected session; empty where there is none, or no such test."""
+        """Run the test alone in copies of the collected session; empty without a session that has the test."""
         if self._opened is None and not self._problem:
             self.open(lambda: None)
         opened = self._opened
@@ -88,7 +88,7 @@ class NewProcesses:
     def run_recorded(
         self, order: Order, to_record: RecordingRequest, random_state: Mapping[str, Any] | None = None
     ) -> RecordedRun | None:
-        """The last test of an order in a new interpreter, with what the run depends on; None: it cannot run."""
+        """Run an order in a new interpreter and record what its last test depends on; None: it could not run."""
         spawner = self._spawner(order, random_state)
         run = attempted(lambda: spawner.run_recorded(self._plan(order), self._limits, (), to_record))
         if isinstance(run, FailedStep):
@@ -99,7 +99,7 @@ class NewProcesses:
     def run_in_new_interpreters(
         self, order: Order, times: int, random_state: Mapping[str, Any] | None = None
     ) -> list[RunRecord]:
-        """An order in new interpreters, so many times; the last test starts with the random state, if given."""
+        """Run an order in new interpreters; the last test starts with the random state, if one is given."""
         spawner = self._spawner(order, random_state)
         records: list[RunRecord] = []
         for _ in range(times):
@@ -115,7 +115,7 @@ class NewProcesses:
         return Spawner(target, self._path("n"))
 
     def search_polluters(self, failed: FailedTest) -> Verdict | None:
-        """Which of the tests that ran before it make it fail; None where that cannot be found out."""
+        """Search which of the tests that ran before it make it fail; None: the search is not possible."""
         opened, among = self._opened, self._run.before(failed)
         if opened is None or not among or not {failed.id, *among} <= set(opened.suite.order):
             return None

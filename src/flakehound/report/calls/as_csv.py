@@ -1,4 +1,4 @@
-"""What tests called, as a table."""
+"""The calls of tests as CSV."""
 
 from __future__ import annotations
 

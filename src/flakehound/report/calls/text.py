@@ -1,4 +1,4 @@
-"""What tests called, in short: which causes of flakiness it speaks for."""
+"""The calls of tests as text and JSON: which causes of flakiness they suggest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flakehound.core.verdicts import LikelyCause
 from flakehound.report.formatting import counted
 
 SCHEMA = "flakehound/calls/1"
-_MOST_TESTS = 25
+_MAX_TESTS = 25
 Causes = Mapping[NodeId, Sequence[LikelyCause]]
 
 
@@ -21,9 +21,9 @@ def calls_text(
 ) -> str:
     """The tests with a likely cause, then the totals. No newline at the end."""
     marked = [test for test in traces if causes[test]]
-    lines = [line for test in marked[:_MOST_TESTS] for line in _block(test, causes[test], traces[test])]
-    if len(marked) > _MOST_TESTS:
-        lines.append(f"... and {counted(len(marked) - _MOST_TESTS, 'more test')}; all with --csv or --json")
+    lines = [line for test in marked[:_MAX_TESTS] for line in _block(test, causes[test], traces[test])]
+    if len(marked) > _MAX_TESTS:
+        lines.append(f"... and {counted(len(marked) - _MAX_TESTS, 'more test')}; all with --csv or --json")
     return "\n".join([*lines, *_totals(traces, causes, lost), *(f"note: {note}" for note in notes)])
 
 
@@ -36,7 +36,7 @@ def _block(test: NodeId, causes: Sequence[LikelyCause], trace: CallTrace) -> Ite
 
 
 def _totals(traces: Mapping[NodeId, CallTrace], causes: Causes, lost: int) -> Iterator[str]:
-    functions = {function for trace in traces.values() for book in trace.calls.values() for function in book}
+    functions = {function for trace in traces.values() for calls in trace.calls.values() for function in calls}
     marked = sum(bool(found) for found in causes.values())
     yield (
         f"{counted(len(traces), 'test')} traced, {counted(len(functions), 'function')}: "

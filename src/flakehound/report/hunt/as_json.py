@@ -1,4 +1,4 @@
-"""The report as tools read it: schema flakehound/report/1."""
+"""The report of a hunt as JSON: schema flakehound/report/1."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ SCHEMA = "flakehound/report/1"
 
 def report_json(result: HuntResult) -> str:
     """The whole hunt, every test of the suite on a line of its own; ends with a newline."""
-    # One line per test keeps 10,000 tests greppable, and json's indenting encoder is the slow one.
+    # One line per test, so that grep finds a test; also, json's encoder is slow with indentation.
     head = json.dumps(_head(result), indent=1, allow_nan=False).removesuffix("\n}")
-    tests = ",\n  ".join(json.dumps(_told(result, verdict), allow_nan=False) for verdict in result.verdicts)
+    tests = ",\n  ".join(json.dumps(_test(result, verdict), allow_nan=False) for verdict in result.verdicts)
     return f'{head},\n "tests": [\n  {tests}\n ]\n}}\n'
 
 
 def report_schema() -> dict[str, Any]:
     """The JSON Schema that every report satisfies."""
-    place = resources.files("flakehound.report") / "schema" / "report-1.json"
-    schema: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    file = resources.files("flakehound.report") / "schema" / "report-1.json"
+    schema: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return schema
 
 
@@ -59,7 +59,7 @@ def _head(result: HuntResult) -> dict[str, Any]:
     }
 
 
-def _told(result: HuntResult, verdict: Verdict) -> dict[str, Any]:
+def _test(result: HuntResult, verdict: Verdict) -> dict[str, Any]:
     return {
         "id": verdict.id,
         "kind": verdict.kind.value,

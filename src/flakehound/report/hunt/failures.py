@@ -1,4 +1,4 @@
-"""Failures of one test: one example per signature."""
+"""The failures of one test, with one example per signature."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def failure_examples(history: History, test: NodeId) -> list[FailureExample]:
 
 
 def failure_lines(times: Mapping[str, int], examples: Sequence[FailureExample]) -> Iterator[str]:
-    """Each signature, how often it was seen, and the end of one of its failures."""
+    """Each signature, how often it was seen, and the last lines of one of its failures."""
     by_signature: dict[str, FailureExample] = {}
     for example in examples:
         by_signature.setdefault(example.signature, example)
@@ -52,8 +52,8 @@ def _heading(signature: str, times: int | None) -> str:
 
 def _example_lines(example: FailureExample) -> Iterator[str]:
     failure = example.failure
-    place = f" at {failure.where}" if failure.where else ""
-    yield f"  {failure.exception} in {failure.phase}{place}"
+    location = f" at {failure.where}" if failure.where else ""
+    yield f"  {failure.exception} in {failure.phase}{location}"
     if example.seen_in:
         yield f"  seen in: {example.seen_in}"
     lines = failure.text.splitlines()

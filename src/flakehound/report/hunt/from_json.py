@@ -62,7 +62,8 @@ def _verdict(test: Mapping[str, Any]) -> Verdict:
         pollution_rate=None if pollution_rate is None else Rate(**pollution_rate),
         under_load=test.get("under_load", False),
         causes=tuple(
-            LikelyCause(cause=Cause(one["cause"]), evidence=one["evidence"]) for one in test.get("causes", ())
+            LikelyCause(cause=Cause(likely["cause"]), evidence=likely["evidence"])
+            for likely in test.get("causes", ())
         ),
         minimal_order=_order(test["minimal_order"]),
         replay=None if replay is None else _replay(replay),

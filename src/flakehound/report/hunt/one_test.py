@@ -1,4 +1,4 @@
-"""Everything known about one test."""
+"""The report of `flakehound explain`: everything that is known about one test."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from flakehound.core.plans import Setting
 from flakehound.core.verdicts import Kind, Verdict
 from flakehound.report.commands import plain_pytest_command, replay_command
-from flakehound.report.formatting import COUNTED, MEANINGS, counted, interval, one_failure_in, tally_of
+from flakehound.report.formatting import MEANINGS, RATE_SETTINGS, counted, interval, one_failure_in, tally_of
 from flakehound.report.hunt.failures import FailureExample, failure_lines
 from flakehound.report.hunt.result import HuntResult
 from flakehound.report.hunt.verdict_lines import headline
 
-_LONG_ORDER = 20  # beyond it an order is shortened, and a plain pytest command is nothing to read or paste
+_MAX_ORDER = 20  # tests; a longer order is shortened, and shown without its plain pytest command
 _SETTINGS = {
     Setting.ORIGINAL: "original order",
     Setting.SHUFFLED: "other orders",
@@ -23,10 +23,7 @@ _SETTINGS = {
 
 
 def explain_text(result: HuntResult, verdict: Verdict, examples: Sequence[FailureExample]) -> str:
-    """The kind and its meaning, all evidence, an example of each failure, the commands.
-
-    No newline at the end.
-    """
+    """The kind and its meaning, all evidence, an example of each failure, and commands; no newline at the end."""
     sections = (
         [headline(verdict), f"  {_meaning(verdict)}"],
         _section("Evidence", verdict.evidence),
@@ -64,14 +61,14 @@ def _counts(verdict: Verdict) -> Iterator[str]:
 
 
 def _rate(verdict: Verdict) -> str:
-    seen = tally_of(verdict, *COUNTED)
-    if not seen.n:
+    total = tally_of(verdict, *RATE_SETTINGS)
+    if not total.n:
         return "never seen to pass or fail in the original order, in other orders or alone"
-    if seen.failed:
+    if total.failed:
         return f"failure rate {interval(verdict.rate)}, over original order, other orders and alone"
-    if one_failure_in(seen.n) < 2:
+    if one_failure_in(total.n) < 2:
         return "too few runs to say how often it may fail"
-    return f"fails at most 1 in {one_failure_in(seen.n)} runs (95 %), by original order, other orders and alone"
+    return f"fails at most 1 in {one_failure_in(total.n)} runs (95 %), by original order, other orders and alone"
 
 
 def _others(verdict: Verdict) -> Iterator[str]:
@@ -106,11 +103,11 @@ def _order_heading(verdict: Verdict) -> str:
 
 def _order(verdict: Verdict) -> Iterator[str]:
     order = verdict.minimal_order
-    left_out = len(order) - _LONG_ORDER if len(order) > _LONG_ORDER else 0
+    left_out = len(order) - _MAX_ORDER if len(order) > _MAX_ORDER else 0
     if left_out:
         yield f"({counted(left_out, 'test')} before these)"
-    for place, test in enumerate(order[left_out:], left_out + 1):
-        yield f"{place}. {test}"
+    for number, test in enumerate(order[left_out:], left_out + 1):
+        yield f"{number}. {test}"
 
 
 def _causes(verdict: Verdict) -> Iterator[str]:
@@ -127,6 +124,6 @@ def _commands(result: HuntResult, verdict: Verdict) -> Iterator[str]:
     yield f"(such runs failed {replay.failed} of {counted(replay.runs, 'time')})"
     yield command
     plain = plain_pytest_command(result, verdict)
-    if plain is not None and len(replay.order) <= _LONG_ORDER:
+    if plain is not None and len(replay.order) <= _MAX_ORDER:
         yield "or without flakehound:"
         yield plain

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from flakehound.core.verdicts import Kind, Verdict
 
-LEAST_NAMED = 0.01  # expected tests; fewer are only said to be fewer
+MIN_EXPECTED = 0.01  # expected flaky tests; smaller numbers are shown as "less than" this
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +15,7 @@ class SuiteFacts:
     """The suite that was searched."""
 
     tests: int
-    original_order_s: float  # one run of all tests in the original order, without start and collection
+    original_order_s: float  # time of one run of all tests, without start and collection
     python: str
     pytest: str
     commit: str | None  # None: no git
@@ -24,7 +24,7 @@ class SuiteFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpentFacts:
-    """What the hunt cost."""
+    """The time and the runs that the hunt took."""
 
     wall_s: float
     cpu_s: float
@@ -36,19 +36,19 @@ class SpentFacts:
 class HuntResult:
     """The result of one finished or interrupted hunt."""
 
-    verdicts: tuple[Verdict, ...]  # every test, original order
+    verdicts: tuple[Verdict, ...]  # of every test, in the original order
     suite: SuiteFacts
     spent: SpentFacts
     seed: int
-    runs: Mapping[str, int] = field(default_factory=dict)  # setting -> whole runs made
-    notes: tuple[str, ...] = ()  # how we ran: switched-off plugins, isolation, files
+    runs: Mapping[str, int] = field(default_factory=dict)  # setting -> runs of the whole suite
+    notes: tuple[str, ...] = ()  # about the runs: switched-off plugins, isolation, files
     pairs: str = ""  # exact, grouped, or empty when no pairs were run
     complete: bool = True  # False: the time ran out or the user interrupted
     interrupted: bool = False
     cwd: str = "."
     python_path: str = "python"  # the suite's interpreter, as the user named it
     pytest_args: tuple[str, ...] = ()  # the user's own
-    priors: Mapping[str, float] = field(default_factory=dict)  # test -> how likely flaky it was thought beforehand
+    priors: Mapping[str, float] = field(default_factory=dict)  # test -> probability of being flaky before the hunt
     store: str | None = None  # path of the store when it is not the default one
 
     def of_kind(self, *kinds: Kind) -> list[Verdict]:
@@ -63,4 +63,4 @@ class HuntResult:
 
 def expected_flaky_tests(number: float) -> str:
     """An expected number of flaky tests in words."""
-    return f"{number:.2g} flaky tests" if number >= LEAST_NAMED else f"less than {LEAST_NAMED} flaky tests"
+    return f"{number:.2g} flaky tests" if number >= MIN_EXPECTED else f"less than {MIN_EXPECTED} flaky tests"

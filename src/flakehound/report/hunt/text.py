@@ -1,4 +1,4 @@
-"""The report of a hunt as people read it."""
+"""The report of a hunt as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flakehound.report.hunt.totals import bound_lines, next_step, shared_failure
 from flakehound.report.hunt.verdict_lines import LABEL_WIDTH, headline, verdict_lines
 from flakehound.report.wrapping import LineWrapper
 
-_MAX_FAILING = 10  # tests that always fail are no news to their owner
+_MAX_FAILING = 10  # listed; their owner knows tests that always fail
 
 
 def report_text(result: HuntResult, *, width: int = 100) -> str:

@@ -8,7 +8,7 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.verdicts import Kind
 from flakehound.report.commands import explain_command, resume_command
 from flakehound.report.durations import duration_text
-from flakehound.report.formatting import COUNTED, FLAKY_KINDS, counted, few, one_failure_in, tally_of
+from flakehound.report.formatting import FLAKY_KINDS, RATE_SETTINGS, counted, few, one_failure_in, tally_of
 from flakehound.report.hunt.result import HuntResult
 
 _MAX_NAMES = 10  # listed per shared failure
@@ -52,8 +52,8 @@ def _tests_found(result: HuntResult) -> Iterator[str]:
 
 
 def bound_lines(result: HuntResult) -> Iterator[str]:
-    """How often a test not caught may still fail."""
-    runs = [tally_of(verdict, *COUNTED).n for verdict in result.of_kind(Kind.STEADY)]
+    """How often a test that was not found flaky may still fail."""
+    runs = [tally_of(verdict, *RATE_SETTINGS).n for verdict in result.of_kind(Kind.STEADY)]
     unseen = runs.count(0)
     fewest = min((n for n in runs if n), default=0)
     if fewest:

@@ -9,7 +9,7 @@ from flakehound.core.plans import Setting
 from flakehound.core.statistics.rates import failure_rate
 from flakehound.core.verdicts import Cause, Kind, Verdict
 from flakehound.report.commands import replay_command
-from flakehound.report.formatting import CLEAN, counted, few, interval, tally_of
+from flakehound.report.formatting import SAME_ORDER_SETTINGS, counted, few, interval, tally_of
 from flakehound.report.hunt.result import HuntResult
 from flakehound.report.wrapping import LineWrapper
 
@@ -32,7 +32,7 @@ def verdict_lines(result: HuntResult, verdict: Verdict, wrapper: LineWrapper) ->
 
 
 def sentences(verdict: Verdict) -> Iterator[str]:
-    """The evidence in short, then the other tests that take part, then likely causes."""
+    """The evidence in short, then polluters and other tests that matter, then likely causes."""
     yield from _evidence(verdict)
     yield from _other_tests(verdict)
     for likely in verdict.causes:
@@ -53,11 +53,11 @@ def _evidence(verdict: Verdict) -> Iterator[str]:
 
 
 def _nod(verdict: Verdict) -> list[str]:
-    clean = tally_of(verdict, *CLEAN)
-    if verdict.kind is not Kind.NOD or not clean.is_mixed:
+    same_order = tally_of(verdict, *SAME_ORDER_SETTINGS)
+    if verdict.kind is not Kind.NOD or not same_order.is_mixed:
         return []
-    rate = interval(failure_rate(clean.failed, clean.n))
-    return [f"failed {clean.failed} of {clean.n} runs in the same order or alone ({rate})"]
+    rate = interval(failure_rate(same_order.failed, same_order.n))
+    return [f"failed {same_order.failed} of {same_order.n} runs in the same order or alone ({rate})"]
 
 
 def _victim(verdict: Verdict) -> list[str]:
@@ -65,13 +65,13 @@ def _victim(verdict: Verdict) -> list[str]:
     if verdict.kind is not Kind.VICTIM or not prefix or replay is None or replay.order != verdict.minimal_order:
         return []
     counts = f"{replay.failed} of {replay.runs}"
-    who = f"{len(prefix)} tests run together" if len(prefix) > 1 else prefix[0]
+    polluters = f"{len(prefix)} tests run together" if len(prefix) > 1 else prefix[0]
     if verdict.pollution_rate is None:
-        words = f"failed {counts} after {who}"
+        sentence = f"failed {counts} after {polluters}"
     else:
-        words = f"fails {counts} times after {who} ({interval(verdict.pollution_rate)})"
+        sentence = f"fails {counts} times after {polluters} ({interval(verdict.pollution_rate)})"
     alone = tally_of(verdict, Setting.ALONE)
-    return [f"{words}, passed {alone.passed} of {alone.n} alone" if alone.n else words]
+    return [f"{sentence}, passed {alone.passed} of {alone.n} alone" if alone.n else sentence]
 
 
 def _jointly_brittle(verdict: Verdict) -> list[str]:
@@ -89,7 +89,7 @@ def _other_tests(verdict: Verdict) -> Iterator[str]:
         ("also set up by", [test for test in verdict.state_setters if test not in prefix]),
         ("cleaned by", list(verdict.cleaners)),
     )
-    parts_with_tests = [f"{words}: {few(tests)}" for words, tests in parts if tests]
+    parts_with_tests = [f"{relation}: {few(tests)}" for relation, tests in parts if tests]
     if parts_with_tests:
         yield "; ".join(parts_with_tests)
     if verdict.shared_state:

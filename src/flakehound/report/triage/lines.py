@@ -1,4 +1,4 @@
-"""The lines of a triage in a terminal: the verdict first, then the evidence, then what to do next."""
+"""The report of a triage as lines for the terminal: verdict first, then the evidence, then the next command."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LABELS = {
     "undecided": "UNDECIDED",
     "unrelated": "UNRELATED",
     "flaky": "FLAKY",
-}  # the most important for a developer first
+}  # the most urgent first
 _INDENT = 13
 _MAX_CHANGES = 5
 
 
 def triage_lines(triage: Mapping[str, Any], *, width: int = 100) -> list[str]:
-    """The `flakehound/triage/1` object in lines; notes follow, as the plugin prints them."""
+    """The `flakehound/triage/1` object as lines; the plugin prints notes after them."""
     failures = triage["failures"]
     wrapper = LineWrapper.for_ids((NodeId(failure["id"]) for failure in failures), width)
     lines = list(_changes(triage, wrapper))
@@ -37,8 +37,8 @@ def _changes(triage: Mapping[str, Any], wrapper: LineWrapper) -> Iterator[str]:
     changed = triage["changed"]
     if triage["since"] is None:
         return
-    what = f"{counted(len(changed), 'change')}: {few(changed, _MAX_CHANGES)}" if changed else "nothing changed"
-    yield from wrapper.wrap(f"{what} ({triage['since_why']})")
+    summary = f"{counted(len(changed), 'change')}: {few(changed, _MAX_CHANGES)}" if changed else "nothing changed"
+    yield from wrapper.wrap(f"{summary} ({triage['since_why']})")
 
 
 def _block(failure: Mapping[str, Any], wrapper: LineWrapper) -> Iterator[str]:

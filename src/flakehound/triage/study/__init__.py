@@ -1,1 +1,1 @@
-"""The figures of the evaluation in the source of triage."""
+"""The figures of the evaluation in the thesis that the triage implements."""

@@ -1,7 +1,7 @@
-"""Carry what a test depends on over a change that it is disjoint from.
+"""Translate the dependencies of a test to the version before a change that does not affect it.
 
-Whatever the test executes is the same in both versions, so it executes the same functions again. Their lines
-may stand elsewhere. Which lines of a function ran is not preserved: `intersect` asks for the function alone.
+The code that the test executes is the same in both versions, so it executes the same functions, perhaps at other
+lines. A function counts as executed as a whole, because `intersect` asks only whether a function was executed.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from flakehound.triage.python_source import parse_source
 def carried_back(
     dependencies: RecordedDependencies, change: Iterable[FileChange], *, root: str
 ) -> RecordedDependencies | None:
-    """What the test depends on before a change; None where that is not known without recording it again.
+    """The dependencies of the test before a change; None: they have to be recorded again.
 
-    `dependencies` were recorded after the change, which must be disjoint from them.
+    `dependencies` were recorded after the change, which must not affect them.
     """
     lines = dict(dependencies.lines)
     for file in change:
         path = join(root, file.path)
         if not lines.get(path):
             continue
-        moved = _moved(lines[path], file.after, file.before)
-        if moved is None:
+        lines_before = _lines_before(lines[path], file.after, file.before)
+        if lines_before is None:
             return None
-        lines[path] = moved
+        lines[path] = lines_before
     return replace(dependencies, lines=lines)
 
 
-def _moved(lines: frozenset[int], here: bytes | None, there: bytes | None) -> frozenset[int] | None:
-    ours, theirs = _Bodies.of(here), _Bodies.of(there)
-    if ours is None or theirs is None:
+def _lines_before(lines: frozenset[int], after: bytes | None, before: bytes | None) -> frozenset[int] | None:
+    bodies_after, bodies_before = _Bodies.of(after), _Bodies.of(before)
+    if bodies_after is None or bodies_before is None:
         return None
-    called = {key for key, body in ours.functions.items() if not lines.isdisjoint(body)}
-    at_import = theirs.outside if not lines.isdisjoint(ours.outside) else frozenset()
-    bodies = (theirs.functions[key] for key in called if key in theirs.functions)
+    called_functions = {key for key, body in bodies_after.functions.items() if not lines.isdisjoint(body)}
+    at_import = bodies_before.outside if not lines.isdisjoint(bodies_after.outside) else frozenset()
+    bodies = (bodies_before.functions[key] for key in called_functions if key in bodies_before.functions)
     return at_import.union(*bodies)
 
 

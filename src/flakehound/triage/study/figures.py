@@ -1,4 +1,4 @@
-"""The figures of the thesis' evaluation: what reruns cost, and how often a test is disjoint from a change."""
+"""The figures of the thesis' evaluation: what reruns cost, and how often a change does not affect a test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-QUICK_S = 0.01  # tests below are rerun more often, so that their reruns take a time that can be measured
+QUICK_S = 0.01  # quicker tests are rerun more often, because one rerun takes too little time to measure
 QUICK_RERUNS = 100
 OTHER_RERUNS = 10
 
@@ -29,9 +29,9 @@ class EquivalentReruns:
 
 
 def equivalent_reruns(new_process_s: float, reruns_s: Mapping[int, float]) -> EquivalentReruns | None:
-    """N_E, by linear interpolation between measured numbers of reruns, or from the last two beyond them.
+    """N_E by linear interpolation between the measured numbers of reruns, beyond them by extrapolation.
 
-    `reruns_s` tells what n reruns in the same process take: the whole run without the base, t_n - t_base.
+    `reruns_s` has the time of n reruns in the same process: the whole run without the base, t_n - t_base.
     None: more reruns do not take more time, or too few were measured.
     """
     known = sorted({0: 0.0, **reruns_s}.items())
@@ -51,20 +51,20 @@ def _on_line(new_process_s: float, fewer: int, less_s: float, more: int, most_s:
 
 
 def same_process_s(base_s: float, whole_s: Mapping[int, float]) -> dict[int, float]:
-    """What n reruns take, from how long a process with one run and n reruns takes."""
+    """The time of n reruns, from the time of a process with one run and n reruns."""
     return {reruns: took_s - base_s for reruns, took_s in whole_s.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisjointShare:
-    """How many of the changes that a test met left alone everything it depends on."""
+    """How many of the changes that a test was compared with do not affect it."""
 
     disjoint: int
     compared: int
 
     @property
     def percent(self) -> float:
-        """Of the changes it was compared with, which are at least one."""
+        """The share in percent; `compared` is at least 1."""
         return 100 * self.disjoint / self.compared
 
 
@@ -83,7 +83,7 @@ class Distribution:
 
 
 def distribution_of(values: Sequence[float]) -> Distribution:
-    """How values, of which there is at least one, are spread; between neighbours by linear interpolation."""
+    """The distribution of at least one value; quantiles by linear interpolation."""
     ordered = sorted(values)
     return Distribution(
         least=ordered[0],
@@ -98,7 +98,7 @@ def distribution_of(values: Sequence[float]) -> Distribution:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    below = int(place)
+    position = share * (len(ordered) - 1)
+    below = int(position)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)

@@ -1,7 +1,7 @@
-"""Walk from the newest revision to older ones and count, per test, the changes it is disjoint from.
+"""Walk from the newest revision to older ones and count, per test, the changes that do not affect it.
 
-Each change gets the question that triage asks: the test failed after it, could it be the cause? A test that a
-change leaves alone depends on the same things before it, so only the others are recorded again.
+For each change the walk asks what a triage asks: if the test failed after it, could the change be the cause? A
+test that a change does not affect has the same dependencies before it, so only the other tests are recorded again.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class RevisionStep:
     older: str
     newer: str
     changed: int  # entities
-    compared: int  # tests that there are before and after it
-    disjoint: int
+    compared: int  # tests that exist before and after the change
+    disjoint: int  # tests that the change does not affect
 
 
 @dataclass(slots=True)
@@ -50,8 +50,8 @@ class RevisionWalk:
 
     def go_back(self, change: RevisionChange, tests: Collection[NodeId]) -> RevisionStep:
         """Go to the revision before a change, which has these tests."""
-        there = [test for test in self.known if test in tests]
-        found = {test: change.intersection_with(test, self.known[test]) for test in there}
+        remaining = [test for test in self.known if test in tests]
+        found = {test: change.intersection_with(test, self.known[test]) for test in remaining}
         self.known = {
             test: dependencies
             for test, intersection in found.items()
@@ -86,7 +86,7 @@ class RevisionWalk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionChange:
-    """What differs between two revisions that lie in the same folder, one after the other."""
+    """The difference between two revisions, which are checked out to the same folder one after the other."""
 
     older: str
     newer: str
@@ -100,11 +100,11 @@ class RevisionChange:
         return intersect(self.entities, dependencies, test=test, root=self.root, rootdir=self.rootdir)
 
     def before(self, dependencies: RecordedDependencies | None) -> RecordedDependencies | None:
-        """What a disjoint test depends on before the change."""
+        """The dependencies before the change of a test that it does not affect; None: to be recorded again."""
         return carried_back(dependencies, self.files, root=self.root) if dependencies is not None else None
 
 
-# Of several reasons the first counts: the closest contact.
+# Of several reasons the first in this order is counted.
 _REASONS = {
     Reach.BODY: "it executes a changed function",
     Reach.TEST: "the test itself changed",
@@ -118,4 +118,4 @@ DOUBT = "only a doubt: what it depends on is not fully known"
 
 def _reason(intersection: Intersection) -> str:
     reaches = {touch.entity.reach for touch in intersection.touches}
-    return next((words for reach, words in _REASONS.items() if reach in reaches), DOUBT)
+    return next((reason for reach, reason in _REASONS.items() if reach in reaches), DOUBT)

@@ -1,4 +1,4 @@
-"""The folder the user works in and the usual place of its store."""
+"""The current folder and the default path of its store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEFAULT_STORE = Path(".flakehound") / "flakehound.db"
 
 
 def current_folder() -> Path:
-    """The folder the user is in."""
+    """The current folder; raises a usage error if it was removed."""
     try:
         return Path.cwd()
     except FileNotFoundError as error:
