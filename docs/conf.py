@@ -13,9 +13,9 @@ root_doc = "index"
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["attrs_inline", "colon_fence"]
 myst_heading_anchors = 4
-# Links to files of the repository that are no pages of the site are copied beside it.
+# Files of the repository that pages link to are copied into the site.
 suppress_warnings: list[str] = []
-intersphinx_mapping: dict[str, tuple[str, None]] = {}  # no request to anywhere: the site builds without a network
+intersphinx_mapping: dict[str, tuple[str, None]] = {}  # empty, so that the site builds without a network
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 

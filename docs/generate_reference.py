@@ -1,6 +1,6 @@
-"""Write the pages of the reference that follow from the code: options, exit codes, JSON, rules.
+"""Generate pages of the reference from the code: options, exit codes, JSON.
 
-`python docs/generate_reference.py` writes them; a test compares them with what it would write.
+`python docs/generate_reference.py` writes them; a test checks that they are up to date.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ REFERENCE = Path(__file__).parent / "reference"
 WIDTH = 119
 NOTICE = "% Written by docs/generate_reference.py from the code; edit the code instead."
 
-# Exit code -> meaning beyond the enumeration: what the shell sees of a program that a signal ended.
+# Exit code -> meaning; with 141, which the shell reports for a program that SIGPIPE ended.
 EXIT_CODES = {
     0: "nothing flaky",
     1: "flaky tests found; of `lint`: findings; of `replay`: the test failed again",
     2: "the command line asks for something that cannot be done",
     3: "the suite could not be collected or run, or the store could not be used",
-    130: "interrupted; everything found so far is kept and printed",
-    141: "the reader of the output went away, as in `flakehound hunt | head -1`; everything is kept",
+    130: "interrupted; everything found so far is stored and printed",
+    141: "the reader of the output ended, as in `flakehound hunt | head -1`; everything is stored",
 }
 
 
@@ -83,7 +83,7 @@ def _command(command: click.Command | None, name: str, *, level: int) -> Iterato
 
 
 def _help(text: str) -> Iterator[str]:
-    """The help text of a command: paragraphs as prose, what click must not wrap as a block of commands."""
+    """The help text of a command: paragraphs as prose, parts that click must not wrap as code blocks."""
     for part in text.split("\n\n"):
         if "\b" in part:
             yield from [
@@ -123,9 +123,9 @@ def _plugin_options() -> Iterator[str]:
     plugin.pytest_addoption(parser)
     yield from ["## pytest options", ""]
     yield from _paragraph(
-        "Installing flakehound registers a pytest plugin. It does nothing unless it is asked. See "
-        "[triage](../guide/triage.md). Write paths behind an equals sign, `--flakehound-json=FILE`: pytest takes "
-        "a path that is a word of its own into account when it chooses its rootdir."
+        "Installing flakehound registers a pytest plugin. It does nothing without one of these options. See "
+        "[triage](../guide/triage.md). Write paths after an equals sign, `--flakehound-json=FILE`: pytest "
+        "determines its rootdir from every separate word that is an existing path."
     )
     yield ""
     for group in parser._groups:
@@ -147,7 +147,7 @@ def json_page() -> str:
         NOTICE,
         "",
         *_paragraph(
-            "Every JSON file of ours names its format in `schema`. New keys may appear; the ones there stay."
+            "Every JSON file of ours names its format in `schema`. New keys may be added; existing ones stay."
         ),
         "",
         "## Formats",
@@ -205,9 +205,9 @@ def _type(field: dict[str, Any], definitions: dict[str, Any]) -> str:
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:
-        return ", ".join("null" if one is None else f"`{one}`" for one in field["enum"])
+        return ", ".join("null" if value is None else f"`{value}`" for value in field["enum"])
     if "anyOf" in field or "oneOf" in field:
-        return " or ".join(_type(one, definitions) for one in field.get("anyOf") or field["oneOf"])
+        return " or ".join(_type(option, definitions) for option in field.get("anyOf") or field["oneOf"])
     kinds = field.get("type", "any")
     words = " or ".join(kinds) if isinstance(kinds, list) else kinds
     if words == "array":
@@ -227,7 +227,7 @@ def _paragraph(words: str) -> list[str]:
 
 
 def _wrapped(words: str, *, first: str = "", rest: str = "") -> list[str]:
-    # A literal is not broken: readers search for it.
+    # Code in backticks is not broken, so that readers can search for it.
     joined = re.sub(r"`[^`]*`", lambda literal: literal[0].replace(" ", "\0"), words)
     lines = textwrap.wrap(
         joined,
@@ -241,7 +241,7 @@ def _wrapped(words: str, *, first: str = "", rest: str = "") -> list[str]:
 
 
 def main() -> int:
-    """Write the pages; with `--check` only say which are out of date."""
+    """Write the pages; with `--check` only print those that are out of date."""
     outdated = [path for path, text in pages().items() if not path.exists() or path.read_text("utf-8") != text]
     for path in outdated:
         if "--check" not in sys.argv:

@@ -29,13 +29,13 @@ def main() -> None:
     for line in lines:
         console.print(Text.from_ansi(line), soft_wrap=True)
     svg = console.export_svg(title="flakehound hunt")
-    # No request to anywhere: the font is the reader's own.
+    # Without links to web fonts: the reader's own font is used.
     svg = "\n".join(line for line in svg.splitlines() if "url(" not in line or "clip-path" in line)
     (DOCS / "_static" / "hunt.svg").write_text(svg + "\n", encoding="utf-8")
 
 
 def terminal_output(command: list[str]) -> list[str]:
-    """What a command writes to its standard output where that is a terminal."""
+    """What a command writes to its standard output if that is a terminal."""
     controller, terminal = pty.openpty()
     program = str(Path(sys.executable).parent / command[0])
     environment = {**os.environ, "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
