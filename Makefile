@@ -7,7 +7,7 @@ INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 .PHONY: hunt test test-all lint types unit coverage slow docs wheel bench clean
 
-# uv installs in seconds what takes pip minutes; pip is there where uv cannot reach the registry.
+# uv installs within seconds what takes pip minutes; pip is used if uv cannot reach the package index.
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) uv
@@ -18,11 +18,11 @@ $(VENV)/docs-ready: $(VENV)/ready
 	$(INSTALL) -e '.[docs]' || $(PIP) -e '.[docs]'
 	touch $@
 
-# Hunts the bundled example suite. Finding flaky tests is what it is for, so exit code 1 is success here.
+# Hunts the bundled example suite. It has flaky tests on purpose, so exit code 1 is success here.
 hunt: $(VENV)/ready
 	cd examples/shaky && ../../$(BIN)/flakehound hunt --budget 45s || test $$? -eq 1
 
-# Lint, types, and every test that takes no long time; five minutes on two cores.
+# Lint, types, and every test that is not marked as slow; five minutes on two cores.
 test: lint types unit
 
 # Also the long tests, the site and the wheel; what CI runs.
@@ -35,7 +35,7 @@ lint: $(VENV)/ready
 types: $(VENV)/ready
 	$(BIN)/mypy
 
-# Our own suite runs shuffled and in parallel: it may not be flaky. Coverage of each package, child processes
+# Our own suite runs shuffled and in parallel: it must not be flaky. Coverage of each package, child processes
 # included, must reach the share that pyproject.toml names.
 unit: $(VENV)/ready
 	$(BIN)/python -m pytest -n 4 --dist worksteal -m "not slow" --record-lines
