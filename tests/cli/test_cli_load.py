@@ -42,4 +42,4 @@ def test_no_test_that_fails_only_beside_other_runs_is_called_flaky(locking):
 def test_fewer_runs_go_at_once_and_the_report_says_so(locking):
     _said, report = locking
 
-    assert [note for note in report["notes"] if "fewer runs went at once" in note]
+    assert [note for note in report["notes"] if "fewer runs at once since then" in note]
