@@ -128,7 +128,7 @@ def test_a_target_inside_a_file_is_told_as_the_start_of_ids(tmp_path):
 
     layout = layout_of(["test_a.py::test_it[1]", "test_b.py"], folder)
 
-    assert layout.wanted == ("test_a.py::test_it", "test_b.py")
+    assert layout.id_prefixes == ("test_a.py::test_it", "test_b.py")
     assert layout.test_files == ("test_a.py", "test_b.py")
 
 

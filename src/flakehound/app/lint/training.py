@@ -35,21 +35,21 @@ class TrainOptions:
     """Validated options of one `flakehound train`."""
 
     stores: tuple[Path, ...]
-    tables: tuple[Path, ...]  # CSV files that `rows` of another training wrote
+    tables: tuple[Path, ...]  # CSV files that `--rows` of another training wrote
     out: Path | None  # the model's file; None: where lint looks for it
-    rows: Path | None  # where to write what was learned from the stores as a table
-    least_runs: int  # tests with fewer runs that never failed are left out
-    weight: float  # of each own project, in projects of the default data
-    with_default: bool  # whether the default data is learned from, too
+    rows: Path | None  # where to write the training data of the stores as a table
+    least_runs: int  # tests that never flaked in fewer runs are left out
+    weight: float  # of each of the user's projects; one project of the default data has weight 1
+    with_default: bool  # whether to train on the default data, too
 
 
 @dataclass(slots=True)
-class _OwnTests:
-    """The tests of the stores and tables that the user names."""
+class _OwnData:
+    """The training data in the stores and tables that the user names."""
 
     samples: list[Sample] = field(default_factory=list)
-    contents: list[bytes] = field(default_factory=list)  # for the digest
-    left_out: Counter[str] = field(default_factory=Counter)
+    contents: list[bytes] = field(default_factory=list)  # hashed to identify the data
+    left_out: Counter[str] = field(default_factory=Counter)  # reason -> number of tests
 
     def add(self, name: str, header: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
         table = training_table(name, header, rows, own=True)
@@ -59,7 +59,7 @@ class _OwnTests:
 
 def train_model(options: TrainOptions) -> str:
     """Train a model and write it to its file; returns a summary for the user."""
-    own = _OwnTests()
+    own = _OwnData()
     stores = options.stores or (() if options.tables else (DEFAULT_STORE,))
     if stores:
         _add_stores(own, stores, options)
@@ -71,7 +71,7 @@ def train_model(options: TrainOptions) -> str:
     samples = [*(shipped_samples(packed) if packed else ()), *own.samples]
     model = _fit(samples, digest_of(packed, *own.contents), options)
     out = options.out or current_folder() / PROJECT_MODEL
-    with suppress(OSError):  # the write that follows reports what is wrong
+    with suppress(OSError):  # the write below reports the error
         out.parent.mkdir(parents=True, exist_ok=True)
     write_output(out, as_text(model), "out")
     return "\n".join(_summary(model, own, out, is_default_place=options.out is None))
@@ -84,7 +84,7 @@ def _fit(samples: Sequence[Sample], digest: str, options: TrainOptions) -> Stati
         raise UnusableData(problem.what, remedy=same_command(without_default=None)) from problem
 
 
-def _add_stores(own: _OwnTests, stores: Sequence[Path], options: TrainOptions) -> None:
+def _add_stores(own: _OwnData, stores: Sequence[Path], options: TrainOptions) -> None:
     rows = list(_rows(stores, options.least_runs, own.left_out))
     if not any(row[kind] != "" for row in rows for kind in KINDS):
         reasons = "; ".join(f"{number} {why}" for why, number in sorted(own.left_out.items()))
@@ -95,7 +95,7 @@ def _add_stores(own: _OwnTests, stores: Sequence[Path], options: TrainOptions) -
         )
     text = table_text(list(rows[0]), rows)
     write_output(options.rows, text, "rows")
-    # Read back as any table is, so that a store and the table made of it give one and the same model.
+    # Read back like a table, so a store and the table written from it give the same model.
     reader = csv.DictReader(io.StringIO(text, newline=""))
     own.add("the stores", reader.fieldnames or (), list(reader))
     own.contents.append(text.encode())
@@ -153,7 +153,7 @@ def _labels(several: Sequence[RecordedTest], least_runs: int) -> dict[str, int] 
     return {"nod": int(nod), "order_dependent": int(victim)}
 
 
-def _summary(model: StaticModel, own: _OwnTests, out: Path, *, is_default_place: bool) -> Iterator[str]:
+def _summary(model: StaticModel, own: _OwnData, out: Path, *, is_default_place: bool) -> Iterator[str]:
     seen = model.trained_on
     flaky = [sample for sample in own.samples if sample.nod or sample.order_dependent]
     yours = f"{counted(seen.own_tests, 'test')} of {counted(seen.own_projects, 'project')}"
