@@ -39,13 +39,13 @@ class _Target:
 
 def layout_of(targets: Sequence[str], cwd: Path) -> Layout:
     """What pytest would collect in `cwd` with these targets; without targets what the project configures."""
-    parsed = [_parse_target(text, cwd) for text in targets]
-    rootdir, settings = _rootdir_and_settings([target.path for target in parsed], cwd)
-    if not parsed and cwd == rootdir:
-        parsed = [_Target(path=path, inner="") for path in _testpaths(settings, rootdir)]
-    parsed = parsed or [_Target(path=cwd, inner="")]
+    parsed_targets = [_parse_target(text, cwd) for text in targets]
+    rootdir, settings = _rootdir_and_settings([target.path for target in parsed_targets], cwd)
+    if not parsed_targets and cwd == rootdir:
+        parsed_targets = [_Target(path=path, inner="") for path in _testpaths(settings, rootdir)]
+    parsed_targets = parsed_targets or [_Target(path=cwd, inner="")]
     walk = _FolderWalk(rootdir, settings)
-    tests = [(target, path) for target in parsed for path in walk.test_files(target.path)]
+    tests = [(target, path) for target in parsed_targets for path in walk.test_files(target.path)]
     return Layout(
         rootdir=rootdir,
         settings=settings,
