@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
 from cli_projects import QUICK, SHOP, STEADY, Said, flakehound_in, write_project
+from pseudo_terminal import Terminal
 from shared_once import fit_lint_model, prepared_folder
 
 from flakehound.cli.main import run
@@ -79,3 +80,20 @@ def say(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
         return Said(code=int(left.value.code or 0), out=told.out, err=told.err)
 
     return call
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment without settings about colours."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    return monkeypatch
+
+
+@pytest.fixture
+def terminal(environment: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    """A terminal that a test attaches to the streams."""
+    terminal = Terminal()
+    yield terminal
+    terminal.close()

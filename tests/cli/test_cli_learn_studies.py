@@ -233,3 +233,30 @@ def test_a_model_is_explained(table, say, project):
     assert told["ranking"][0]["feature"] == "size"
     assert len(told["tests"]) == 20
     assert all(0 <= told["expected"] + sum(one["shap"]) <= 1.01 for one in told["tests"])
+
+
+def test_retraining_says_what_it_trains(table, say, monkeypatch):
+    pytest.importorskip("shap", reason="needs flakehound[study]")
+    monkeypatch.setattr(explain, "SIZES", (15, 2, 1))
+
+    said = say("study", "explain", "--retrain", "--tests", "5", table)
+
+    assert said.code == 0, said.err
+    assert said.err.splitlines() == [
+        "80 tests, training a model and explaining 5 of them ...",
+        "training with the 2 strongest features ...",
+        "training with the 1 strongest features ...",
+    ]
+
+
+def test_the_study_of_metrics_draws_its_steps_on_a_terminal(table, say, terminal, monkeypatch):
+    pytest.importorskip("statsmodels", reason="needs flakehound[study]")
+    monkeypatch.setattr("flakehound.cli.progress._LIVE_INTERVAL_S", 0.0)
+
+    with terminal.attached():
+        say("study", "metrics", table)
+
+    shown = terminal.received()
+    assert "80 tests, 2 metrics ..." in shown
+    assert "differences of metrics" in shown
+    assert "2 of 3" in shown

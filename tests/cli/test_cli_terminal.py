@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import sys
-from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -33,52 +29,6 @@ seed 1
 | svm/none      | 0.123 |
 | forest/[bold] | 0.456 |
 the end"""
-
-
-@pytest.fixture
-def environment(monkeypatch):
-    """An environment that says nothing about colours."""
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    return monkeypatch
-
-
-class Terminal:
-    """A pseudo terminal that stands for standard output and error, and what it was sent."""
-
-    def __init__(self):
-        self._reading, writing = pty.openpty()
-        self._stream = os.fdopen(writing, "w", buffering=1)
-
-    @contextmanager
-    def attached(self):
-        # Not in a fixture: pytest's own capturing takes the streams back before the test begins.
-        before = sys.stdout, sys.stderr
-        sys.stdout = sys.stderr = self._stream
-        try:
-            yield
-        finally:
-            sys.stdout, sys.stderr = before
-
-    def received(self):
-        self._stream.close()
-        parts = []
-        with suppress(OSError):  # EIO: the other end is closed
-            while part := os.read(self._reading, 65536):
-                parts.append(part)
-        return b"".join(parts).decode().replace("\r\n", "\n")
-
-    def close(self):
-        self._stream.close()
-        os.close(self._reading)
-
-
-@pytest.fixture
-def terminal(environment):
-    made = Terminal()
-    yield made
-    made.close()
 
 
 def test_a_result_in_a_pipe_is_the_text_and_nothing_else(environment, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from functools import partial
 from textwrap import dedent
 
@@ -181,3 +182,26 @@ def test_a_part_of_a_file_gets_the_scores_of_the_whole(say):
     _model, part = scores(say("lint", "--format", "json", "test_shop.py::test_luck"))
 
     assert part == {"test_luck": whole["test_luck"]}
+
+
+def test_progress_in_a_pipe_is_plain_lines(say):
+    said = say("train", "--without-default")
+
+    assert said.err == "5 tests of 1 project, reading their source ...\nfitting a model to 4 tests ...\n"
+
+
+@pytest.mark.parametrize("no_color", [False, True])
+def test_progress_on_a_terminal_is_a_bar_that_is_removed(say, terminal, environment, no_color):
+    if no_color:
+        environment.setenv("NO_COLOR", "1")
+
+    with terminal.attached():
+        said = say("train", "--without-default")
+
+    shown = terminal.received()
+    assert said.code == 0
+    assert re.search(r"reading stores.* 0 of 1", shown)
+    assert re.search(r"reading test files.* 1 of 1", shown)
+    assert "\x1b[?25h" in shown  # the cursor is back
+    assert "Learned from 4 tests of 1 project of yours" in shown
+    assert bool(re.search(r"\x1b\[[\d;]*3\d", shown)) is not no_color  # a foreground colour

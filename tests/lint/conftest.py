@@ -1,4 +1,4 @@
-"""The same examples in every run: our own suite may not be flaky."""
+"""Hypothesis uses the same examples in every run: our own suite must not be flaky."""
 
 from __future__ import annotations
 

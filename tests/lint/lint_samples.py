@@ -1,4 +1,4 @@
-"""Small projects, as source; and what pytest itself collects from files on disk."""
+"""Small projects as source code, and what pytest itself collects from files on disk."""
 
 from __future__ import annotations
 
@@ -16,53 +16,55 @@ from flakehound.lint.source.modules import Module, parse_source
 from flakehound.lint.source.project import Project
 
 
-def source(text):
+def encode_source(text):
     return dedent(text).lstrip("\n").encode()
 
 
-def module(text, path="test_it.py"):
-    found = parse_source(path, source(text))
-    assert isinstance(found, Module), found
-    return found
+def parse_module(text, path="test_it.py"):
+    parsed = parse_source(path, encode_source(text))
+    assert isinstance(parsed, Module), parsed
+    return parsed
 
 
-def project(*, patterns=None, import_roots=(), **files):
-    """A project of files; `tests__test_a` names `tests/test_a.py`."""
-    named = {f"{name.replace('__', '/').replace('/init/', '/__init__')}.py": text for name, text in files.items()}
-    return project_of(named, patterns=patterns, import_roots=import_roots)
+def project_with(*, patterns=None, import_roots=(), **files):
+    """A project of files given by keywords; `tests__test_a` is `tests/test_a.py`."""
+    files_by_path = {
+        f"{name.replace('__', '/').replace('/init/', '/__init__')}.py": text for name, text in files.items()
+    }
+    return project_of(files_by_path, patterns=patterns, import_roots=import_roots)
 
 
 def project_of(files, *, patterns=None, import_roots=()):
-    sources = {path: source(text) for path, text in files.items()}
+    sources = {path: encode_source(text) for path, text in files.items()}
     return Project(sources, patterns=patterns, import_roots=import_roots)
 
 
-def cases(text, **options):
-    return cases_of(module(text), Patterns(**options))
+def cases_in(text, **options):
+    return cases_of(parse_module(text), Patterns(**options))
 
 
-def names(text, **options):
-    """Ids of a single file's tests without the file."""
-    return [case.id.partition("::")[2] for case in cases(text, **options)]
+def ids_in(text, **options):
+    """The ids of the tests of one file, without the path."""
+    return [case.id.partition("::")[2] for case in cases_in(text, **options)]
 
 
-def only_case(found, path, name=None):
-    """The one test of a file, or the one of that name."""
-    tests = cases_of(found.module(path), found.patterns, found)
-    (case,) = [one for one in tests if name in (None, one.name)]
+def only_case(project, path, name=None):
+    """The only test of a file, or the only one of that name."""
+    cases = cases_of(project.module(path), project.patterns, project)
+    (case,) = [case for case in cases if name in (None, case.name)]
     return case
 
 
-def written(folder, files):
+def write_files(folder, files):
     for path, text in files.items():
         file = Path(folder, path)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text if isinstance(text, bytes) else source(text))
+        file.write_bytes(text if isinstance(text, bytes) else encode_source(text))
     return Path(folder)
 
 
-def collected(folder, *arguments, cwd=None):
-    """What `pytest --collect-only` prints, brackets taken off, each test once."""
+def collect_with_pytest(folder, *arguments, cwd=None):
+    """The ids that `pytest --collect-only` prints, without brackets, each once."""
     with tempfile.TemporaryDirectory() as outside:
         out = Path(outside, "out.txt")
         command = ["--collect-only", "-q", "-p", "no:cacheprovider", *arguments]
@@ -85,8 +87,8 @@ def _environment():
     }
 
 
-# Each file is one way of writing tests; pytest itself is asked what it collects from it.
-COLLECTED = {
+# Each file is one way of writing tests; the tests compare with what pytest itself collects.
+SAMPLE_SUITE = {
     "test_functions.py": """
         import pytest
         def test_one(): pass

@@ -1,4 +1,4 @@
-"""Cached answers: they come back as they were, and only while the code that gave them is the same."""
+"""Cached answers: they are unchanged, and used only while the code that computed them is unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lint_samples import written
+from lint_samples import write_files
 
 import flakehound
 from flakehound.app.lint import cache
@@ -32,15 +32,15 @@ PROJECT = {
 
 
 def test_analyses_are_the_same_after_encoding(tmp_path):
-    analyses = tuple(all_cases(analyse_project((), cwd=written(tmp_path, PROJECT), cached=False)))
+    analyses = tuple(all_cases(analyse_project((), cwd=write_files(tmp_path, PROJECT), cached=False)))
 
     assert decode_analyses(json.loads(json.dumps(encode_analyses(analyses)))) == analyses
     assert [len(case.findings) for case in analyses] == [2, 0]
     assert [case.suppressed for case in analyses] == [0, 1]
 
 
-def test_cached_analyses_are_those_that_were_computed(tmp_path):
-    folder = written(tmp_path, PROJECT)
+def test_cached_analyses_equal_those_that_were_computed(tmp_path):
+    folder = write_files(tmp_path, PROJECT)
     first = analyse_project((), cwd=folder)
 
     again = analyse_project((), cwd=folder)
@@ -49,7 +49,7 @@ def test_cached_analyses_are_those_that_were_computed(tmp_path):
     assert again.answers == first.answers
 
 
-def test_the_code_of_answers_holds_every_module_of_ours_that_an_analysis_imports():
+def test_the_code_of_answers_contains_every_module_that_an_analysis_imports():
     program = (
         "import sys; from flakehound.lint.rules.registry import all_rules; all_rules();"
         "import flakehound.lint.analyse, flakehound.lint.encoding;"
@@ -58,7 +58,7 @@ def test_the_code_of_answers_holds_every_module_of_ours_that_an_analysis_imports
 
     imported = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
-    # The package itself holds no code of answers; its version is part of the key.
+    # `flakehound/__init__.py` contains no code of answers; its version is part of the key.
     needed = set(map(Path, imported.split())) - {Path(flakehound.__file__)}
     assert len(needed) > 80
     assert needed <= set(cache.code_of_answers())
@@ -66,8 +66,8 @@ def test_the_code_of_answers_holds_every_module_of_ours_that_an_analysis_imports
 
 
 @pytest.mark.parametrize("edited", [True, False])
-def test_an_edit_of_the_code_makes_its_answers_useless(edited, tmp_path, monkeypatch):
-    folder = written(tmp_path / "project", {"pytest.ini": "", "test_a.py": "def test_it(): pass\n"})
+def test_an_edit_of_the_code_invalidates_its_answers(edited, tmp_path, monkeypatch):
+    folder = write_files(tmp_path / "project", {"pytest.ini": "", "test_a.py": "def test_it(): pass\n"})
     code = tmp_path / "rule.py"
     code.write_text("before = 1\n")
     monkeypatch.setattr(cache, "code_of_answers", lambda: [code])
@@ -80,7 +80,7 @@ def test_an_edit_of_the_code_makes_its_answers_useless(edited, tmp_path, monkeyp
 
 @pytest.mark.parametrize("answer", ["1", '{"inputs": {}}', '{"inputs": {}, "answer": 1, "unparsable": []}'])
 def test_a_damaged_answer_is_computed_again(answer, tmp_path):
-    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": "def test_it(): pass\n"})
+    folder = write_files(tmp_path, {"pytest.ini": "", "test_a.py": "def test_it(): pass\n"})
     first = scan([], case_ids, codec=IDS, cwd=folder)
     file = folder / ".flakehound" / "lint" / "cache.json"
     content = json.loads(file.read_text())

@@ -1,4 +1,4 @@
-"""Which production code a test is about."""
+"""Links from tests to the production code they are about."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ SHOP = {
 }
 
 
-def link(text, path="tests/test_cart.py", **more):
-    found = project_of({**SHOP, path: text, **more})
-    return link_of(only_case(found, path), found)
+def link_in(text, path="tests/test_cart.py", **more):
+    project = project_of({**SHOP, path: text, **more})
+    return link_of(only_case(project, path), project)
 
 
-def target(text, path="tests/test_cart.py", **more):
-    found = link(text, path, **more)
-    return (full_name(found.target) if found.target else None), found.source
+def target_in(text, path="tests/test_cart.py", **more):
+    link = link_in(text, path, **more)
+    return (full_name(link.target) if link.target else None), link.source
 
 
 @pytest.mark.parametrize("name", ["TestCoupon", "CouponTest", "CouponTests", "CouponTestCase", "TestCouponCase"])
 def test_a_test_class_is_about_the_class_it_names(name):
     text = f"import unittest\nclass {name}(unittest.TestCase):\n    def test_it(self): pass\n"
 
-    assert target(text) == ("shop.cart.Coupon", LinkSource.NAMING)
+    assert target_in(text) == ("shop.cart.Coupon", LinkSource.NAMING)
 
 
 def test_a_test_function_is_about_the_function_it_names():
-    assert target("def test_empty_cart_has_nothing(): pass\n") == ("shop.cart.empty_cart", LinkSource.NAMING)
+    assert target_in("def test_empty_cart_has_nothing(): pass\n") == ("shop.cart.empty_cart", LinkSource.NAMING)
 
 
 def test_a_test_function_is_about_the_class_whose_method_it_names():
-    assert target("def test_redeem_twice(): pass\n") == ("shop.cart.Coupon", LinkSource.NAMING)
+    assert target_in("def test_redeem_twice(): pass\n") == ("shop.cart.Coupon", LinkSource.NAMING)
 
 
 def test_a_test_file_is_about_the_class_it_names():
-    assert target("def test_something_else(): pass\n") == ("shop.cart.Cart", LinkSource.NAMING)
+    assert target_in("def test_something_else(): pass\n") == ("shop.cart.Cart", LinkSource.NAMING)
 
 
-def test_where_names_say_nothing_what_is_used_most_decides():
+def test_without_a_matching_name_the_most_used_code_is_the_target():
     text = """
         from shop.cart import Cart, Coupon
         def test_works():
@@ -61,10 +61,10 @@ def test_where_names_say_nothing_what_is_used_most_decides():
             Cart()
     """
 
-    assert target(text, "tests/test_flow.py") == ("shop.cart.Coupon", LinkSource.IMPORTS)
+    assert target_in(text, "tests/test_flow.py") == ("shop.cart.Coupon", LinkSource.IMPORTS)
 
 
-def test_what_a_fixture_uses_counts_too():
+def test_uses_in_a_fixture_count_too():
     text = """
         import pytest
         from shop.cart import Coupon
@@ -73,35 +73,35 @@ def test_what_a_fixture_uses_counts_too():
         def test_works(thing): assert thing
     """
 
-    assert target(text, "tests/test_flow.py") == ("shop.cart.Coupon", LinkSource.IMPORTS)
+    assert target_in(text, "tests/test_flow.py") == ("shop.cart.Coupon", LinkSource.IMPORTS)
 
 
-def test_a_module_is_the_target_where_no_class_fits():
-    assert target("def test_works(): pass\n", "tests/test_rates.py") == ("shop.rates", LinkSource.MODULE)
-    assert target("import shop.cart as c\ndef test_works(): pass\n", "tests/test_flow.py") == (
+def test_a_module_is_the_target_if_no_class_matches():
+    assert target_in("def test_works(): pass\n", "tests/test_rates.py") == ("shop.rates", LinkSource.MODULE)
+    assert target_in("import shop.cart as c\ndef test_works(): pass\n", "tests/test_flow.py") == (
         "shop.cart",
         LinkSource.MODULE,
     )
 
 
-def test_of_files_of_one_name_the_mirrored_folder_is_meant():
+def test_among_files_of_the_same_name_the_mirrored_folder_is_preferred():
     text = "def test_works(): pass\n"
     more = {"a/store.py": "class Store: pass\n", "b/store.py": "class Store: pass\n"}
 
-    assert target(text, "tests/b/test_store.py", **more) == ("b.store.Store", LinkSource.NAMING)
+    assert target_in(text, "tests/b/test_store.py", **more) == ("b.store.Store", LinkSource.NAMING)
 
 
-def test_a_test_that_touches_nothing_of_the_project_is_not_linked():
-    found = link("import os\ndef test_works(): os.getcwd()\n", "tests/test_flow.py")
+def test_a_test_that_uses_nothing_of_the_project_is_not_linked():
+    link = link_in("import os\ndef test_works(): os.getcwd()\n", "tests/test_flow.py")
 
-    assert found.target is None
-    assert found.source is None
+    assert link.target is None
+    assert link.source is None
 
 
 def test_test_code_is_never_the_target():
     text = "from helpers import Flow\ndef test_works(): Flow()\n"
 
-    assert target(text, "tests/test_flow.py", **{"tests/helpers.py": "class Flow: pass\n"}) == (None, None)
+    assert target_in(text, "tests/test_flow.py", **{"tests/helpers.py": "class Flow: pass\n"}) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Parsing whatever bytes a file may hold."""
+"""Parsing files with any content."""
 
 from __future__ import annotations
 
@@ -19,80 +19,74 @@ from flakehound.lint.source.modules import MAX_TREE_DEPTH, Module, Unparsable, p
 from flakehound.lint.source.names import names_of
 from flakehound.lint.source.project import Project
 
-WORDS = [
-    *(
-        "def test_a():",
-        "class Test(",
-        "import",
-        "from . import *",
-        "@",
-        "lambda:",
-        "self.x = self",
-        "global x",
-        ":",
-    ),
-    *(
-        "\n",
-        "\n    ",
-        "    ",
-        "(",
-        ")",
-        "[",
-        "]",
-        "=",
-        "x",
-        "test_a",
-        "yield",
-        "async ",
-        "await ",
-        "*",
-        "'",
-        '"""',
-    ),
-    *(
-        "match x:",
-        "case _:",
-        "try:",
-        "except* E:",
-        "pass",
-        ":=",
-        "del x",
-        "1_0",
-        "\x00",
-        "\r",
-        "\f",
-        "\ufeff",
-        "é",
-    ),
+SOURCE_FRAGMENTS = [
+    "def test_a():",
+    "class Test(",
+    "import",
+    "from . import *",
+    "@",
+    "lambda:",
+    "self.x = self",
+    "global x",
+    ":",
+    "\n",
+    "\n    ",
+    "    ",
+    "(",
+    ")",
+    "[",
+    "]",
+    "=",
+    "x",
+    "test_a",
+    "yield",
+    "async ",
+    "await ",
+    "*",
+    "'",
+    '"""',
+    "match x:",
+    "case _:",
+    "try:",
+    "except* E:",
+    "pass",
+    ":=",
+    "del x",
+    "1_0",
+    "\x00",
+    "\r",
+    "\x0c",
+    "\ufeff",
+    "é",
 ]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_ends_of_every_sort_give_the_same_lines(end):
-    found = parse_source("a.py", f"x = 1{end}{end}y = 2{end}".encode())
+def test_line_ends_of_every_kind_give_the_same_lines(end):
+    parsed = parse_source("a.py", f"x = 1{end}{end}y = 2{end}".encode())
 
-    assert isinstance(found, Module)
-    assert found.lines == ("x = 1", "", "y = 2", "")
-    assert found.tree.body[1].lineno == 3
+    assert isinstance(parsed, Module)
+    assert parsed.lines == ("x = 1", "", "y = 2", "")
+    assert parsed.tree.body[1].lineno == 3
 
 
 def test_a_form_feed_does_not_shift_the_lines():
-    found = parse_source("a.py", b"x = 1\n\x0c\ny = '\x1c'\nz = 3\n")
+    parsed = parse_source("a.py", b"x = 1\n\x0c\ny = '\x1c'\nz = 3\n")
 
-    assert found.lines[found.tree.body[2].lineno - 1] == "z = 3"
+    assert parsed.lines[parsed.tree.body[2].lineno - 1] == "z = 3"
 
 
 def test_the_declared_encoding_is_used():
-    found = parse_source("a.py", "# -*- coding: latin-1 -*-\nx = 'é'\n".encode("latin-1"))
+    parsed = parse_source("a.py", "# -*- coding: latin-1 -*-\nx = 'é'\n".encode("latin-1"))
 
-    assert isinstance(found, Module)
-    assert found.tree.body[0].value.value == "é"
+    assert isinstance(parsed, Module)
+    assert parsed.tree.body[0].value.value == "é"
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text():
-    found = parse_source("a.py", b"\xef\xbb\xbfx = 1\n")
+def test_a_byte_order_mark_is_not_part_of_the_text():
+    parsed = parse_source("a.py", b"\xef\xbb\xbfx = 1\n")
 
-    assert found.text == "x = 1\n"
+    assert parsed.text == "x = 1\n"
 
 
 def test_an_empty_file_parses():
@@ -113,16 +107,16 @@ def test_an_empty_file_parses():
         (b"x = 1" + b" + 1" * (MAX_TREE_DEPTH + 1), None, "nested"),
     ],
 )
-def test_what_does_not_parse_is_told_with_its_place(content, line, reason):
-    found = parse_source("a.py", content)
+def test_an_unparsable_file_is_reported_with_line_and_reason(content, line, reason):
+    parsed = parse_source("a.py", content)
 
-    assert isinstance(found, Unparsable)
-    assert found.path == "a.py"
-    assert line is None or found.line == line
-    assert reason in found.reason or "too many" in found.reason
+    assert isinstance(parsed, Unparsable)
+    assert parsed.path == "a.py"
+    assert line is None or parsed.line == line
+    assert reason in parsed.reason or "too many" in parsed.reason
 
 
-def test_an_escape_that_python_warns_of_still_parses(recwarn):
+def test_a_file_with_an_invalid_escape_still_parses(recwarn):
     assert isinstance(parse_source("a.py", b"x = '\\d'\n"), Module)
     assert not recwarn.list
 
@@ -140,7 +134,7 @@ def test_an_escape_that_python_warns_of_still_parses(recwarn):
         "f'{x!r:>{width}}'",
     ],
 )
-def test_newer_syntax_parses_where_this_python_knows_it(text):
+def test_newer_syntax_parses_if_this_python_supports_it(text):
     try:
         ast.parse(text)
     except SyntaxError:
@@ -154,22 +148,22 @@ def test_no_bytes_crash_the_parser(content):
     assert isinstance(parse_source("a.py", content), Module | Unparsable)
 
 
-@given(st.lists(st.sampled_from(WORDS), max_size=40))
-def test_no_file_that_parses_crashes_the_scanner(words):
-    read_all("test_a.py", "".join(words).encode())
+@given(st.lists(st.sampled_from(SOURCE_FRAGMENTS), max_size=40))
+def test_no_file_that_parses_crashes_the_analysis(fragments):
+    analyse_all("test_a.py", "".join(fragments).encode())
 
 
 @pytest.mark.parametrize("name", ["ast.py", "typing.py", "unittest/mock.py", "enum.py", "test/test_grammar.py"])
-def test_the_standard_library_is_read(name):
+def test_the_standard_library_is_analysed(name):
     file = Path(sysconfig.get_path("stdlib"), name)
     if not file.exists():
         pytest.skip("this Python comes without it")
 
-    assert read_all(f"test_{file.name}", file.read_bytes())
+    assert analyse_all(f"test_{file.name}", file.read_bytes())
 
 
-def read_all(path, content):
-    """Everything the room can say about one file."""
+def analyse_all(path, content):
+    """Run every analysis of lint on one file; False if it cannot be parsed."""
     project = Project({path: content})
     module = project.module(path)
     if module is None:

@@ -1,4 +1,4 @@
-"""Full names of what a function uses."""
+"""Full names of the expressions in a function."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from lint_samples import project_of
 from flakehound.lint.source.names import names_of
 
 
-def called(text, function="test_it", **files):
+def call_names(text, function="test_it", **files):
     """The names of all calls in a function of `test_a.py`, in the order of the source."""
-    found = project_of({"test_a.py": text, **{f"{name}.py": more for name, more in files.items()}})
-    module = found.module("test_a.py")
+    project = project_of(
+        {"test_a.py": text, **{f"{name}.py": text_of_file for name, text_of_file in files.items()}}
+    )
+    module = project.module("test_a.py")
     owner_name, _, _method = function.rpartition(".")
-    definition = found.resolve(module, function)
-    owner = found.resolve(module, owner_name) if owner_name else None
-    calls = names_of(definition.function, module, found, owner).calls()
-    return [one.name for one in sorted(calls, key=lambda one: (one.node.end_lineno, one.node.end_col_offset))]
+    definition = project.resolve(module, function)
+    owner = project.resolve(module, owner_name) if owner_name else None
+    calls = names_of(definition.function, module, project, owner).calls()
+    return [call.name for call in sorted(calls, key=lambda call: (call.node.end_lineno, call.node.end_col_offset))]
 
 
 @pytest.mark.parametrize(
@@ -36,12 +38,12 @@ def called(text, function="test_it", **files):
     ],
 )
 def test_a_call_has_its_full_name(body, name):
-    found = called(f"def test_it(tmp_path):\n    {body}\n")
+    names = call_names(f"def test_it(tmp_path):\n    {body}\n")
 
-    assert found[-1] == name or name == "nothing_known"
+    assert names[-1] == name or name == "nothing_known"
 
 
-def test_a_variable_stands_for_what_it_was_given():
+def test_a_variable_is_resolved_to_its_value():
     text = """
         import threading, random
         rng = random.Random(3)
@@ -53,7 +55,7 @@ def test_a_variable_stands_for_what_it_was_given():
             rng.choice([1])
     """
 
-    names = called(text)
+    names = call_names(text)
 
     assert "threading.Thread().start" in names
     assert "open().read" in names
@@ -74,7 +76,7 @@ def test_self_is_followed_into_the_setup():
                 self.assertTrue(1)
     """
 
-    assert called(text, "TestIt.test_it") == [
+    assert call_names(text, "TestIt.test_it") == [
         "socket.socket().bind",
         "test_a.TestIt.helper",
         "@self.unknown.go",
@@ -84,53 +86,53 @@ def test_self_is_followed_into_the_setup():
 
 def test_a_local_variable_hides_the_module_of_its_name():
     assert (
-        called("import random\ndef test_it():\n    random = object()\n    random.random()\n")[-1]
+        call_names("import random\ndef test_it():\n    random = object()\n    random.random()\n")[-1]
         == "object().random"
     )
 
 
 def test_a_parameter_hides_a_builtin():
-    assert called("def test_it(open):\n    open('x')\n") == ["@open"]
+    assert call_names("def test_it(open):\n    open('x')\n") == ["@open"]
 
 
 def test_a_loop_variable_is_unknown():
-    assert called("import time\ndef test_it():\n    for time in [1]:\n        time.sleep()\n") == [""]
+    assert call_names("import time\ndef test_it():\n    for time in [1]:\n        time.sleep()\n") == [""]
 
 
-def test_a_variable_bound_to_itself_ends():
-    assert called("def test_it():\n    x = x.y()\n    x.z()\n")
+def test_a_variable_bound_to_itself_causes_no_endless_loop():
+    assert call_names("def test_it():\n    x = x.y()\n    x.z()\n")
 
 
-def test_global_names_the_modules_variable():
-    assert called("import random\ndef test_it():\n    global random\n    random.seed()\n") == ["random.seed"]
+def test_a_global_statement_refers_to_the_variable_of_the_module():
+    assert call_names("import random\ndef test_it():\n    global random\n    random.seed()\n") == ["random.seed"]
 
 
 def test_a_reexport_of_a_library_keeps_the_librarys_name():
-    found = called(
+    names = call_names(
         "from helpers import wait\ndef test_it():\n    wait(1)\n", helpers="from time import sleep as wait\n"
     )
 
-    assert found == ["time.sleep"]
+    assert names == ["time.sleep"]
 
 
-def test_an_instance_of_a_class_of_the_project_knows_its_methods():
+def test_methods_of_an_instance_are_resolved_in_its_class():
     text = "from shop import Cart\ndef test_it():\n    cart = Cart()\n    cart.add(1)\n    cart.made.at()\n"
 
-    assert called(text, shop="class Cart:\n    def add(self, x): pass\n") == [
+    assert call_names(text, shop="class Cart:\n    def add(self, x): pass\n") == [
         "shop.Cart",
         "shop.Cart.add",
         "shop.Cart().made.at",
     ]
 
 
-def test_the_modules_own_level_has_names_too():
-    found = project_of({"a.py": "import time\ntime.sleep(1)\n"})
-    module = found.module("a.py")
+def test_names_at_the_top_level_are_resolved_too():
+    project = project_of({"a.py": "import time\ntime.sleep(1)\n"})
+    module = project.module("a.py")
 
-    assert [one.name for one in names_of(None, module, found).calls()] == ["time.sleep"]
+    assert [call.name for call in names_of(None, module, project).calls()] == ["time.sleep"]
 
 
-def test_an_expression_that_is_no_name_is_unknown():
-    found = project_of({"a.py": ""})
+def test_an_expression_that_is_not_a_name_is_unknown():
+    project = project_of({"a.py": ""})
 
-    assert names_of(None, found.module("a.py"), found).name_of(ast.parse("1 + 1", mode="eval").body) is None
+    assert names_of(None, project.module("a.py"), project).name_of(ast.parse("1 + 1", mode="eval").body) is None

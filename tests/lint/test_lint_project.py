@@ -1,4 +1,4 @@
-"""What a name stands for, through imports, aliases, re-exports and inheritance."""
+"""Resolving names through imports, aliases, re-exports and inheritance."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from flakehound.lint.source.definitions import Definition, External
 from flakehound.lint.source.functions import full_name
 
 
-def meaning(files, path, name, **options):
-    found = project_of(files, **options)
-    return full_name(found.resolve(found.module(path), name))
+def resolved_name(files, path, name, **options):
+    project = project_of(files, **options)
+    return full_name(project.resolve(project.module(path), name))
 
 
 @pytest.mark.parametrize(
-    ("statement", "name", "means"),
+    ("statement", "name", "expected"),
     [
         ("import random", "random.random", "random.random"),
         ("import numpy as np", "np.random.rand", "numpy.random.rand"),
@@ -32,8 +32,8 @@ def meaning(files, path, name, **options):
         ("", "open", "open"),
     ],
 )
-def test_what_is_outside_the_project_has_its_full_name(statement, name, means):
-    assert meaning({"a.py": statement}, "a.py", name) == means
+def test_a_name_outside_the_project_resolves_to_its_full_name(statement, name, expected):
+    assert resolved_name({"a.py": statement}, "a.py", name) == expected
 
 
 SHOP = {
@@ -45,7 +45,7 @@ SHOP = {
 
 
 @pytest.mark.parametrize(
-    ("statement", "name", "means"),
+    ("statement", "name", "expected"),
     [
         ("import shop", "shop.Cart.add", "src.shop.cart.Cart.add"),
         ("from shop import sum_up", "sum_up", "src.shop.cart.total"),
@@ -58,24 +58,24 @@ SHOP = {
         ("import shop", "shop.missing.deep", "shop.missing.deep"),
     ],
 )
-def test_what_is_inside_is_found_where_it_is_defined(statement, name, means):
-    assert meaning({**SHOP, "tests/test_a.py": statement}, "tests/test_a.py", name) == means
+def test_a_name_inside_the_project_resolves_to_its_definition(statement, name, expected):
+    assert resolved_name({**SHOP, "tests/test_a.py": statement}, "tests/test_a.py", name) == expected
 
 
-def test_of_two_helpers_of_one_name_the_nearer_is_meant():
+def test_of_two_helpers_of_the_same_name_the_nearer_is_imported():
     files = {
         "a/helpers.py": "def help(): pass\n",
         "b/helpers.py": "def help(): pass\n",
         "b/test_x.py": "from helpers import help\n",
     }
 
-    assert meaning(files, "b/test_x.py", "help") == "b.helpers.help"
+    assert resolved_name(files, "b/test_x.py", "help") == "b.helpers.help"
 
 
 def test_a_folder_on_the_python_path_is_an_import_root():
     files = {"code/shop.py": "x = [1]\n", "tests/test_a.py": "import shop\n"}
 
-    assert meaning(files, "tests/test_a.py", "shop.x", import_roots=["code"]) == "code.shop.x"
+    assert resolved_name(files, "tests/test_a.py", "shop.x", import_roots=["code"]) == "code.shop.x"
 
 
 def test_tests_in_a_package_import_from_its_root():
@@ -86,18 +86,18 @@ def test_tests_in_a_package_import_from_its_root():
         "tests/unit/test_a.py": "from tests.base import Base\nfrom ..base import Base as Again\n",
     }
 
-    assert meaning(files, "tests/unit/test_a.py", "Base") == "tests.base.Base"
-    assert meaning(files, "tests/unit/test_a.py", "Again") == "tests.base.Base"
+    assert resolved_name(files, "tests/unit/test_a.py", "Base") == "tests.base.Base"
+    assert resolved_name(files, "tests/unit/test_a.py", "Again") == "tests.base.Base"
 
 
-def test_a_circle_of_imports_ends():
+def test_a_cycle_of_imports_ends():
     files = {"a.py": "from b import x\n", "b.py": "from a import x\n"}
 
-    assert meaning(files, "a.py", "x") in ("a.x", "b.x")
+    assert resolved_name(files, "a.py", "x") in ("a.x", "b.x")
 
 
-def test_a_class_is_asked_before_its_bases_as_python_does():
-    found = project_of(
+def test_attributes_are_looked_up_in_pythons_method_resolution_order():
+    project = project_of(
         {
             "a.py": """
                 class A:
@@ -110,50 +110,50 @@ def test_a_class_is_asked_before_its_bases_as_python_does():
         }
     )
 
-    member = found.resolve(found.module("a.py"), "D.f")
+    member = project.resolve(project.module("a.py"), "D.f")
 
     assert isinstance(member, Definition)
     assert member.name == "C.f"
 
 
-def test_the_lineage_ends_outside_the_project():
-    found = project_of({"a.py": "import unittest as u\nclass A(u.TestCase): pass\nclass B(A): pass\n"})
-    owner = found.resolve(found.module("a.py"), "B")
+def test_the_mro_ends_at_a_base_outside_the_project():
+    project = project_of({"a.py": "import unittest as u\nclass A(u.TestCase): pass\nclass B(A): pass\n"})
+    owner = project.resolve(project.module("a.py"), "B")
 
-    assert [one.name for one in found.mro(owner)] == ["B", "A", "unittest.TestCase"]
+    assert [base.name for base in project.mro(owner)] == ["B", "A", "unittest.TestCase"]
 
 
 def test_conftests_are_those_above_the_file_nearest_first():
     files = dict.fromkeys(
         ["conftest.py", "a/conftest.py", "a/b/conftest.py", "c/conftest.py", "a/b/test_x.py"], ""
     )
-    found = project_of(files)
+    project = project_of(files)
 
-    chain = found.conftests(found.module("a/b/test_x.py"))
+    chain = project.conftests(project.module("a/b/test_x.py"))
 
-    assert [one.path for one in chain] == ["a/b/conftest.py", "a/conftest.py", "conftest.py"]
-
-
-def test_a_file_that_does_not_parse_is_told_and_passed_over():
-    found = project_of({"a.py": "from b import x\n", "b.py": "def (\n"})
-
-    with found.track_reads() as consulted:
-        assert found.resolve(found.module("a.py"), "x") == External(name="b.x")
-
-    assert [one.path for one in found.unparsable_in(consulted)] == ["b.py"]
+    assert [conftest.path for conftest in chain] == ["a/b/conftest.py", "a/conftest.py", "conftest.py"]
 
 
-def test_what_was_known_before_still_tells_what_it_depends_on():
-    found = project_of({"a.py": "from b import x\n", "b.py": "from c import x\n", "c.py": "def x(): pass\n"})
-    found.resolve(found.module("a.py"), "x")
+def test_an_unparsable_file_is_reported_and_skipped():
+    project = project_of({"a.py": "from b import x\n", "b.py": "def (\n"})
 
-    with found.track_reads() as consulted:
-        found.resolve(found.module("a.py"), "x")
+    with project.track_reads() as read_paths:
+        assert project.resolve(project.module("a.py"), "x") == External(name="b.x")
 
-    assert consulted == {"a.py", "b.py", "c.py"}
+    assert [file.path for file in project.unparsable_in(read_paths)] == ["b.py"]
 
 
-def test_a_rootdir_that_is_a_package_is_known_by_any_name():
+def test_a_cached_result_still_records_the_files_it_depends_on():
+    project = project_of({"a.py": "from b import x\n", "b.py": "from c import x\n", "c.py": "def x(): pass\n"})
+    project.resolve(project.module("a.py"), "x")
+
+    with project.track_reads() as read_paths:
+        project.resolve(project.module("a.py"), "x")
+
+    assert read_paths == {"a.py", "b.py", "c.py"}
+
+
+def test_a_rootdir_that_is_a_package_can_be_imported_by_any_name():
     files = {"__init__.py": "", "base.py": "class Base: pass\n", "test_a.py": "from shop.base import Base\n"}
 
-    assert meaning(files, "test_a.py", "Base") == "base.Base"
+    assert resolved_name(files, "test_a.py", "Base") == "base.Base"

@@ -1,4 +1,4 @@
-"""What a test executes besides its own lines."""
+"""The functions that a test reaches."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from lint_samples import only_case, project_of
 from flakehound.lint.links.reached_code import MAX_REACHED_FUNCTIONS, Role, reached_functions
 
 
-def ways(files, path="test_a.py", name=None, depth=2):
-    found = project_of(files)
-    results = reached_functions(only_case(found, path, name), found, depth)
-    return {".".join(one.via[-1:]): one for one in results}
+def reached_by_name(files, path="test_a.py", name=None, depth=2):
+    project = project_of(files)
+    reached = reached_functions(only_case(project, path, name), project, depth)
+    return {".".join(function.via[-1:]): function for function in reached}
 
 
 def test_helpers_are_followed_two_calls_deep():
@@ -21,25 +21,25 @@ def test_helpers_are_followed_two_calls_deep():
         def test_it(): one()
     """
 
-    found = ways({"test_a.py": text})
+    reached = reached_by_name({"test_a.py": text})
 
-    assert {name: one.depth for name, one in found.items()} == {"one": 1, "two": 2}
-    assert found["two"].via == ("one", "two")
-    assert found["two"].role is Role.HELPER
+    assert {name: function.depth for name, function in reached.items()} == {"one": 1, "two": 2}
+    assert reached["two"].via == ("one", "two")
+    assert reached["two"].role is Role.HELPER
 
 
-def test_imported_helpers_and_production_code_are_told_apart():
+def test_imported_helpers_and_production_code_are_distinguished():
     files = {
         "tests/test_a.py": "from helpers import make\nfrom shop import total\ndef test_it(): total(make())\n",
         "tests/helpers.py": "def make(): pass\n",
         "shop.py": "def total(x): pass\n",
     }
 
-    found = ways(files, "tests/test_a.py")
+    reached = reached_by_name(files, "tests/test_a.py")
 
-    assert found["make"].role is Role.HELPER
-    assert found["total"].role is Role.PRODUCTION
-    assert found["total"].module.path == "shop.py"
+    assert reached["make"].role is Role.HELPER
+    assert reached["total"].role is Role.PRODUCTION
+    assert reached["total"].module.path == "shop.py"
 
 
 def test_fixtures_come_from_the_file_and_the_conftest_chain():
@@ -49,12 +49,12 @@ def test_fixtures_come_from_the_file_and_the_conftest_chain():
         "a/test_a.py": "def test_it(shop): pass\n",
     }
 
-    found = ways(files, "a/test_a.py")
+    reached = reached_by_name(files, "a/test_a.py")
 
-    assert set(found) == {"shop", "base"}
-    assert found["base"].via == ("shop", "base")
-    assert found["shop"].fixture.scope == "session"
-    assert {one.role for one in found.values()} == {Role.FIXTURE}
+    assert set(reached) == {"shop", "base"}
+    assert reached["base"].via == ("shop", "base")
+    assert reached["shop"].fixture.scope == "session"
+    assert {function.role for function in reached.values()} == {Role.FIXTURE}
 
 
 def test_an_autouse_fixture_needs_no_request():
@@ -65,21 +65,21 @@ def test_an_autouse_fixture_needs_no_request():
         def test_it(): pass
     """
 
-    assert set(ways({"test_a.py": text})) == {"always"}
+    assert set(reached_by_name({"test_a.py": text})) == {"always"}
 
 
-def test_an_override_that_asks_for_its_own_name_reaches_the_overridden():
+def test_an_override_that_requests_its_own_name_reaches_the_overridden_fixture():
     fixture = "import pytest\n@pytest.fixture\ndef shop({}): pass\n"
     files = {
         "conftest.py": fixture.format(""),
         "a/conftest.py": fixture.format("shop"),
         "a/test_a.py": "def test_it(shop): pass\n",
     }
-    found = project_of(files)
+    project = project_of(files)
 
-    results = reached_functions(only_case(found, "a/test_a.py"), found)
+    reached = reached_functions(only_case(project, "a/test_a.py"), project)
 
-    assert [one.module.path for one in results] == ["a/conftest.py", "conftest.py"]
+    assert [function.module.path for function in reached] == ["a/conftest.py", "conftest.py"]
 
 
 def test_renamed_imported_class_and_used_fixtures_are_found():
@@ -97,7 +97,7 @@ def test_renamed_imported_class_and_used_fixtures_are_found():
         """,
     }
 
-    assert set(ways(files)) == {"till", "inside", "TestIt.helper"}
+    assert set(reached_by_name(files)) == {"till", "inside", "TestIt.helper"}
 
 
 def test_fixtures_of_a_plugin_file_are_found():
@@ -107,10 +107,10 @@ def test_fixtures_of_a_plugin_file_are_found():
         "test_a.py": "def test_it(till): pass\n",
     }
 
-    assert set(ways(files)) == {"till"}
+    assert set(reached_by_name(files)) == {"till"}
 
 
-def test_fixtures_that_ask_for_each_other_end():
+def test_a_cycle_of_fixtures_ends():
     text = """
         import pytest
         @pytest.fixture
@@ -120,7 +120,7 @@ def test_fixtures_that_ask_for_each_other_end():
         def test_it(a): pass
     """
 
-    assert set(ways({"test_a.py": text})) == {"a", "b"}
+    assert set(reached_by_name({"test_a.py": text})) == {"a", "b"}
 
 
 def test_setup_of_unittest_is_reached_through_bases():
@@ -144,16 +144,16 @@ def test_setup_of_unittest_is_reached_through_bases():
         """,
     }
 
-    found = ways(files)
+    reached = reached_by_name(files)
 
-    assert {name for name, one in found.items() if one.role is Role.SETUP} == {
+    assert {name for name, function in reached.items() if function.role is Role.SETUP} == {
         "Base.setUpClass",
         "Base.setUp",
         "Base.tearDown",
         "setUpModule",
     }
-    assert "ShopTest.prepare" in found
-    assert "helper" in found
+    assert "ShopTest.prepare" in reached
+    assert "helper" in reached
 
 
 def test_setup_of_pytest_is_reached():
@@ -166,11 +166,11 @@ def test_setup_of_pytest_is_reached():
         def test_alone(): pass
     """
 
-    assert set(ways({"test_a.py": text}, name="test_it")) == {"setup_module", "TestIt.setup_method"}
-    assert set(ways({"test_a.py": text}, name="test_alone")) == {"setup_module", "setup_function"}
+    assert set(reached_by_name({"test_a.py": text}, name="test_it")) == {"setup_module", "TestIt.setup_method"}
+    assert set(reached_by_name({"test_a.py": text}, name="test_alone")) == {"setup_module", "setup_function"}
 
 
-def test_making_an_object_reaches_its_constructor_and_its_methods():
+def test_creating_an_object_reaches_its_constructor_and_its_methods():
     files = {
         "shop.py": """
             class Cart:
@@ -181,23 +181,23 @@ def test_making_an_object_reaches_its_constructor_and_its_methods():
         "test_a.py": "from shop import Cart\ndef test_it():\n    cart = Cart()\n    cart.add()\n",
     }
 
-    assert set(ways(files)) == {"Cart.__init__", "Cart.add", "Cart.load"}
+    assert set(reached_by_name(files)) == {"Cart.__init__", "Cart.add", "Cart.load"}
 
 
-def test_a_function_handed_to_another_is_reached():
+def test_a_function_passed_to_another_is_reached():
     text = "import threading\ndef work(): pass\ndef test_it(): threading.Thread(target=work).start()\n"
 
-    assert set(ways({"test_a.py": text})) == {"work"}
+    assert set(reached_by_name({"test_a.py": text})) == {"work"}
 
 
-def test_functions_that_call_each_other_end():
+def test_a_cycle_of_calls_ends():
     text = "def a(): b()\ndef b(): a()\ndef test_it(): a(); test_it()\n"
 
-    assert set(ways({"test_a.py": text}, depth=9)) == {"a", "b"}
+    assert set(reached_by_name({"test_a.py": text}, depth=9)) == {"a", "b"}
 
 
-def test_the_work_for_one_test_is_bounded():
+def test_the_number_of_reached_functions_is_limited():
     many = "".join(f"def f{n}(): pass\n" for n in range(500))
     text = many + "def test_it():\n" + "".join(f"    f{n}()\n" for n in range(500))
 
-    assert len(ways({"test_a.py": text})) == MAX_REACHED_FUNCTIONS
+    assert len(reached_by_name({"test_a.py": text})) == MAX_REACHED_FUNCTIONS

@@ -1,4 +1,4 @@
-"""Finding and reading the files: beside pytest, on several processes, from the cache."""
+"""Finding test files as pytest does, and analysing them in several processes and with the cache."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from functools import partial
 
 import pytest
-from lint_samples import COLLECTED, collected, source, written
+from lint_samples import SAMPLE_SUITE, collect_with_pytest, encode_source, write_files
 
 from flakehound.app.lint import files
 from flakehound.app.lint.cache import AnswerCodec
@@ -18,7 +18,7 @@ from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.collect.pytest_settings import MalformedSettings, options_in, settings_from
 from flakehound.lint.links.reached_code import reached_functions
 
-CHECKS = "def check_c(): pass\ndef test_c(): pass\nclass MySuite:\n    def check_d(self): pass\n"
+FILE_WITH_CHECKS = "def check_c(): pass\ndef test_c(): pass\nclass MySuite:\n    def check_d(self): pass\n"
 TEST = "def test_it(): pass\n"
 USES_LIB = "import a\ndef test_it(): a.f()\ndef check_it(): pass\n"
 
@@ -30,31 +30,31 @@ def codec(name):
 IDS, LINES = codec("ids"), codec("lines")
 
 
-def ids(folder, *targets, cwd=None, **options):
-    found = scan(targets, case_ids, cwd=cwd or folder, **options)
-    return [one for answer in found.answers.values() for one in answer]
+def collected_ids(folder, *targets, cwd=None, **options):
+    result = scan(targets, case_ids, cwd=cwd or folder, **options)
+    return [test_id for answer in result.answers.values() for test_id in answer]
 
 
 def reached_lines(project, module):
     cases = cases_of(module, project.patterns, project)
-    return tuple(one.function.lineno for case in cases for one in reached_functions(case, project))
+    return tuple(reached.function.lineno for case in cases for reached in reached_functions(case, project))
 
 
-def refused(project, module):
-    raise AssertionError("asked again")
+def fail_if_called(project, module):
+    raise AssertionError("analysed again")
 
 
-def asked_twice(project, module, *, word):
+def word_and_path(project, module, *, word):
     return (word, module.path)
 
 
 def test_the_whole_sample_suite_is_collected_as_pytest_does(tmp_path):
-    written(tmp_path, COLLECTED)
+    write_files(tmp_path, SAMPLE_SUITE)
 
-    assert ids(tmp_path) == collected(tmp_path)
+    assert collected_ids(tmp_path) == collect_with_pytest(tmp_path)
 
 
-CONFIGURED = {
+CONFIGURATIONS = {
     "pytest.ini": "[pytest]\npython_files = check_*.py\npython_functions = check\npython_classes = *Suite\n",
     "pyproject.toml": '[tool.pytest.ini_options]\npython_files = ["check_*.py"]\nnorecursedirs = ["inner"]\n',
     "tox.ini": "[tox]\nenvlist = x\n[pytest]\ntestpaths = tests/unit other*\n",
@@ -64,17 +64,17 @@ CONFIGURED = {
 }
 
 
-@pytest.mark.parametrize("name", CONFIGURED)
+@pytest.mark.parametrize("name", CONFIGURATIONS)
 @pytest.mark.parametrize(
     "arguments", [(), ("tests",), ("tests/unit/test_a.py", "other"), ("tests/unit/check_c.py",)]
 )
 def test_configuration_is_read_as_pytest_reads_it(name, arguments, tmp_path):
-    folder = written(
+    folder = write_files(
         tmp_path,
         {
-            name: CONFIGURED[name],
+            name: CONFIGURATIONS[name],
             "tests/unit/test_a.py": TEST,
-            "tests/unit/check_c.py": CHECKS,
+            "tests/unit/check_c.py": FILE_WITH_CHECKS,
             "tests/inner/check_e.py": TEST,
             "tests/test_b.py": TEST,
             "other/test_o.py": TEST,
@@ -82,17 +82,17 @@ def test_configuration_is_read_as_pytest_reads_it(name, arguments, tmp_path):
         },
     )
 
-    assert ids(folder, *arguments) == collected(folder, *arguments)
+    assert collected_ids(folder, *arguments) == collect_with_pytest(folder, *arguments)
 
 
 @pytest.mark.parametrize("start", ["tests", "tests/unit"])
-def test_ids_are_relative_to_the_rootdir_wherever_one_stands(start, tmp_path):
-    folder = written(tmp_path, {"tox.ini": "[pytest]\ntestpaths = other\n", "tests/unit/test_a.py": TEST})
+def test_ids_are_relative_to_the_rootdir_in_any_folder(start, tmp_path):
+    folder = write_files(tmp_path, {"tox.ini": "[pytest]\ntestpaths = other\n", "tests/unit/test_a.py": TEST})
 
-    assert ids(folder, cwd=folder / start) == collected(folder, cwd=folder / start)
+    assert collected_ids(folder, cwd=folder / start) == collect_with_pytest(folder, cwd=folder / start)
 
 
-def test_the_first_file_that_configures_pytest_wins():
+def test_only_pytest_ini_configures_pytest_without_a_section():
     assert options_in("pytest.ini", "") == {}
     assert options_in("tox.ini", "[tox]\n") is None
     assert options_in("setup.cfg", "[pytest]\n") is None
@@ -101,19 +101,19 @@ def test_the_first_file_that_configures_pytest_wins():
 
 
 def test_absent_options_have_pytests_defaults():
-    found = settings_from({"python_files": "a.py  b.py", "testpaths": ["x y", "z"]})
+    settings = settings_from({"python_files": "a.py  b.py", "testpaths": ["x y", "z"]})
 
-    assert found.patterns.files == ("a.py", "b.py")
-    assert found.patterns.functions == ("test",)
-    assert found.testpaths == ("x y", "z")
-    assert "node_modules" in found.skipped_folders
+    assert settings.patterns.files == ("a.py", "b.py")
+    assert settings.patterns.functions == ("test",)
+    assert settings.testpaths == ("x y", "z")
+    assert "node_modules" in settings.skipped_folders
 
 
 @pytest.mark.parametrize(("name", "text"), [("pyproject.toml", "[tool"), ("tox.ini", "words\n")])
 def test_a_configuration_that_cannot_be_read_is_an_error(name, text, tmp_path):
     with pytest.raises(MalformedSettings):
         options_in(name, text)
-    written(tmp_path, {name: text, "test_a.py": TEST})
+    write_files(tmp_path, {name: text, "test_a.py": TEST})
     with pytest.raises(UsageError, match="cannot be read"):
         layout_of([], tmp_path)
 
@@ -123,29 +123,31 @@ def test_a_target_that_does_not_exist_is_an_error(tmp_path):
         layout_of(["nowhere.py"], tmp_path)
 
 
-def test_a_target_inside_a_file_is_told_as_the_start_of_ids(tmp_path):
-    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": TEST})
+def test_a_target_inside_a_file_becomes_a_prefix_of_ids(tmp_path):
+    folder = write_files(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": TEST})
 
     layout = layout_of(["test_a.py::test_it[1]", "test_b.py"], folder)
 
-    assert layout.wanted == ("test_a.py::test_it", "test_b.py")
+    assert layout.id_prefixes == ("test_a.py::test_it", "test_b.py")
     assert layout.test_files == ("test_a.py", "test_b.py")
 
 
-def test_files_that_do_not_parse_are_told_and_the_others_read(tmp_path):
-    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": "def (\n", "test_b.py": TEST, "test_c.py": b"\0"})
+def test_unparsable_files_are_reported_and_the_others_are_analysed(tmp_path):
+    folder = write_files(
+        tmp_path, {"pytest.ini": "", "test_a.py": "def (\n", "test_b.py": TEST, "test_c.py": b"\0"}
+    )
 
-    found = scan([], case_ids, cwd=folder)
+    result = scan([], case_ids, cwd=folder)
 
-    assert list(found.answers) == ["test_b.py"]
-    assert [one.path for one in found.unparsable] == ["test_a.py", "test_c.py"]
+    assert list(result.answers) == ["test_b.py"]
+    assert [file.path for file in result.unparsable] == ["test_a.py", "test_c.py"]
 
 
-def test_unchanged_files_are_not_asked_about_again(tmp_path):
-    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": "def (\n"})
+def test_unchanged_files_are_not_analysed_again(tmp_path):
+    folder = write_files(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": "def (\n"})
     first = scan([], case_ids, codec=IDS, cwd=folder)
 
-    again = scan([], refused, codec=IDS, cwd=folder)
+    again = scan([], fail_if_called, codec=IDS, cwd=folder)
 
     assert again.reused == 2
     assert again.answers == first.answers
@@ -153,9 +155,9 @@ def test_unchanged_files_are_not_asked_about_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "asked"), [("test_a.py", 1), ("helpers.py", 1), ("conftest.py", 2), ("unrelated.py", 0)]
+    ("path", "analysed_again"), [("test_a.py", 1), ("helpers.py", 1), ("conftest.py", 2), ("unrelated.py", 0)]
 )
-def test_a_change_asks_again_where_it_matters(path, asked, tmp_path):
+def test_only_files_that_depend_on_a_changed_file_are_analysed_again(path, analysed_again, tmp_path):
     files = {
         "pytest.ini": "",
         "conftest.py": "",
@@ -164,21 +166,23 @@ def test_a_change_asks_again_where_it_matters(path, asked, tmp_path):
         "test_a.py": "import helpers\ndef test_it(): helpers.f()\n",
         "test_b.py": TEST,
     }
-    folder = written(tmp_path, files)
+    folder = write_files(tmp_path, files)
     scan([], reached_lines, codec=LINES, cwd=folder)
-    written(folder, {path: "# new\n" + files[path]})
+    write_files(folder, {path: "# new\n" + files[path]})
 
     again = scan([], reached_lines, codec=LINES, cwd=folder)
 
-    assert again.reused == 2 - asked
+    assert again.reused == 2 - analysed_again
     assert again.answers == scan([], reached_lines, cwd=folder).answers
 
 
 @pytest.mark.parametrize("option", ["python_functions = check", "pythonpath = lib"])
-def test_other_settings_of_pytest_ask_again(option, tmp_path):
-    folder = written(tmp_path, {"pytest.ini": "[pytest]\n", "lib/a.py": "def f(): pass\n", "test_a.py": USES_LIB})
+def test_changed_settings_of_pytest_invalidate_the_cache(option, tmp_path):
+    folder = write_files(
+        tmp_path, {"pytest.ini": "[pytest]\n", "lib/a.py": "def f(): pass\n", "test_a.py": USES_LIB}
+    )
     scan([], reached_lines, codec=LINES, cwd=folder)
-    written(folder, {"pytest.ini": f"[pytest]\n{option}\n"})
+    write_files(folder, {"pytest.ini": f"[pytest]\n{option}\n"})
 
     again = scan([], reached_lines, codec=LINES, cwd=folder)
 
@@ -186,19 +190,19 @@ def test_other_settings_of_pytest_ask_again(option, tmp_path):
     assert again.answers == scan([], reached_lines, cwd=folder).answers
 
 
-def test_a_new_file_asks_again_because_imports_may_mean_it(tmp_path):
-    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": "import new\ndef test_it(): new.f()\n"})
+def test_a_new_file_invalidates_the_cache_because_imports_may_refer_to_it(tmp_path):
+    folder = write_files(tmp_path, {"pytest.ini": "", "test_a.py": "import new\ndef test_it(): new.f()\n"})
     scan([], reached_lines, codec=LINES, cwd=folder)
-    written(folder, {"new.py": "def f(): pass\n"})
+    write_files(folder, {"new.py": "def f(): pass\n"})
 
     assert scan([], reached_lines, codec=LINES, cwd=folder).answers == {"test_a.py": (1,)}
 
 
-def test_another_question_gets_its_own_answer(tmp_path):
-    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST})
+def test_another_analysis_does_not_reuse_cached_answers(tmp_path):
+    folder = write_files(tmp_path, {"pytest.ini": "", "test_a.py": TEST})
 
     answers = [
-        scan([], partial(asked_twice, word=word), codec=codec(word), cwd=folder).answers["test_a.py"]
+        scan([], partial(word_and_path, word=word), codec=codec(word), cwd=folder).answers["test_a.py"]
         for word in ("one", "two")
     ]
 
@@ -206,28 +210,32 @@ def test_another_question_gets_its_own_answer(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"key": 1}', "\x00"])
-def test_a_broken_cache_is_an_empty_one(content, tmp_path):
-    folder = written(
+def test_a_broken_cache_counts_as_empty(content, tmp_path):
+    folder = write_files(
         tmp_path, {"pytest.ini": "", "test_a.py": TEST, ".flakehound/lint/cache.json": content.encode()}
     )
 
-    assert ids(folder, codec=IDS) == ["test_a.py::test_it"]
+    assert collected_ids(folder, codec=IDS) == ["test_a.py::test_it"]
     assert json.loads((folder / ".flakehound/lint/cache.json").read_text())["files"]
 
 
-def test_several_processes_answer_as_one_does(tmp_path, monkeypatch):
+def test_several_processes_give_the_same_answers_as_one(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_BYTES_PER_PROCESS", 10)
-    folder = written(tmp_path, {"pytest.ini": "", **{f"test_{n}.py": TEST for n in range(6)}})
+    folder = write_files(tmp_path, {"pytest.ini": "", **{f"test_{n}.py": TEST for n in range(6)}})
 
-    assert ids(folder, processes=2) == ids(folder, processes=1) == [f"test_{n}.py::test_it" for n in range(6)]
+    assert (
+        collected_ids(folder, processes=2)
+        == collected_ids(folder, processes=1)
+        == [f"test_{n}.py::test_it" for n in range(6)]
+    )
 
 
-def test_where_no_process_can_start_one_does_it_all(tmp_path, monkeypatch):
+def test_if_no_process_can_start_the_current_one_analyses_all_files(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_BYTES_PER_PROCESS", 10)
     monkeypatch.setattr(files, "ProcessPoolExecutor", _no_process)
-    folder = written(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": TEST})
+    folder = write_files(tmp_path, {"pytest.ini": "", "test_a.py": TEST, "test_b.py": TEST})
 
-    assert ids(folder, processes=2) == ["test_a.py::test_it", "test_b.py::test_it"]
+    assert collected_ids(folder, processes=2) == ["test_a.py::test_it", "test_b.py::test_it"]
 
 
 def _no_process(*_args, **_kwargs):
@@ -235,7 +243,15 @@ def _no_process(*_args, **_kwargs):
 
 
 def test_nothing_of_the_project_is_executed(tmp_path):
-    bomb = source("raise SystemExit('executed')\ndef test_it(): pass\n")
-    folder = written(tmp_path, {"pytest.ini": "", "conftest.py": bomb, "test_a.py": bomb, "setup.py": bomb})
+    code_that_exits = encode_source("raise SystemExit('executed')\ndef test_it(): pass\n")
+    folder = write_files(
+        tmp_path,
+        {
+            "pytest.ini": "",
+            "conftest.py": code_that_exits,
+            "test_a.py": code_that_exits,
+            "setup.py": code_that_exits,
+        },
+    )
 
-    assert ids(folder) == ["test_a.py::test_it"]
+    assert collected_ids(folder) == ["test_a.py::test_it"]

@@ -1,8 +1,8 @@
-"""What a test shares with others, read from small programs."""
+"""What a test shares with others, counted in small programs."""
 
 from __future__ import annotations
 
-from lint_samples import project
+from lint_samples import project_with
 
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.facts.case_context import FactsCache
@@ -10,16 +10,16 @@ from flakehound.lint.facts.read_context import context_of
 from flakehound.lint.scoring.shared_objects import FileSharing
 
 
-def sharing(name, path="test_it.py", **files):
-    """Of the test of that name."""
-    found = project(**files)
-    cases = cases_of(found.module(path), found.patterns, found)
+def sharing_of(name, path="test_it.py", **files):
+    """The counts of the test of that name."""
+    project = project_with(**files)
+    cases = cases_of(project.module(path), project.patterns, project)
     sharing, cache = FileSharing(cases), FactsCache()
-    (case,) = [one for one in cases if one.name == name]
-    return sharing.counts_of(case, context_of(case, found, cache))
+    (case,) = [case for case in cases if case.name == name]
+    return sharing.counts_of(case, context_of(case, project, cache))
 
 
-def test_a_name_that_some_function_changes_is_state():
+def test_a_name_that_a_function_changes_is_state():
     text = """
         SEEN = []
         LIMIT = 3
@@ -35,8 +35,8 @@ def test_a_name_that_some_function_changes_is_state():
             assert not seen
     """
 
-    assert sharing("test_reads", test_it=text).state_in_tests == 1
-    assert sharing("test_none", test_it=text).state_in_tests == 0
+    assert sharing_of("test_reads", test_it=text).state_in_tests == 1
+    assert sharing_of("test_none", test_it=text).state_in_tests == 0
 
 
 def test_a_local_name_hides_the_modules():
@@ -51,10 +51,10 @@ def test_a_local_name_hides_the_modules():
             assert SEEN == []
     """
 
-    assert sharing("test_own", test_it=text).state_in_tests == 0
+    assert sharing_of("test_own", test_it=text).state_in_tests == 0
 
 
-def test_state_of_the_code_under_test_counts_apart():
+def test_state_of_the_code_under_test_is_counted_separately():
     shop = """
         _rates = {}
 
@@ -71,9 +71,9 @@ def test_state_of_the_code_under_test_counts_apart():
             assert rate("book") == 1
     """
 
-    found = sharing("test_rate", shop=shop, test_it=test)
+    counts = sharing_of("test_rate", shop=shop, test_it=test)
 
-    assert (found.state_in_tests, found.state_in_production, found.production_functions) == (0, 1, 1)
+    assert (counts.state_in_tests, counts.state_in_production, counts.production_functions) == (0, 1, 1)
 
 
 def test_objects_of_the_module_and_of_the_class_are_shared():
@@ -88,10 +88,10 @@ def test_objects_of_the_module_and_of_the_class_are_shared():
                 assert client and NAME and self.cart == []
     """
 
-    assert sharing("test_both", test_it=text).shared_objects == 2
+    assert sharing_of("test_both", test_it=text).shared_objects == 2
 
 
-def test_fixtures_and_set_ups_are_counted_by_how_long_they_live():
+def test_fixtures_and_set_ups_are_counted_by_their_scope():
     text = """
         import pytest
 
@@ -115,12 +115,12 @@ def test_fixtures_and_set_ups_are_counted_by_how_long_they_live():
                 assert page
     """
 
-    found = sharing("test_page", test_it=text)
+    counts = sharing_of("test_page", test_it=text)
 
-    assert (found.fixtures, found.wide_fixtures, found.set_up_once, found.set_up_each) == (2, 1, 1, 1)
+    assert (counts.fixtures, counts.wide_fixtures, counts.set_up_once, counts.set_up_each) == (2, 1, 1, 1)
 
 
-def test_place_and_number_of_the_tests_of_a_file():
+def test_position_and_number_of_the_tests_of_a_file():
     text = """
         def test_a(): ...
         def test_b(): ...
@@ -129,20 +129,20 @@ def test_place_and_number_of_the_tests_of_a_file():
             def test_c(self): ...
     """
 
-    first, last = sharing("test_a", test_it=text), sharing("test_c", test_it=text)
+    first, last = sharing_of("test_a", test_it=text), sharing_of("test_c", test_it=text)
 
     assert (first.tests_in_file, first.tests_in_class, first.place_in_file) == (3, 2, 0.0)
     assert (last.tests_in_file, last.tests_in_class, last.place_in_file) == (3, 1, 1.0)
 
 
-def test_a_name_that_asks_for_an_order_is_noticed():
+def test_a_numbered_name_is_counted():
     text = "def test_1_login(): ...\ndef test_login(): ...\n"
 
-    assert sharing("test_1_login", test_it=text).numbered_name == 1
-    assert sharing("test_login", test_it=text).numbered_name == 0
+    assert sharing_of("test_1_login", test_it=text).numbered_name == 1
+    assert sharing_of("test_login", test_it=text).numbered_name == 0
 
 
-def test_texts_that_look_like_paths_are_counted_once_each():
+def test_distinct_strings_that_look_like_paths_are_counted():
     text = """
         import pytest
 
@@ -159,11 +159,11 @@ def test_texts_that_look_like_paths_are_counted_once_each():
             assert "no path here"
     """
 
-    assert sharing("test_loads", test_it=text).paths == 3
-    assert sharing("test_talks", test_it=text).paths == 0
+    assert sharing_of("test_loads", test_it=text).paths == 3
+    assert sharing_of("test_talks", test_it=text).paths == 0
 
 
-def test_what_a_file_sets_in_others_while_it_is_imported_is_counted():
+def test_attributes_of_other_objects_set_at_import_are_counted():
     text = """
         import os
         import shop
@@ -180,4 +180,4 @@ def test_what_a_file_sets_in_others_while_it_is_imported_is_counted():
             shop.open = True
     """
 
-    assert sharing("test_sets_nothing_at_import", test_it=text).set_at_import == 2
+    assert sharing_of("test_sets_nothing_at_import", test_it=text).set_at_import == 2

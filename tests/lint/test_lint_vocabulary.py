@@ -1,9 +1,9 @@
-"""The words that a test's code is written in."""
+"""The words in the names that a test's code uses."""
 
 from __future__ import annotations
 
 import pytest
-from lint_samples import project
+from lint_samples import project_with
 
 from flakehound.core.vocabulary import WORDS, column_of
 from flakehound.lint.collect.cases import cases_of
@@ -24,16 +24,16 @@ from flakehound.lint.scoring.vocabulary import all_words_of, word_columns, words
         ("_1", set()),
     ],
 )
-def test_a_name_is_made_of_words(name, words):
+def test_a_name_is_split_into_words(name, words):
     assert words_in_name(name) == words
 
 
 def functions_of(name, **files):
-    """The functions that the test runs, the code under test not among them."""
-    found = project(**files)
-    cases = cases_of(found.module("test_it.py"), found.patterns, found)
-    (case,) = [one for one in cases if one.name == name]
-    return context_of(case, found, FactsCache()).test_code
+    """The functions of test code that the test runs."""
+    project = project_with(**files)
+    cases = cases_of(project.module("test_it.py"), project.patterns, project)
+    (case,) = [case for case in cases if case.name == name]
+    return context_of(case, project, FactsCache()).test_code
 
 
 SHOP = """
@@ -62,7 +62,7 @@ TESTS = """
 """
 
 
-def test_names_of_the_test_its_fixtures_and_helpers_count_and_texts_and_production_do_not():
+def test_only_names_in_the_test_its_fixtures_and_helpers_count():
     functions = functions_of("test_rates", test_it=TESTS, shop=SHOP)
 
     assert words_of(functions) == ["error", "path", "pytest", "value"]
@@ -77,6 +77,6 @@ def test_every_word_has_a_column():
     assert {name for name, used in columns.items() if used} == {"word_path", "word_file"}
 
 
-def test_the_words_are_words():
+def test_the_vocabulary_contains_distinct_single_words():
     assert len(set(WORDS)) == len(WORDS)
     assert all(words_in_name(word) == {word} for word in WORDS)

@@ -63,7 +63,7 @@ _SCORES = ("model", "rules")
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes at once. Default: one for each core."
 )
 @click.option("--no-cache", is_flag=True, help="Read every file again instead of using the cache.")
-def command(form: str, explain: str | None, jobs: int | None, no_cache: bool, **choice: Any) -> int:
+def command(form: str, explain: str | None, jobs: int | None, no_cache: bool, **other_options: Any) -> int:
     """Predict flaky tests from their source alone; nothing is imported or run.
 
     \b
@@ -79,13 +79,13 @@ def command(form: str, explain: str | None, jobs: int | None, no_cache: bool, **
     if explain is not None:
         click.echo(explain_rules(explain))
         return ExitCode.NOTHING_FLAKY
-    options = LintOptions(processes=jobs, cached=not no_cache, **choice)
+    options = LintOptions(processes=jobs, cached=not no_cache, **other_options)
     with shown_progress(only_live=True) as progress:
-        found = lint_project(options, progress=progress)
+        result = lint_project(options, progress=progress)
     if form == "text":
-        print_result(render_result(found, form))
+        print_result(render_result(result, form))
     else:
-        click.echo(render_result(found, form))
+        click.echo(render_result(result, form))
     if options.metrics is not None:
-        click.echo(metrics_line(found, options.metrics), err=True)
-    return ExitCode.FLAKY_FOUND if found.findings else ExitCode.NOTHING_FLAKY
+        click.echo(metrics_line(result, options.metrics), err=True)
+    return ExitCode.FLAKY_FOUND if result.findings else ExitCode.NOTHING_FLAKY

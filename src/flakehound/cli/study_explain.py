@@ -10,6 +10,7 @@ import click
 from flakehound.app.output_files import check_writable, write_output
 from flakehound.cli.data import columns_option, problem_option
 from flakehound.cli.options import seed_option
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
@@ -58,7 +59,8 @@ def command(
     options = ExplainStudyOptions(
         table=table, columns=columns, problem=problem, tests=tests, retrain=retrain, seed=seed
     )
-    study = run_explain_study(options)
+    with shown_progress() as progress:
+        study = run_explain_study(options, progress)
     print_result("\n".join(explained_lines(study)))
     write_output(json_file, json.dumps(study, indent=1) + "\n")
     if plot_file is not None:

@@ -9,6 +9,7 @@ import click
 
 from flakehound.app.output_files import check_writable, write_output
 from flakehound.cli.data import columns_option, problem_option
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
@@ -36,7 +37,9 @@ def command(columns: str | None, problem: str | None, json_file: Path | None, ta
     from flakehound.report.study.metrics import metric_lines
 
     check_writable(json_file)
-    study = run_metrics_study(MetricsStudyOptions(table=table, columns=columns, problem=problem))
+    options = MetricsStudyOptions(table=table, columns=columns, problem=problem)
+    with shown_progress() as progress:
+        study = run_metrics_study(options, progress)
     print_result("\n".join(metric_lines(study)))
     write_output(json_file, json.dumps(study, indent=1) + "\n")
     return ExitCode.NOTHING_FLAKY

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from flakehound.cli.progress import shown_progress
 from flakehound.cli.remedies import CommandWithRemedies
 from flakehound.cli.terminal import print_result
 from flakehound.core.errors import ExitCode
@@ -82,5 +83,7 @@ def command(
         weight=weight,
         with_default=not without_default,
     )
-    print_result(train_model(options))
+    with shown_progress() as progress:
+        summary = train_model(options, progress)
+    print_result(summary)
     return ExitCode.NOTHING_FLAKY

@@ -1,4 +1,4 @@
-"""Metrics of small programs, for tests that compare them with values worked out by hand."""
+"""Metrics of small programs, for tests that compare them with values counted by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flakehound.lint.source.scopes import FunctionNode
 
 
 def project_of(**files: str) -> Project:
-    """A project whose files are given by name: `cart="..."` is cart.py."""
+    """A project of files given by keywords: `cart="..."` is cart.py."""
     return Project({f"{name}.py": dedent(text).lstrip("\n").encode() for name, text in files.items()})
 
 
@@ -28,7 +28,7 @@ def metrics_in(project: Project, name: str) -> Metrics:
 
 
 def metrics_of_test(source: str, *, methods: frozenset[str] | None = None) -> CaseMetrics:
-    """The metrics of the last function of a source text, without a project around it."""
+    """The metrics of the last test function of a source text, without a project."""
     text = dedent(source).lstrip("\n")
     tree = ast.parse(text)
     function = [
@@ -56,7 +56,7 @@ def metrics_of_class(source: str) -> ProductionMetrics:
             name=classes[0].name,
             lines=LineCounter(text),
             imports=imported_names(tree.body),
-            classes={one.name for one in classes},
+            classes={node.name for node in classes},
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Metrics of tests beside values worked out by hand."""
+"""Metrics of tests compared with values counted by hand."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_download(tmp_path):
     assert client.seen == [x for x in expected if x], "seen"
     assert os.path.exists("out.txt") and client.done
 """
-BY_HAND = {
+COUNTED_BY_HAND = {
     "pytest": (
         metrics_of_test(IN_PYTEST, methods=frozenset({"add", "total"})),
         {
@@ -133,15 +133,15 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize(
-    ("found", "name", "expected"),
+    ("metrics", "name", "expected"),
     [
-        pytest.param(found, name, expected, id=f"{name} of {program}")
-        for program, (found, by_hand) in BY_HAND.items()
-        for name, expected in by_hand.items()
+        pytest.param(metrics, name, expected, id=f"{name} of {program}")
+        for program, (metrics, expected_values) in COUNTED_BY_HAND.items()
+        for name, expected in expected_values.items()
     ],
 )
-def test_it_is_what_a_person_counts(found, name, expected):
-    assert getattr(found, name) == (expected if expected is None else pytest.approx(expected, abs=1e-3))
+def test_a_metric_has_the_value_counted_by_hand(metrics, name, expected):
+    assert getattr(metrics, name) == (expected if expected is None else pytest.approx(expected, abs=1e-3))
 
 
 def body(*lines: str, arguments: str = "") -> str:
@@ -171,12 +171,12 @@ def test_every_style_of_assertion_counts_once(line):
 
 
 @pytest.mark.parametrize("line", ["x.fail()", "raise AssertionError('no')", "approx(1)", "job.raises(1)", "f()"])
-def test_what_only_looks_like_an_assertion_does_not_count(line):
+def test_calls_that_only_look_like_an_assertion_do_not_count(line):
     assert metrics_of_test(body(line)).assertions == 0
 
 
 @pytest.mark.parametrize(
-    ("line", "documented"),
+    ("line", "has_message"),
     [
         ("assert x, 'why'", True),
         ("assert x", False),
@@ -193,8 +193,8 @@ def test_what_only_looks_like_an_assertion_does_not_count(line):
         ("self.fail()", False),
     ],
 )
-def test_a_message_documents_an_assertion(line, documented):
-    assert metrics_of_test(body(line, line)).assertion_roulette == (0 if documented else 2)
+def test_an_assertion_with_a_message_is_no_roulette(line, has_message):
+    assert metrics_of_test(body(line, line)).assertion_roulette == (0 if has_message else 2)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_message_documents_an_assertion(line, documented):
         (("with Popen(['x']):", "    pass"), 0),
     ],
 )
-def test_what_is_not_waited_for_is_fired_and_forgotten(lines, count):
+def test_work_that_is_never_waited_for_is_fire_and_forget(lines, count):
     source = "async " + body(*lines)
 
     assert metrics_of_test(source).fire_and_forget == count
@@ -241,10 +241,10 @@ def test_what_is_not_waited_for_is_fired_and_forgotten(lines, count):
         (("Image.open(x)",), 0, 0),
     ],
 )
-def test_resources_that_are_not_the_tests_own_are_mystery_guests(lines, guests, optimism):
-    found = metrics_of_test(body(*lines, arguments="tmp_path"))
+def test_resources_that_are_not_temporary_are_mystery_guests(lines, guests, optimism):
+    metrics = metrics_of_test(body(*lines, arguments="tmp_path"))
 
-    assert (found.mystery_guest, found.resource_optimism) == (guests, optimism)
+    assert (metrics.mystery_guest, metrics.resource_optimism) == (guests, optimism)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_comparing_the_text_of_an_object_is_sensitive_equality(line, count):
     assert metrics_of_test(body(line)).sensitive_equality == count
 
 
-def test_the_depth_of_the_example_of_the_source_is_five():
+def test_the_depth_of_the_example_in_the_paper_is_five():
     lines = (
         "for a, b in cases:",
         "    with self.subTest(a):",
@@ -307,6 +307,6 @@ def test_external_modules_are_third_party_packages_that_the_test_uses(source, co
 
 
 def test_a_test_on_one_line_has_lines_too():
-    found = metrics_of_test("def test_x(\n    a): assert a == 1\n")
+    metrics = metrics_of_test("def test_x(\n    a): assert a == 1\n")
 
-    assert (found.tloc, found.test_lines_of_code, found.assertion_density) == (2, 2, 0.5)
+    assert (metrics.tloc, metrics.test_lines_of_code, metrics.assertion_density) == (2, 2, 0.5)

@@ -1,4 +1,4 @@
-"""Metrics of production code beside values worked out by hand."""
+"""Metrics of production code compared with values counted by hand."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ class Till:
         except KeyError:
             return None
 """
-BY_HAND = {
+COUNTED_BY_HAND = {
     "cart": (
         metrics_of_class(CART),
         {
             "cbo": 2,  # math, Decimal
-            "halstead_length": 12,  # <, <, or, * and what stands beside them
+            "halstead_length": 12,  # <, <, or, * and their operands
             "halstead_vocabulary": 11,
             "halstead_volume": 12 * log2(11),
             "loc": 14,
@@ -113,7 +113,7 @@ BY_HAND = {
         metrics_of_module(TILL),
         {
             "cbo": 2,  # cart, PRICES
-            "halstead_length": 9,  # in, >, -= and what stands beside them
+            "halstead_length": 9,  # in, >, -= and their operands
             "halstead_vocabulary": 7,
             "halstead_volume": 9 * log2(7),
             "loc": 18,
@@ -129,15 +129,15 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize(
-    ("found", "name", "expected"),
+    ("metrics", "name", "expected"),
     [
-        pytest.param(found, name, expected, id=f"{name} of {program}")
-        for program, (found, by_hand) in BY_HAND.items()
-        for name, expected in by_hand.items()
+        pytest.param(metrics, name, expected, id=f"{name} of {program}")
+        for program, (metrics, expected_values) in COUNTED_BY_HAND.items()
+        for name, expected in expected_values.items()
     ],
 )
-def test_it_is_what_a_person_counts(found, name, expected):
-    assert getattr(found, name) == pytest.approx(expected)
+def test_a_metric_has_the_value_counted_by_hand(metrics, name, expected):
+    assert getattr(metrics, name) == pytest.approx(expected)
 
 
 def with_attributes(*names: str) -> str:
@@ -166,9 +166,9 @@ def with_branches(*numbers: int) -> str:
     ("branches", "wmc", "expected"), [((199,), 200, False), ((200,), 201, True), ((99, 101), 202, True)]
 )
 def test_a_class_is_complex_above_200(branches, wmc, expected):
-    found = metrics_of_class(with_branches(*branches))
+    metrics = metrics_of_class(with_branches(*branches))
 
-    assert (found.wmc, found.complex_class) == (wmc, expected)
+    assert (metrics.wmc, metrics.complex_class) == (wmc, expected)
 
 
 @pytest.mark.parametrize(
@@ -182,12 +182,12 @@ def test_a_class_is_complex_above_200(branches, wmc, expected):
         ("class A:\n    def a(self): pass\n    def b(self): pass\n    def c(self): pass", False),
     ],
 )
-def test_a_function_in_disguise_is_functional_decomposition(source, expected):
+def test_a_class_that_is_rather_a_function_is_functional_decomposition(source, expected):
     assert metrics_of_class(source).functional_decomposition is expected
 
 
 def long_class(name: str, methods: int, lines: int) -> str:
-    """A class of so many lines, its methods sharing them."""
+    """A class with this number of methods and lines."""
     each, rest = divmod(lines - 1 - methods, methods)
     bodies = [each + (i < rest) for i in range(methods)]
     return f"class {name}:\n" + "".join(
@@ -221,7 +221,7 @@ def test_a_long_class_with_a_long_method_without_parameters_is_spaghetti(source,
     assert metrics_of_class(source).spaghetti_code is expected
 
 
-def test_methods_of_base_classes_in_the_project_respond_too():
+def test_methods_of_base_classes_in_the_project_count_for_rfc():
     project = project_of(
         base="class Base:\n    def save(self): pass\n    def load(self): pass\n",
         cart="from base import Base\nclass Cart(Base):\n    def load(self): pass\n    def total(self): pass\n",
@@ -231,7 +231,9 @@ def test_methods_of_base_classes_in_the_project_respond_too():
     assert metrics_in(project, "test_total").rfc == 3
 
 
-def test_a_neighbouring_class_is_coupled_and_the_class_itself_is_not():
-    found = metrics_of_class("class A:\n    def copy(self, b: 'B'):\n        return A(B(1))\nclass B:\n    pass\n")
+def test_a_class_of_the_same_file_counts_for_cbo_and_the_class_itself_does_not():
+    metrics = metrics_of_class(
+        "class A:\n    def copy(self, b: 'B'):\n        return A(B(1))\nclass B:\n    pass\n"
+    )
 
-    assert found.cbo == 1
+    assert metrics.cbo == 1

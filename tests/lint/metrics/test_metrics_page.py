@@ -1,4 +1,4 @@
-"""docs/reference/metrics.md explains every metric, and its examples have the values it says."""
+"""docs/reference/metrics.md explains every metric, and its examples have the values that it gives."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_metric_has_its_section_in_order():
     assert tuple(title for title, *_rest in EXAMPLES) == METRIC_NAMES
 
 
-def test_every_example_is_of_the_metric_above_it():
+def test_every_example_is_about_the_metric_of_its_section():
     assert [name for title, _source, name, _value in EXAMPLES if name != title] == []
 
 

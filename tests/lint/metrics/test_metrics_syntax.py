@@ -1,4 +1,4 @@
-"""Newer syntax, and what radon makes of it."""
+"""Metrics of newer syntax, compared with radon."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from radon.visitors import ComplexityVisitor
 
 from flakehound.lint.metrics.code_nodes import code_of
 from flakehound.lint.metrics.complexity import complexity
-from flakehound.lint.metrics.lines import LineCounter
+from flakehound.lint.metrics.lines import LineCounter, LineCounts
 
 
-def ours(source: str, *, asserts: bool = True) -> int:
+def our_complexity(source: str, *, asserts: bool = True) -> int:
     return complexity(code_of(ast.parse(source).body), asserts=asserts)
 
 
-def radons(source: str) -> int:
+def radon_complexity(source: str) -> int:
     return ComplexityVisitor.from_ast(ast.parse(source)).total_complexity
 
 
-SAME = {
+SAME_AS_RADON = {
     "walrus": ("if (n := next(x)) > 1:\n    pass", 2),
     "comprehension": ("[a for b in c if b for a in b]", 4),
     "generator in a call": ("any(a for a in b)", 2),
@@ -35,7 +35,7 @@ SAME = {
     "lambda": ("x = lambda a: a or 1", 2),
     "async": ("async def f():\n    async for a in b:\n        pass", 2),
 }
-DIFFERENT = {
+DIFFERENT_FROM_RADON = {
     "guard": ("match x:\n    case 1 if a:\n        pass", 3, 2),
     "guarded last resort": ("match x:\n    case _ if a:\n        pass", 2, 1),
     "alternatives": ("match x:\n    case 1 | 2 | 3:\n        pass", 4, 2),
@@ -51,21 +51,21 @@ DIFFERENT = {
 }
 
 
-@pytest.mark.parametrize(("source", "expected"), SAME.values(), ids=SAME)
-def test_complexity_is_radons(source, expected):
-    assert (ours(source), radons(source)) == (expected, expected)
+@pytest.mark.parametrize(("source", "expected"), SAME_AS_RADON.values(), ids=SAME_AS_RADON)
+def test_complexity_equals_that_of_radon(source, expected):
+    assert (our_complexity(source), radon_complexity(source)) == (expected, expected)
 
 
-@pytest.mark.parametrize(("source", "expected", "theirs"), DIFFERENT.values(), ids=DIFFERENT)
-def test_complexity_counts_what_radon_leaves_out(source, expected, theirs):
-    assert (ours(source), radons(source)) == (expected, theirs)
+@pytest.mark.parametrize(("source", "expected", "theirs"), DIFFERENT_FROM_RADON.values(), ids=DIFFERENT_FROM_RADON)
+def test_complexity_counts_decisions_that_radon_leaves_out(source, expected, theirs):
+    assert (our_complexity(source), radon_complexity(source)) == (expected, theirs)
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="except* came with Python 3.11")
-def test_except_star_counts_as_except_does():
+def test_except_star_counts_like_except():
     source = "try:\n    pass\nexcept* A:\n    pass\nexcept* B:\n    pass"
 
-    assert (ours(source), radons(source)) == (3, 1)
+    assert (our_complexity(source), radon_complexity(source)) == (3, 1)
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="PEP 695 came with Python 3.12")
@@ -74,13 +74,13 @@ def test_type_parameters_and_aliases_are_no_decisions():
         "type Number = int | float\ndef f[T: (int, str)](x: T) -> T:\n    return x or 1\nclass A[T]:\n    pass"
     )
 
-    assert (ours(source), radons(source)) == (2, 2)
+    assert (our_complexity(source), radon_complexity(source)) == (2, 2)
     assert metrics_of_test("def test_x[T: (int, str)](x: T = 1):\n    assert x == 1\n").assertions == 1
 
 
-def test_an_assert_is_a_decision_only_if_asked_for():
-    assert ours("assert a", asserts=False) == 1
-    assert ours("assert a", asserts=True) == 2
+def test_an_assert_is_a_decision_only_if_the_option_is_set():
+    assert our_complexity("assert a", asserts=False) == 1
+    assert our_complexity("assert a", asserts=True) == 2
 
 
 LINES = {
@@ -119,16 +119,16 @@ NESTED_QUOTES = {
 
 
 @pytest.mark.parametrize(("source", "logical"), NESTED_QUOTES.items())
-def test_an_f_string_may_hold_its_own_quotes(source, logical):
+def test_an_f_string_may_contain_its_own_quotes(source, logical):
     if sys.version_info >= (3, 12):
         ast.parse(source)
 
     assert LineCounter(source).whole_file().logical == logical
 
 
-def test_sorts_of_lines_are_told_apart():
+def test_kinds_of_lines_are_counted_separately():
     text = '"""Doc.\n\nMore.\n"""\n# A comment.\nx = """a\n\nb"""  # behind\n\n"one"\n'
 
-    found = LineCounter(text).whole_file()
+    counts = LineCounter(text).whole_file()
 
-    assert (found.non_blank, found.source, found.logical, found.comments, found.documentation) == (7, 2, 3, 2, 3)
+    assert counts == LineCounts(non_blank=7, source=2, logical=3, comments=2, documentation=3)

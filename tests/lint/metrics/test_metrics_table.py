@@ -19,7 +19,7 @@ from flakehound.lint.metrics.lines import LineCounter
 from flakehound.lint.metrics.production import UnitSource, production_metrics
 from flakehound.lint.metrics.table import COLUMNS, METRIC_NAMES, metrics_of, metrics_row
 
-SEVEN = (
+CANNIER_FEATURES = (
     "ast_depth",
     "assertions",
     "external_modules",
@@ -71,66 +71,66 @@ def rows_of(project):
 
 
 def test_a_row_has_the_columns_in_their_order(shop):
-    (found, *_others) = rows_of(shop).values()
+    (row, *_others) = rows_of(shop).values()
 
-    assert tuple(found) == COLUMNS
+    assert tuple(row) == COLUMNS
     assert len(METRIC_NAMES) == 25 + 7
 
 
 def test_the_seven_features_are_named_as_in_the_table_of_features():
-    assert METRIC_NAMES[-7:] == SEVEN
+    assert METRIC_NAMES[-7:] == CANNIER_FEATURES
 
 
-def test_a_row_says_what_the_test_is_linked_to(shop):
-    found = rows_of(shop)["test_cart.py::TestCart::test_adds"]
+def test_a_row_contains_the_link_of_the_test(shop):
+    row = rows_of(shop)["test_cart.py::TestCart::test_adds"]
 
-    assert (found["path"], found["line"]) == ("test_cart.py", 5)
-    assert (found["linked_to"], found["linked_by"]) == ("cart.py:Cart", "naming")
-    assert (found["wmc"], found["eager_test"], found["god_class"]) == (3, 2, 0)
+    assert (row["path"], row["line"]) == ("test_cart.py", 5)
+    assert (row["linked_to"], row["linked_by"]) == ("cart.py:Cart", "naming")
+    assert (row["wmc"], row["eager_test"], row["god_class"]) == (3, 2, 0)
 
 
 def test_smells_are_written_as_numbers(shop):
-    found = rows_of(shop)["test_cart.py::TestCart::test_adds"]
+    row = rows_of(shop)["test_cart.py::TestCart::test_adds"]
 
-    assert type(found["complex_class"]) is int
+    assert type(row["complex_class"]) is int
 
 
-def test_metrics_of_production_code_are_unknown_where_none_is_linked(shop):
-    found = metrics_in(shop, "test_alone")
+def test_metrics_of_production_code_are_unknown_if_none_is_linked(shop):
+    metrics = metrics_in(shop, "test_alone")
 
-    assert {getattr(found, name) for name in METRIC_NAMES[:15]} == {None}
-    assert found.eager_test is None
-    assert found.assertions == 1
+    assert {getattr(metrics, name) for name in METRIC_NAMES[:15]} == {None}
+    assert metrics.eager_test is None
+    assert metrics.assertions == 1
 
 
 def test_production_code_is_measured_once_for_all_its_tests(shop, monkeypatch):
     measured = []
 
-    def counted(node, source):
+    def count_call(node, source):
         measured.append(node)
         return production_metrics(node, source)
 
-    monkeypatch.setattr(table, "production_metrics", counted)
+    monkeypatch.setattr(table, "production_metrics", count_call)
     rows_of(shop)
 
     assert len(measured) == len(set(measured))
 
 
-def test_a_method_that_is_linked_stands_for_its_class(shop):
+def test_a_linked_method_is_measured_as_its_class(shop):
     cases = cases_of(shop.module("test_cart.py"), shop.patterns, shop)
 
-    found = {case.name: metrics_of(case, shop).wmc for case in cases if link_of(case, shop).target is not None}
+    wmc = {case.name: metrics_of(case, shop).wmc for case in cases if link_of(case, shop).target is not None}
 
-    assert found["test_adds"] == found["test_is_empty"] == 3
+    assert wmc["test_adds"] == wmc["test_is_empty"] == 3
 
 
-def test_metrics_are_values(shop):
-    found = metrics_in(shop, "test_alone")
+def test_metrics_are_immutable_and_compared_by_value(shop):
+    metrics = metrics_in(shop, "test_alone")
 
     with pytest.raises(FrozenInstanceError):
-        found.wmc = 1
-    assert found == metrics_in(shop, "test_alone")
-    assert [field for field in fields(found) if not field.kw_only] == []
+        metrics.wmc = 1
+    assert metrics == metrics_in(shop, "test_alone")
+    assert [field for field in fields(metrics) if not field.kw_only] == []
 
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
@@ -146,22 +146,22 @@ def test_any_code_can_be_measured(path):
 
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found = case_metrics(node, source)
-            assert 0 <= found.maintainability <= 100
-            assert found.tloc >= 1
-            assert found.test_lines_of_code >= 1
+            metrics = case_metrics(node, source)
+            assert 0 <= metrics.maintainability <= 100
+            assert metrics.tloc >= 1
+            assert metrics.test_lines_of_code >= 1
         elif isinstance(node, ast.ClassDef | ast.Module):
             unit = production_metrics(node, UnitSource(name="x", lines=lines, imports=imports))
             assert 0 <= unit.lcom2 <= 1
             assert unit.loc >= 1
 
 
-@pytest.mark.parametrize("made", ["test_one = make()", "test_one = functools.partial(check)"])
-def test_a_test_that_is_made_elsewhere_is_measured_where_it_is_written(made):
+@pytest.mark.parametrize("assignment", ["test_one = make()", "test_one = functools.partial(check)"])
+def test_a_test_from_another_file_is_measured_in_that_file(assignment):
     below = "A = 1\n" * 30
     factory = "def make():\n    def inner():\n        assert 1\n        assert 2\n    return inner\n\n\n"
     check = "def check():\n    assert 1\n    assert 2\n"
-    test = f"import functools\nfrom helpers import check, make\n{made}\n"
+    test = f"import functools\nfrom helpers import check, make\n{assignment}\n"
     project = project_of(helpers=below + factory + check, test_a=test)
 
     (case,) = cases_of(project.module("test_a.py"), project.patterns, project)

@@ -1,4 +1,4 @@
-"""Every rule on its own bad and good example, and on small samples of what it must and must not find."""
+"""Each rule on its own bad and good example, and on small samples that it must find or ignore."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from flakehound.lint.source.project import Project
 RULES = {rule.name: rule for rule in all_rules()}
 
 
-def linted(*, rule: str = "", **files: str) -> list[LintFinding]:
-    """Findings on the tests of a project of a few files, of one rule or of all."""
+def findings_in(*, rule: str = "", **files: str) -> list[LintFinding]:
+    """The findings in the tests of a project, of one rule or of all rules."""
     project = Project({f"{name}.py": text.encode() for name, text in files.items()})
     cache = FactsCache()
-    chosen = [RULES[rule]] if rule else None
+    rules = [RULES[rule]] if rule else None
     return [
         finding
         for module in project.test_modules()
         for case in cases_of(module, project.patterns, project)
-        for finding in findings_of(context_of(case, project, cache), chosen)
+        for finding in findings_of(context_of(case, project, cache), rules)
     ]
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_finds_its_own_bad_example(name):
-    assert linted(rule=name, test_it=RULES[name].bad)
+    assert findings_in(rule=name, test_it=RULES[name].bad)
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_rule_leaves_its_own_good_example_alone(name):
-    assert linted(rule=name, test_it=RULES[name].good) == []
+def test_a_rule_ignores_its_own_good_example(name):
+    assert findings_in(rule=name, test_it=RULES[name].good) == []
 
 
-def found(rule: str, body: str, **others: str) -> list[LintFinding]:
-    """Findings of one rule on `def test_it(...)` and whatever stands before it."""
-    return linted(rule=rule, test_it=body, **others)
+def findings_of_rule(rule: str, test_file: str, **others: str) -> list[LintFinding]:
+    """The findings of one rule in a test file; `others` are further files of the project."""
+    return findings_in(rule=rule, test_it=test_file, **others)
 
 
 RANDOM = "unseeded-randomness"
@@ -93,8 +93,8 @@ RANDOM = "unseeded-randomness"
         ("platform-path", "def test_it():\n    assert load('/home/ann/data') == 1\n"),
     ],
 )
-def test_a_rule_finds_it(rule, text):
-    (finding, *_rest) = found(rule, text)
+def test_a_rule_finds_its_cause(rule, text):
+    (finding, *_rest) = findings_of_rule(rule, text)
 
     assert finding.rule == RULES[rule].id
     assert finding.via == ()
@@ -106,30 +106,42 @@ def test_a_rule_finds_it(rule, text):
         (RANDOM, "import random\ndef test_it():\n    random.seed(1)\n    assert random.random() < 1\n"),
         (RANDOM, "import numpy as np\ndef test_it():\n    assert np.random.RandomState(3).rand() < 1\n"),
         (RANDOM, "def test_it(random):\n    assert random.choice([1]) == 1\n"),
-        ("unseeded-faker", "from faker import Faker\ndef test_it():\n"
-         "    Faker.seed(1)\n    assert Faker().name()\n"),
+        (
+            "unseeded-faker",
+            "from faker import Faker\ndef test_it():\n    Faker.seed(1)\n    assert Faker().name()\n",
+        ),
         ("wall-clock", "import time\ndef test_it(freezer):\n    assert time.time() == 0\n"),
         ("wall-clock", "import time\ndef test_it():\n    assert time.strftime('%Y', (1970,) * 9) == '1970'\n"),
-        ("wall-clock", "import time\ndef test_it(monkeypatch):\n"
-         "    monkeypatch.setattr('time.time', f)\n    time.time()\n"),
+        (
+            "wall-clock",
+            "import time\ndef test_it(monkeypatch):\n    monkeypatch.setattr('time.time', f)\n    time.time()\n",
+        ),
         ("sleep-as-synchronisation", "import time\ndef test_it():\n    time.sleep(0)\n"),
         ("wait-without-condition", "def test_it(event):\n    assert event.wait(60)\n"),
         ("tight-timeout", "def test_it(future):\n    assert future.result() == 1\n"),
         ("network-call", "import requests\ndef test_it(requests_mock):\n    requests.get('http://a')\n"),
         ("network-call", "def test_it(client):\n    assert client.get('/').ok\n"),
-        ("network-call", "from unittest.mock import patch\nimport requests\n"
-         "@patch('requests.get')\ndef test_it(get):\n"
-         "    requests.get('http://a')\n"),
+        (
+            "network-call",
+            "from unittest.mock import patch\nimport requests\n"
+            "@patch('requests.get')\ndef test_it(get):\n"
+            "    requests.get('http://a')\n",
+        ),
         ("outside-address", "def test_it():\n    fetch('http://localhost/a')\n    fetch('https://example.com')\n"),
         ("file-outside-tmp", "def test_it(tmpdir):\n    path = tmpdir.join('a')\n    open(path, 'w')\n"),
         ("file-outside-tmp", "def test_it():\n    open('a.txt')\n"),
         ("unordered-as-ordered", "def test_it():\n    assert len(list({1, 2})) == 2\n    assert set(a) == {1}\n"),
-        ("directory-order", "import os\ndef test_it(p):\n    assert 'a' in os.listdir(p)\n"
-         "    assert len(os.listdir(p)) == 1\n"),
+        (
+            "directory-order",
+            "import os\ndef test_it(p):\n    assert 'a' in os.listdir(p)\n    assert len(os.listdir(p)) == 1\n",
+        ),
         ("directory-order", "import os\ndef test_it(p):\n    files = os.listdir(p)\n    files.sort()\n"),
         ("float-equality", "def test_it():\n    assert f() == 0.5\n    assert g() == 3\n"),
-        ("environment-variable", "import os\nfrom unittest import mock\ndef test_it():\n"
-         "    with mock.patch.dict(os.environ):\n        os.environ['A'] = 'b'\n"),
+        (
+            "environment-variable",
+            "import os\nfrom unittest import mock\ndef test_it():\n"
+            "    with mock.patch.dict(os.environ):\n        os.environ['A'] = 'b'\n",
+        ),
         ("module-state", "SEEN = []\ndef test_it():\n    SEEN = []\n    SEEN.append(1)\n"),
         ("order-marked", "def test_200_is_ok():\n    pass\n"),
         (
@@ -137,103 +149,119 @@ def test_a_rule_finds_it(rule, text):
             "from unittest.mock import Mock\ndef test_it():\n    cart = Mock()\n    type(cart).total = 3\n",
         ),
         ("assigned-patch", "import flask\ndef test_it(app):\n    flask.g.user = 'me'\n"),
-        ("class-state", "def test_it():\n    class Plugin:\n        def run(self):\n"
-         "            type(self).ran = True\n"),
-        ("file-outside-tmp", "def test_it(runner):\n    def write(o):\n        open(o, 'w')\n"
-         "    runner.invoke(write)\n"),
-        ("file-outside-tmp", "def test_it(modules_tmp_path):\n    app = modules_tmp_path / 'a'\n"
-         "    app.mkdir()\n"),
-        ("file-outside-tmp", "def test_it(monkeypatch, tmp_path):\n    monkeypatch.chdir(tmp_path)\n"
-         "    open('a', 'w')\n"),
-        ("file-outside-tmp", "import click\ndef test_it():\n    f = click.HelpFormatter()\n"
-         "    f.write_text('a')\n"),
+        (
+            "class-state",
+            "def test_it():\n    class Plugin:\n        def run(self):\n            type(self).ran = True\n",
+        ),
+        (
+            "file-outside-tmp",
+            "def test_it(runner):\n    def write(o):\n        open(o, 'w')\n    runner.invoke(write)\n",
+        ),
+        (
+            "file-outside-tmp",
+            "def test_it(modules_tmp_path):\n    app = modules_tmp_path / 'a'\n    app.mkdir()\n",
+        ),
+        (
+            "file-outside-tmp",
+            "def test_it(monkeypatch, tmp_path):\n    monkeypatch.chdir(tmp_path)\n    open('a', 'w')\n",
+        ),
+        (
+            "file-outside-tmp",
+            "import click\ndef test_it():\n    f = click.HelpFormatter()\n    f.write_text('a')\n",
+        ),
         ("identity-comparison", "def test_it(out):\n    assert 'Broken object at 0x' in out\n"),
         ("identity-comparison", "def test_it(a, b):\n    old = hash(a)\n    assert old != hash(b)\n"),
         ("outside-address", "def test_it(client):\n    client.get('http://foo.bar/a')\n"),
         ("outside-address", "def test_it(host, port):\n    fetch(f'http://{host}:{port}/')\n"),
         ("platform-path", "def test_it():\n    assert split('C:\\\\Program Files') == 1\n"),
         ("wait-without-condition", "import threading\ndef test_it():\n    threading.Barrier(2).wait(5)\n"),
-        ("interpreter-state", "import sys\ndef test_it(request):\n"
-         "    sys.path.insert(0, 'a')\n    request.addfinalizer(reset)\n"),
-        ("assigned-patch", "import shop\ndef test_it():\n    old = shop.rate\n"
-         "    shop.rate = 2\n    shop.rate = old\n"),
-        ("unjoined-thread", "import threading\ndef test_it():\n    t = threading.Thread(target=f)\n"
-         "    t.start()\n    t.join()\n"),
+        (
+            "interpreter-state",
+            "import sys\ndef test_it(request):\n    sys.path.insert(0, 'a')\n    request.addfinalizer(reset)\n",
+        ),
+        (
+            "assigned-patch",
+            "import shop\ndef test_it():\n    old = shop.rate\n    shop.rate = 2\n    shop.rate = old\n",
+        ),
+        (
+            "unjoined-thread",
+            "import threading\ndef test_it():\n    t = threading.Thread(target=f)\n    t.start()\n    t.join()\n",
+        ),
     ],
-)  # fmt: skip
-def test_a_rule_leaves_it_alone(rule, text):
-    assert found(rule, text) == []
+)
+def test_a_rule_ignores_clean_code(rule, text):
+    assert findings_of_rule(rule, text) == []
 
 
 SHOP = "import random\n\n\ndef price():\n    return _drawn()\n\n\ndef _drawn():\n    return random.random()\n"
 TEST = "from shop import price\n\n\ndef test_price():\n    assert price() < 1\n"
 
 
-def test_what_production_code_does_is_shown_where_the_test_calls_it():
-    (finding,) = linted(rule=RANDOM, shop=SHOP, test_shop=TEST)
+def test_a_finding_in_production_code_is_reported_at_the_call_in_the_test():
+    (finding,) = findings_in(rule=RANDOM, shop=SHOP, test_shop=TEST)
 
     assert (finding.path, finding.line) == ("test_shop.py", 5)
     assert finding.via == ("price", "_drawn")
     assert finding.message.endswith("reached through price -> _drawn at shop.py:9")
 
 
-def test_what_a_helper_does_is_shown_in_the_helper():
+def test_a_finding_in_a_helper_is_reported_in_the_helper():
     text = (
         "import random\n\n\ndef dice():\n    return random.random()\n\n\ndef test_dice():\n    assert dice() < 1\n"
     )
 
-    (finding,) = linted(rule=RANDOM, test_dice=text)
+    (finding,) = findings_in(rule=RANDOM, test_dice=text)
 
     assert (finding.line, finding.via) == (5, ("dice",))
 
 
-def test_a_fixture_of_the_conftest_counts_and_can_clear():
+def test_a_fixture_in_a_conftest_can_seed_the_generator():
     conftest = "import random, pytest\n\n\n@pytest.fixture(autouse=True)\ndef seeded():\n    random.seed(3)\n"
 
-    assert linted(rule=RANDOM, shop=SHOP, test_shop=TEST, conftest=conftest) == []
+    assert findings_in(rule=RANDOM, shop=SHOP, test_shop=TEST, conftest=conftest) == []
 
 
-def test_what_the_test_replaces_is_not_followed():
+def test_patched_functions_are_not_followed():
     text = (
         "from unittest.mock import patch\nfrom shop import price\n\n\n@patch('shop._drawn')\n"
         "def test_price(drawn):\n    price()\n"
     )
 
-    assert linted(rule=RANDOM, shop=SHOP, test_shop=text) == []
+    assert findings_in(rule=RANDOM, shop=SHOP, test_shop=text) == []
 
 
-def test_the_likeliest_cause_comes_first():
+def test_the_most_likely_cause_comes_first():
     text = "import os, requests\n\n\ndef test_it():\n    os.environ['A'] = 'b'\n    requests.get('http://a')\n"
 
-    first, *_rest = linted(test_it=text)
+    first, *_rest = findings_in(test_it=text)
 
     assert first.rule == "FH401"
 
 
-def test_ids_and_names_are_unique_and_every_field_says_something():
+def test_ids_and_names_are_unique_and_no_field_is_empty():
     rules = all_rules()
 
     assert len({rule.id for rule in rules}) == len({rule.name for rule in rules}) == len(rules)
     assert all(all((rule.title, rule.why, rule.fix, rule.bad, rule.good)) for rule in rules)
 
 
-def test_a_fixture_that_puts_the_environment_back_is_left_alone():
+def test_a_fixture_that_restores_the_environment_is_ignored():
     text = (
         "import os, pytest\n\n\n@pytest.fixture\ndef env():\n    old = os.environ['A']\n"
         "    os.environ['A'] = 'b'\n"
         "    yield\n    os.environ['A'] = old\n\n\ndef test_it(env):\n    pass\n"
     )
 
-    assert linted(rule="environment-variable", test_it=text) == []
+    assert findings_in(rule="environment-variable", test_it=text) == []
 
 
-def test_what_a_conftest_does_before_every_test_makes_none_depend_on_another():
+def test_changes_by_an_autouse_fixture_in_a_conftest_are_ignored():
     conftest = "import os, pytest\n\n\n@pytest.fixture(autouse=True)\ndef env():\n    os.environ['A'] = 'b'\n"
     test = "def test_it():\n    pass\n"
 
-    assert found("environment-variable", test, conftest=conftest) == []
-    asked = conftest.replace("(autouse=True)", "")
-    assert found("environment-variable", "def test_it(env):\n    pass\n", conftest=asked)
+    assert findings_of_rule("environment-variable", test, conftest=conftest) == []
+    without_autouse = conftest.replace("(autouse=True)", "")
+    assert findings_of_rule("environment-variable", "def test_it(env):\n    pass\n", conftest=without_autouse)
 
 
 @pytest.mark.parametrize(
@@ -243,32 +271,37 @@ def test_what_a_conftest_does_before_every_test_makes_none_depend_on_another():
         "    def teardown_method(self):\n        os.chdir('/')\n",
     ],
 )
-def test_what_the_tear_down_puts_back_is_left_alone(end):
+def test_changes_that_the_tear_down_undoes_are_ignored(end):
     text = "import os\n\nclass TestIt:\n    def test_it(self):\n        os.chdir('a')\n\n"
 
-    assert found("working-directory", text)
-    assert found("working-directory", text + end) == []
+    assert findings_of_rule("working-directory", text)
+    assert findings_of_rule("working-directory", text + end) == []
 
 
-def test_what_is_put_back_whatever_happens_is_left_alone():
+def test_changes_that_a_finally_block_undoes_are_ignored():
     text = (
         "import os\n\ndef test_it():\n    os.environ['A'] = 'b'\n    try:\n        run()\n"
         "    finally:\n        del os.environ['A']\n"
     )
 
-    assert found("environment-variable", text) == []
+    assert findings_of_rule("environment-variable", text) == []
 
 
-def test_a_variable_that_only_quietens_a_library_is_left_alone():
-    assert found("environment-variable", "import os\ndef test_it():\n    os.environ['MPLBACKEND'] = 'agg'\n") == []
+def test_harmless_environment_variables_are_ignored():
+    assert (
+        findings_of_rule(
+            "environment-variable", "import os\ndef test_it():\n    os.environ['MPLBACKEND'] = 'agg'\n"
+        )
+        == []
+    )
 
 
-def test_the_network_is_found_deeper_than_other_things():
+def test_network_calls_are_found_deeper_than_other_causes():
     shop = (
         "import requests, time\n\ndef a():\n    b()\n\ndef b():\n    c()\n\n"
         "def c():\n    time.time()\n    requests.get('x')\n"
     )
 
-    findings = linted(shop=shop, test_shop="from shop import a\n\ndef test_a():\n    a()\n")
+    findings = findings_in(shop=shop, test_shop="from shop import a\n\ndef test_a():\n    a()\n")
 
     assert [finding.rule for finding in findings] == ["FH401"]

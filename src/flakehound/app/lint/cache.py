@@ -1,4 +1,4 @@
-"""Cached answers about test files, valid while the content of every file they depend on is the same."""
+"""Cache answers about test files, as long as the files that they depend on do not change."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ _PACKAGE = Path(__file__).parents[2]
 class AnswerCodec(Generic[Answer]):
     """How answers about test files are written to the cache as JSON, and read back."""
 
-    name: str  # of the question with all its options; answers to another one are not reused
+    name: str  # names the analysis with its options; answers of another analysis are not reused
     encode: Callable[[Answer], Any]
     decode: Callable[[Any], Answer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAnswer(Generic[Answer]):
-    """The answer about one test file, with what it depends on."""
+    """The answer about one test file, and the files that it depends on."""
 
-    inputs: Mapping[str, str]  # path -> digest of each file that the answer depends on
+    inputs: Mapping[str, str]  # path -> digest of the file
     answer: Answer | None  # None: the file cannot be parsed
-    unparsable: tuple[Unparsable, ...] = ()  # files among the inputs
+    unparsable: tuple[Unparsable, ...] = ()  # inputs that cannot be parsed
 
 
 def digest(*contents: bytes) -> str:
-    """A short hash of some content."""
-    maker = blake2b(digest_size=16)
+    """A hash of some contents."""
+    hasher = blake2b(digest_size=16)
     for content in contents:
-        maker.update(len(content).to_bytes(8, "little"))
-        maker.update(content)
-    return maker.hexdigest()
+        hasher.update(len(content).to_bytes(8, "little"))
+        hasher.update(content)
+    return hasher.hexdigest()
 
 
 class AnswerCache(Generic[Answer]):
-    """A file of answers; one that cannot be read or was written by other code counts as empty."""
+    """A cache file; it counts as empty if it cannot be read or other code wrote it."""
 
     def __init__(self, file: Path, codec: AnswerCodec[Answer]) -> None:
         self._file = file
@@ -59,17 +59,17 @@ class AnswerCache(Generic[Answer]):
         """The cached answer about a test file; None if there is none, or an input has changed."""
         try:
             encoded = self._encoded[path]
-            if any(digests.get(one) != known for one, known in encoded["inputs"].items()):
+            if any(digests.get(name) != known for name, known in encoded["inputs"].items()):
                 return None
-            return self._decoded(encoded)
+            return self._decode(encoded)
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def write(self, answers: Mapping[str, FileAnswer[Answer]]) -> None:
-        """Replace the cache's content by these answers."""
-        files = {path: self._encode(one) for path, one in answers.items()}
+        """Replace the content of the cache by these answers."""
+        files = {path: self._encode(answer) for path, answer in answers.items()}
         text = json.dumps({"key": self._key, "files": files}, separators=(",", ":"))
-        # A folder that we may not write to costs the time of the next run, and nothing else.
+        # If the folder is not writable, the next run takes longer; that is no error.
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             new = self._file.with_suffix(f".{os.getpid()}.new")
@@ -78,19 +78,19 @@ class AnswerCache(Generic[Answer]):
 
     def _read(self) -> Mapping[str, Any]:
         try:
-            found = json.loads(self._file.read_text(encoding="utf-8"))
-            return dict(found["files"]) if found["key"] == self._key else {}
+            content = json.loads(self._file.read_text(encoding="utf-8"))
+            return dict(content["files"]) if content["key"] == self._key else {}
         except (OSError, ValueError, KeyError, TypeError):
             return {}
 
-    def _encode(self, one: FileAnswer[Answer]) -> dict[str, Any]:
+    def _encode(self, file: FileAnswer[Answer]) -> dict[str, Any]:
         return {
-            "inputs": dict(one.inputs),
-            "answer": None if one.answer is None else self._codec.encode(one.answer),
-            "unparsable": [{"path": bad.path, "line": bad.line, "reason": bad.reason} for bad in one.unparsable],
+            "inputs": dict(file.inputs),
+            "answer": None if file.answer is None else self._codec.encode(file.answer),
+            "unparsable": [{"path": bad.path, "line": bad.line, "reason": bad.reason} for bad in file.unparsable],
         }
 
-    def _decoded(self, encoded: Mapping[str, Any]) -> FileAnswer[Answer]:
+    def _decode(self, encoded: Mapping[str, Any]) -> FileAnswer[Answer]:
         answer = encoded["answer"]
         return FileAnswer(
             inputs=encoded["inputs"],
@@ -100,9 +100,9 @@ class AnswerCache(Generic[Answer]):
 
 
 def _code_version() -> str:
-    """A hash of the code that answers are computed with, and of the grammar.
+    """A hash of the code that computes answers, with the version of Python.
 
-    The version number, which is in the package itself, would keep old answers during development of the rules.
+    The version of the package alone would keep old answers while the rules are developed.
     """
     files = (_PACKAGE / "__init__.py", *code_of_answers())
     contents = (content for file in files for content in (file.name.encode(), file.read_bytes()))
@@ -110,6 +110,6 @@ def _code_version() -> str:
 
 
 def code_of_answers() -> list[Path]:
-    """Every file whose code an answer can depend on: the lint package, what it may import, and what calls it."""
+    """All files whose code an answer can depend on: `lint`, `core`, which it imports, and this package."""
     folders = (_PACKAGE / name for name in ("lint", "core", "app/lint"))
     return [file for folder in folders for file in sorted(folder.rglob("*.py"))]

@@ -1,4 +1,4 @@
-"""Explain lint rules to the user, and find the rule a user means."""
+"""Explain lint rules to the user."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from flakehound.lint.rules.registry import all_rules
 
 
 def explain_rules(name: str) -> str:
-    """What the rules of this id, family or name mean, with their examples."""
-    meant = [rule for rule in all_rules() if rule.id.startswith(name.upper()) or rule.name == name]
-    if not meant:
+    """Explain the rules of this id, family or name, with examples."""
+    matching = [rule for rule in all_rules() if rule.id.startswith(name.upper()) or rule.name == name]
+    if not matching:
         raise unknown_rule(name)
-    return "\n\n".join(_page(rule) for rule in meant)
+    return "\n\n".join(_explanation(rule) for rule in matching)
 
 
 def unknown_rule(name: str) -> UsageError:
@@ -24,11 +24,11 @@ def unknown_rule(name: str) -> UsageError:
     return UsageError(f"there is no rule {name!r}", remedy=f"flakehound lint --explain {nearest}")
 
 
-def _page(rule: LintRule) -> str:
-    bad, good = (_indented(example) for example in (rule.bad, rule.good))
+def _explanation(rule: LintRule) -> str:
+    bad, good = (_indent(example) for example in (rule.bad, rule.good))
     head = f"{rule.id} {rule.name}: {rule.title} (cause: {rule.cause.value})"
     return f"{head}\n\n{rule.why}\n\nBad:\n{bad}\n\nGood:\n{good}\n\n{rule.fix}"
 
 
-def _indented(example: str) -> str:
+def _indent(example: str) -> str:
     return "\n".join(f"    {line}" if line else "" for line in example.strip().splitlines())

@@ -1,4 +1,4 @@
-"""Read a project's files and analyse each test file: on all cores, and only what changed."""
+"""Read a project's files and analyse each test file, on all cores; unchanged files come from the cache."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from flakehound.lint.source.modules import Module, Unparsable
 from flakehound.lint.source.project import Project
 
 Answer = TypeVar("Answer")
-# Finds something out about a test file. It has to be a function at a module's top level (or a `partial` of one),
-# because other processes import it by name.
+# A function that answers a question about a test file. It must be defined at the top level of a module (or be a
+# `partial` of such a function), because other processes import it by name.
 Analysis = Callable[[Project, Module], Answer]
 
-_BYTES_PER_PROCESS = 400_000  # of test code; starting a process takes as long as reading about so much
+_BYTES_PER_PROCESS = 400_000  # of test code; to start a process takes about as long as to analyse that much
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scan(Generic[Answer]):
+class ScanResult(Generic[Answer]):
     """The answers about a project's test files."""
 
     layout: Layout
     answers: Mapping[str, Answer]  # by path, in pytest's order
-    unparsable: tuple[Unparsable, ...]  # test files, and files that answers needed
-    reused: int  # answers that came from the cache
+    unparsable: tuple[Unparsable, ...]  # test files, and files that the answers depend on
+    reused: int  # number of answers from the cache
 
 
 def scan(
@@ -46,7 +46,7 @@ def scan(
     cwd: Path | None = None,
     processes: int | None = None,
     progress: Progress = SILENT,
-) -> Scan[Answer]:
+) -> ScanResult[Answer]:
     """Analyse every test file that pytest would collect from the targets.
 
     With a codec, answers are read from and written to the project's cache.
@@ -54,20 +54,20 @@ def scan(
     layout = layout_of(targets, Path(os.path.abspath(cwd or Path.cwd())))
     sources = Sources(layout)
     cache = None if codec is None else AnswerCache(layout.rootdir / ".flakehound" / "lint" / "cache.json", codec)
-    known: dict[str, FileAnswer[Answer]] = {}
+    reused: dict[str, FileAnswer[Answer]] = {}
     if cache is not None:
         cached = ((path, cache.answer(path, sources.digests)) for path in layout.test_files)
-        known = {path: answer for path, answer in cached if answer is not None}
-    todo = [path for path in layout.test_files if path not in known]
-    parts = _parts(todo, sources, processes or os.cpu_count() or 1)
-    answers = {**known, **_analyse_all(parts, layout, analysis, progress)}
-    if todo and cache is not None:
+        reused = {path: answer for path, answer in cached if answer is not None}
+    remaining = [path for path in layout.test_files if path not in reused]
+    parts = _split_evenly(remaining, sources, processes or os.cpu_count() or 1)
+    answers = {**reused, **_analyse_all(parts, layout, analysis, progress)}
+    if remaining and cache is not None:
         cache.write({path: answers[path] for path in layout.test_files})
-    return _scan(layout, answers, reused=len(known))
+    return _scan_result(layout, answers, reused=len(reused))
 
 
 class Sources(Mapping[str, bytes]):
-    """The project's files, each read when first asked for; a file that cannot be read is empty."""
+    """The project's files by path, each read when it is first needed; a file that cannot be read is empty."""
 
     def __init__(self, layout: Layout) -> None:
         self._rootdir = layout.rootdir
@@ -97,14 +97,14 @@ class Sources(Mapping[str, bytes]):
 
 
 class _Digests(Mapping[str, "str | None"]):
-    """Digests of files by path; under "" that of what every answer depends on.
+    """Digests of files by path; under "" the digest of what every answer depends on.
 
-    Which paths there are is part of that, since a new file can take an import over.
+    It covers the settings and the list of paths, since a new file can change what an import refers to.
     """
 
-    def __init__(self, sources: Sources, of_project: str) -> None:
+    def __init__(self, sources: Sources, project_digest: str) -> None:
         self._sources = sources
-        self._known: dict[str, str | None] = {"": of_project}
+        self._known: dict[str, str | None] = {"": project_digest}
 
     def __getitem__(self, path: str) -> str | None:
         if path not in self._known:
@@ -121,32 +121,32 @@ class _Digests(Mapping[str, "str | None"]):
 def _analyse_all(
     parts: Sequence[Sequence[str]], layout: Layout, analysis: Analysis[Answer], progress: Progress
 ) -> dict[str, FileAnswer[Answer]]:
-    todo = [path for part in parts for path in part]
-    report = partial(progress.show_steps, "reading test files", total=len(todo))
+    paths = [path for part in parts for path in part]
+    report = partial(progress.show_steps, "reading test files", total=len(paths))
     if len(parts) < 2:
-        return _analyse_part(layout, analysis, todo, report)
+        return _analyse_part(layout, analysis, paths, report)
     answers: dict[str, FileAnswer[Answer]] = {}
     try:
-        # Not forked: the caller may have threads. Spawned ones import what they need by name.
+        # Spawned and not forked, because the caller may have threads.
         with ProcessPoolExecutor(len(parts), mp_context=get_context("spawn")) as pool:
             report(0)
-            for found in pool.map(partial(_analyse_part, layout, analysis), parts):
-                answers |= found
+            for part_answers in pool.map(partial(_analyse_part, layout, analysis), parts):
+                answers |= part_answers
                 report(len(answers))
         return answers
     except (BrokenProcessPool, OSError):
-        # Where no process can be started (a sandbox, a main module that cannot be imported) one is enough.
-        return _analyse_part(layout, analysis, todo, report)
+        # Where no process can be started (in a sandbox, or the main module cannot be imported), use this one.
+        return _analyse_part(layout, analysis, paths, report)
 
 
-def _parts(todo: Sequence[str], sources: Sources, processes: int) -> list[list[str]]:
-    """The files in as many runs of about equal size; neighbours stay together, as they share helpers."""
-    sizes = [len(sources[path]) for path in todo]
+def _split_evenly(paths: Sequence[str], sources: Sources, processes: int) -> list[list[str]]:
+    """Split the files into parts of similar size; neighbours stay together, because they share helpers."""
+    sizes = [len(sources[path]) for path in paths]
     total = sum(sizes)
     count = max(1, min(processes, total // _BYTES_PER_PROCESS))
     parts: list[list[str]] = [[] for _ in range(count)]
     before = 0
-    for path, size in zip(todo, sizes, strict=True):
+    for path, size in zip(paths, sizes, strict=True):
         parts[min(count - 1, before * count // max(total, 1))].append(path)
         before += size
     return [part for part in parts if part]
@@ -158,12 +158,12 @@ def _analyse_part(
     paths: Sequence[str],
     report: Callable[[int], None] = lambda _done: None,
 ) -> dict[str, FileAnswer[Answer]]:
-    """The answers about some files; runs in a process of its own, or in ours."""
+    """The answers about some files; runs in a child process or in this one."""
     sources = Sources(layout)
     settings = layout.settings
     project = Project(sources, patterns=settings.patterns, import_roots=settings.import_roots)
     answers: dict[str, FileAnswer[Answer]] = {}
-    with _garbage_collection_off():
+    with _without_garbage_collection():
         for path in paths:
             answers[path] = _analyse_file(project, sources, analysis, path)
             report(len(answers))
@@ -171,34 +171,34 @@ def _analyse_part(
 
 
 @contextmanager
-def _garbage_collection_off() -> Iterator[None]:
-    """Syntax trees have no cycles; the collector would walk through all of them again and again."""
-    was_on = gc.isenabled()
+def _without_garbage_collection() -> Iterator[None]:
+    """Switch the collector off: it would walk all syntax trees again and again, and they have no cycles."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was_on:
+        if was_enabled:
             gc.enable()
 
 
 def _analyse_file(project: Project, sources: Sources, analysis: Analysis[Answer], path: str) -> FileAnswer[Answer]:
-    with project.track_reads() as consulted:
+    with project.track_reads() as read_paths:
         module = project.module(path)
         answer = None if module is None else analysis(project, module)
     return FileAnswer(
-        inputs={one: sources.digests[one] or "" for one in sorted({"", path, *consulted})},
+        inputs={name: sources.digests[name] or "" for name in sorted({"", path, *read_paths})},
         answer=answer,
-        unparsable=tuple(project.unparsable_in(consulted)),
+        unparsable=tuple(project.unparsable_in(read_paths)),
     )
 
 
-def _scan(layout: Layout, answers: Mapping[str, FileAnswer[Answer]], reused: int) -> Scan[Answer]:
-    found = {path: answers[path] for path in layout.test_files}
-    bad = {one.path: one for file in found.values() for one in file.unparsable}
-    return Scan(
+def _scan_result(layout: Layout, answers: Mapping[str, FileAnswer[Answer]], reused: int) -> ScanResult[Answer]:
+    files = {path: answers[path] for path in layout.test_files}
+    unparsable = {bad.path: bad for file in files.values() for bad in file.unparsable}
+    return ScanResult(
         layout=layout,
-        answers={path: file.answer for path, file in found.items() if file.answer is not None},
-        unparsable=tuple(bad[path] for path in sorted(bad)),
+        answers={path: file.answer for path, file in files.items() if file.answer is not None},
+        unparsable=tuple(unparsable[path] for path in sorted(unparsable)),
         reused=reused,
     )

@@ -22,13 +22,13 @@ from flakehound.lint.source.modules import Module, parse_source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """A project on disk, as pytest sees it; paths are relative to the rootdir with forward slashes."""
+    """The files of a project, as pytest sees them; paths are relative to the rootdir with forward slashes."""
 
     rootdir: Path
     settings: PytestSettings
     test_files: tuple[str, ...]  # in pytest's order
-    sources: tuple[str, ...]  # every Python file of the project, tests too
-    wanted: tuple[str, ...] = ()  # starts of node ids, from targets such as `test_a.py::TestB`; empty: all
+    sources: tuple[str, ...]  # all Python files of the project, with the tests
+    id_prefixes: tuple[str, ...] = ()  # of node ids, from targets such as `test_a.py::TestB`; (): all tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,30 +38,30 @@ class _Target:
 
 
 def layout_of(targets: Sequence[str], cwd: Path) -> Layout:
-    """What pytest would collect when started in `cwd` with these targets (none: what the project says)."""
-    named = [_target(text, cwd) for text in targets]
-    rootdir, settings = _configured([one.path for one in named], cwd)
-    if not named and cwd == rootdir:
-        named = [_Target(path=path, inner="") for path in _testpaths(settings, rootdir)]
-    named = named or [_Target(path=cwd, inner="")]
-    walk = _Walk(rootdir, settings)
-    tests = [(one, path) for one in named for path in walk.test_files(one.path)]
+    """What pytest would collect in `cwd` with these targets; without targets what the project configures."""
+    parsed_targets = [_parse_target(text, cwd) for text in targets]
+    rootdir, settings = _rootdir_and_settings([target.path for target in parsed_targets], cwd)
+    if not parsed_targets and cwd == rootdir:
+        parsed_targets = [_Target(path=path, inner="") for path in _testpaths(settings, rootdir)]
+    parsed_targets = parsed_targets or [_Target(path=cwd, inner="")]
+    walk = _FolderWalk(rootdir, settings)
+    tests = [(target, path) for target in parsed_targets for path in walk.test_files(target.path)]
     return Layout(
         rootdir=rootdir,
         settings=settings,
-        test_files=tuple(dict.fromkeys(path for _one, path in tests)),
-        sources=tuple(dict.fromkeys([*walk.sources(), *(path for _one, path in tests)])),
-        wanted=_wanted(tests),
+        test_files=tuple(dict.fromkeys(path for _target, path in tests)),
+        sources=tuple(dict.fromkeys([*walk.sources(), *(path for _target, path in tests)])),
+        id_prefixes=_id_prefixes(tests),
     )
 
 
-def _wanted(tests: Sequence[tuple[_Target, str]]) -> tuple[str, ...]:
-    if not any(one.inner for one, _path in tests):
+def _id_prefixes(tests: Sequence[tuple[_Target, str]]) -> tuple[str, ...]:
+    if not any(target.inner for target, _path in tests):
         return ()
-    return tuple(dict.fromkeys(path + one.inner for one, path in tests))
+    return tuple(dict.fromkeys(path + target.inner for target, path in tests))
 
 
-def _target(text: str, cwd: Path) -> _Target:
+def _parse_target(text: str, cwd: Path) -> _Target:
     head, colons, inner = text.partition("::")
     path = Path(os.path.abspath(cwd / head))
     if not path.exists():
@@ -69,24 +69,24 @@ def _target(text: str, cwd: Path) -> _Target:
     return _Target(path=path, inner=colons + inner.partition("[")[0])
 
 
-def _configured(paths: Sequence[Path], cwd: Path) -> tuple[Path, PytestSettings]:
-    """pytest's rootdir rules: a configuration above all targets, a setup.py, one above each, else their folder."""
+def _rootdir_and_settings(paths: Sequence[Path], cwd: Path) -> tuple[Path, PytestSettings]:
+    """pytest's rules: a configuration above all targets, else a setup.py, else one above a target, else none."""
     folders = [path if path.is_dir() else path.parent for path in paths]
     ancestor = Path(os.path.commonpath(folders)) if folders else cwd
-    found = _located([ancestor])
+    found = _find_configuration([ancestor])
     if found is None:
         for folder in (ancestor, *ancestor.parents):
             if (folder / "setup.py").is_file():
                 return folder, PytestSettings()
-        found = _located(folders) if folders != [ancestor] else None
+        found = _find_configuration(folders) if folders != [ancestor] else None
     if found is not None:
         return found
     shared = Path(os.path.commonpath([cwd, ancestor]))
     return (ancestor if shared.parent == shared else shared), PytestSettings()
 
 
-def _located(folders: Sequence[Path]) -> tuple[Path, PytestSettings] | None:
-    silent: Path | None = None
+def _find_configuration(folders: Sequence[Path]) -> tuple[Path, PytestSettings] | None:
+    folder_of_pyproject: Path | None = None
     for start in folders:
         for folder in (start, *start.parents):
             for name in CONFIG_NAMES:
@@ -96,29 +96,29 @@ def _located(folders: Sequence[Path]) -> tuple[Path, PytestSettings] | None:
                 settings = _settings_in(file)
                 if settings is not None:
                     return folder, settings
-                silent = silent or (folder if name == "pyproject.toml" else None)
-    return (silent, PytestSettings()) if silent else None
+                folder_of_pyproject = folder_of_pyproject or (folder if name == "pyproject.toml" else None)
+    return (folder_of_pyproject, PytestSettings()) if folder_of_pyproject else None
 
 
 def _settings_in(file: Path) -> PytestSettings | None:
     try:
         options = options_in(file.name, file.read_text(encoding="utf-8-sig"))
         return None if options is None else settings_from(options)
-    except (MalformedSettings, UnicodeDecodeError) as fault:
-        raise UsageError(f"{str(file)!r} cannot be read: {fault}", remedy="pytest --collect-only -q") from fault
+    except (MalformedSettings, UnicodeDecodeError) as error:
+        raise UsageError(f"{str(file)!r} cannot be read: {error}", remedy="pytest --collect-only -q") from error
 
 
 def _testpaths(settings: PytestSettings, rootdir: Path) -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
     for glob in settings.testpaths:
         plain = rootdir / glob
         matches = [plain] if plain.exists() else sorted(rootdir.glob(glob)) if not Path(glob).is_absolute() else []
-        found += [path for path in matches if path not in found]
-    return found
+        paths += [path for path in matches if path not in paths]
+    return paths
 
 
-class _Walk:
-    """The folders under the rootdir that pytest would enter."""
+class _FolderWalk:
+    """Finds Python files in the folders that pytest would enter."""
 
     def __init__(self, rootdir: Path, settings: PytestSettings) -> None:
         self._rootdir = rootdir
@@ -126,53 +126,53 @@ class _Walk:
         self._conftests: dict[Path, Module | None] = {}
 
     def test_files(self, target: Path) -> Iterator[str]:
-        """The test files under a folder; a file is taken whatever its name."""
+        """The test files below a folder; a target that is a file counts with any name."""
         if target.is_file():
             if target.suffix == ".py":
                 yield self._relative(target)
             return
-        for path in self._python_files(target, pruned=True):
+        for path in self._python_files(target, apply_ignores=True):
             if self._settings.patterns.is_test_file(self._relative(path)):
                 yield self._relative(path)
 
     def sources(self) -> Iterator[str]:
-        """Every Python file that is not in a folder pytest never enters; what conftests leave out is here."""
-        for path in self._python_files(self._rootdir, pruned=False):
+        """All Python files in folders that pytest enters, also those that conftest files ignore."""
+        for path in self._python_files(self._rootdir, apply_ignores=False):
             yield self._relative(path)
 
-    def _python_files(self, folder: Path, *, pruned: bool) -> Iterator[Path]:
+    def _python_files(self, folder: Path, *, apply_ignores: bool) -> Iterator[Path]:
         for entry in _entries(folder):
             path = folder / entry.name
-            if pruned and self._is_left_out(path):
+            if apply_ignores and self._is_ignored(path):
                 continue
             if entry.is_dir():
-                if not self._is_not_entered(path) and not entry.is_symlink():
-                    yield from self._python_files(path, pruned=pruned)
+                if not self._is_skipped_folder(path) and not entry.is_symlink():
+                    yield from self._python_files(path, apply_ignores=apply_ignores)
             elif entry.name.endswith(".py") and entry.is_file():
                 yield path
 
-    def _is_not_entered(self, folder: Path) -> bool:
+    def _is_skipped_folder(self, folder: Path) -> bool:
         if folder.name == "__pycache__" or (folder / "pyvenv.cfg").is_file():
             return True
         return any(_matches(folder, pattern) for pattern in self._settings.skipped_folders)
 
-    def _is_left_out(self, path: Path) -> bool:
-        if any(path == self._rootdir / one for one in self._settings.ignored):
+    def _is_ignored(self, path: Path) -> bool:
+        if any(path == self._rootdir / ignored for ignored in self._settings.ignored):
             return True
-        if any(fnmatchcase(str(path), str(self._rootdir / one)) for one in self._settings.ignored_globs):
+        if any(fnmatchcase(str(path), str(self._rootdir / glob)) for glob in self._settings.ignored_globs):
             return True
-        return any(self._leaves_out(folder, path) for folder in self._above(path))
+        return any(self._is_ignored_by_conftest(folder, path) for folder in self._folders_above(path))
 
-    def _leaves_out(self, folder: Path, path: Path) -> bool:
+    def _is_ignored_by_conftest(self, folder: Path, path: Path) -> bool:
         conftest = self._conftest(folder)
         if conftest is None:
             return False
-        if any(path == Path(os.path.normpath(folder / one)) for one in literal_list(conftest, "collect_ignore")):
+        if any(path == Path(os.path.normpath(folder / name)) for name in literal_list(conftest, "collect_ignore")):
             return True
         globs = literal_list(conftest, "collect_ignore_glob")
-        return any(fnmatchcase(str(path), str(folder / one)) for one in globs)
+        return any(fnmatchcase(str(path), str(folder / glob)) for glob in globs)
 
-    def _above(self, path: Path) -> Iterator[Path]:
+    def _folders_above(self, path: Path) -> Iterator[Path]:
         for folder in path.parents:
             yield folder
             if folder == self._rootdir:
@@ -181,8 +181,8 @@ class _Walk:
     def _conftest(self, folder: Path) -> Module | None:
         if folder not in self._conftests:
             file = folder / "conftest.py"
-            found = parse_source(str(file), file.read_bytes()) if file.is_file() else None
-            self._conftests[folder] = found if isinstance(found, Module) else None
+            conftest = parse_source(str(file), file.read_bytes()) if file.is_file() else None
+            self._conftests[folder] = conftest if isinstance(conftest, Module) else None
         return self._conftests[folder]
 
     def _relative(self, path: Path) -> str:
@@ -192,11 +192,11 @@ class _Walk:
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+            entries_by_name = sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return []  # pytest finds no tests in a folder that cannot be read, either
-    # A package's own file comes first, as in pytest.
-    return sorted(found, key=lambda entry: entry.name != "__init__.py")
+    # `__init__.py` comes first, as in pytest.
+    return sorted(entries_by_name, key=lambda entry: entry.name != "__init__.py")
 
 
 def _matches(folder: Path, pattern: str) -> bool:

@@ -1,4 +1,4 @@
-"""Find the model that lint scores with: the project's own, else the default one, fitted once and cached."""
+"""Find the model that lint scores with: the project's own, else the default model, fitted once and cached."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def model_for(rootdir: Path) -> NamedModel:
 
 
 def default_model(folder: Path | None = None) -> StaticModel:
-    """The model fitted on the data we ship; from the cache where the same data was fitted before."""
+    """The model fitted on the data that flakehound ships; from the cache if it was fitted before."""
     from flakehound.learn.static.table import digest_of, shipped_bytes
 
     packed = shipped_bytes()
@@ -56,7 +56,7 @@ def default_model(folder: Path | None = None) -> StaticModel:
 
 
 def is_model_ready(rootdir: Path) -> bool:
-    """Whether the model of a project can be used without fitting it first."""
+    """Whether the model of a project can be used without fitting the default model first."""
     from flakehound.learn.static.table import digest_of, shipped_bytes
 
     if (rootdir / PROJECT_MODEL).exists():
@@ -66,32 +66,32 @@ def is_model_ready(rootdir: Path) -> bool:
 
 
 def _cached_file(digest: str, folder: Path | None) -> Path | None:
-    place = folder or user_cache_folder()
-    return place / f"model-{digest}.json" if place else None
+    cache_folder = folder or user_cache_folder()
+    return cache_folder / f"model-{digest}.json" if cache_folder else None
 
 
 def user_cache_folder() -> Path | None:
-    """The folder for our caches in the user's home; None where there is no home."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
+    """The folder for flakehound's caches in the user's home; None if there is no home."""
+    configured = os.environ.get("XDG_CACHE_HOME", "")
     with suppress(RuntimeError):
-        return (Path(named) if os.path.isabs(named) else Path.home() / ".cache") / "flakehound"
+        return (Path(configured) if os.path.isabs(configured) else Path.home() / ".cache") / "flakehound"
     return None
 
 
 def _cached_model(file: Path | None, digest: str) -> StaticModel | None:
     """The cached default model; None if there is none, it is damaged, or it was fitted on other data."""
     try:
-        found = from_text(file.read_text(encoding="utf-8"), str(file)) if file else None
+        model = from_text(file.read_text(encoding="utf-8"), str(file)) if file else None
     except (OSError, UnicodeDecodeError, UnusableModel):
         return None
-    return found if found is not None and found.trained_on.digest == digest else None
+    return model if model is not None and model.trained_on.digest == digest else None
 
 
 def write_cache_file(file: Path | None, text: str) -> None:
-    """Write a file of the cache, whole or not at all."""
+    """Write a file of the cache atomically."""
     if file is None:
         return
-    # A folder that we may not write to costs the time of the next fit, and nothing else.
+    # If the folder is not writable, the model is fitted again next time; that is no error.
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_suffix(f".{os.getpid()}.new")

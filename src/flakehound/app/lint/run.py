@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flakehound.app.lint.cache import AnswerCodec
-from flakehound.app.lint.files import Scan, scan
+from flakehound.app.lint.files import ScanResult, scan
 from flakehound.app.lint.scoring import MODEL, FlakinessScore, LintScorer, scorer_for
-from flakehound.app.lint.selection import cases_changed_since, cases_named, rule_selection
+from flakehound.app.lint.selection import cases_changed_since, cases_with_prefix, rule_selection
 from flakehound.app.output_files import write_output
 from flakehound.app.progress import SILENT, Progress
 from flakehound.core.errors import UsageError, same_command
@@ -31,17 +31,16 @@ _CODEC = AnswerCodec(name=f"rules and metrics {FORMAT}", encode=encode_analyses,
 class LintOptions:
     """Validated options of one `flakehound lint`."""
 
-    paths: tuple[
-        str, ...
-    ] = ()  # files, folders and parts of files, as pytest takes them; (): what the project says
-    cwd: Path | None = None  # where pytest would be started; None: the current folder
+    # Files, folders and tests, as pytest takes them; () are those that the project configures.
+    paths: tuple[str, ...] = ()
+    cwd: Path | None = None  # the folder that pytest would be started in; None: the current one
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     changed_since: str | None = None  # a git revision
     baseline: Path | None = None
     write_baseline: Path | None = None
     metrics: Path | None = None  # the CSV file to write
-    processes: int | None = None  # None: one for each core
+    processes: int | None = None  # None: as many as cores
     cached: bool = True
     score: str = MODEL  # or RULES
 
@@ -49,29 +48,33 @@ class LintOptions:
 def lint_project(
     options: LintOptions, scorer: LintScorer | None = None, *, progress: Progress = SILENT
 ) -> LintResult:
-    """Lint the tests of a project; a given scorer replaces the one that the options name."""
-    found = analyse_project(
+    """Lint the tests of a project; `scorer` replaces the one that the options name."""
+    scanned = analyse_project(
         options.paths, cwd=options.cwd, processes=options.processes, cached=options.cached, progress=progress
     )
-    rootdir = found.layout.rootdir
+    rootdir = scanned.layout.rootdir
     selection = rule_selection(rootdir, options.select, options.ignore)
     scorer = scorer or scorer_for(rootdir, options.score)
-    cases = all_cases(found)
+    cases = all_cases(scanned)
     findings = {
-        case.row.test_id: [one for one in case.findings if selection.includes(one.rule, one.path)]
+        case.row.test_id: [finding for finding in case.findings if selection.includes(finding.rule, finding.path)]
         for case in cases
     }
     scores = _scores(cases, findings, scorer)
-    cases = cases_changed_since(cases_named(cases, found.layout.wanted), rootdir, options.changed_since)
+    cases = cases_changed_since(
+        cases_with_prefix(cases, scanned.layout.id_prefixes), rootdir, options.changed_since
+    )
     if options.metrics is not None:
         write_output(options.metrics, _metrics_csv(cases), "metrics")
-    every = [finding for case_id in _ids(cases) for finding in findings[case_id]]
-    new = _not_in_baseline(every, options)
+    reported = [finding for case_id in _distinct_ids(cases) for finding in findings[case_id]]
+    new = _not_in_baseline(reported, options)
     return LintResult(
         predictions=tuple(_prediction(case, scores, findings, new) for case in cases),
         rules={rule.id: _rule_text(rule) for rule in all_rules()},
-        unread=tuple(UnreadFile(path=one.path, line=one.line or 1, reason=one.reason) for one in found.unparsable),
-        baselined=sum(one not in new for one in every),
+        unread=tuple(
+            UnreadFile(path=bad.path, line=bad.line or 1, reason=bad.reason) for bad in scanned.unparsable
+        ),
+        baselined=sum(finding not in new for finding in reported),
         suppressed=sum(case.suppressed for case in cases),
         score_from=scorer.source,
         model=scorer.name,
@@ -85,28 +88,28 @@ def analyse_project(
     processes: int | None = None,
     cached: bool = True,
     progress: Progress = SILENT,
-) -> Scan[tuple[CaseAnalysis, ...]]:
-    """Findings, metrics and what else scores are computed from, of every test in the given files."""
+) -> ScanResult[tuple[CaseAnalysis, ...]]:
+    """Analyse every test in the given files: findings, metrics and the other inputs of the score."""
     return scan(
         paths, analyse_file, codec=_CODEC if cached else None, cwd=cwd, processes=processes, progress=progress
     )
 
 
-def all_cases(found: Scan[tuple[CaseAnalysis, ...]]) -> Sequence[CaseAnalysis]:
+def all_cases(scanned: ScanResult[tuple[CaseAnalysis, ...]]) -> Sequence[CaseAnalysis]:
     """The tests of all files, in pytest's order."""
-    return [case for cases in found.answers.values() for case in cases]
+    return [case for cases in scanned.answers.values() for case in cases]
 
 
-def _ids(cases: Sequence[CaseAnalysis]) -> list[str]:
+def _distinct_ids(cases: Sequence[CaseAnalysis]) -> list[str]:
     return list(dict.fromkeys(case.row.test_id for case in cases))
 
 
 def _scores(
     cases: Sequence[CaseAnalysis], findings: Mapping[str, Sequence[LintFinding]], scorer: LintScorer
 ) -> dict[str, FlakinessScore]:
-    """The scores by test, also of tests that are not reported: a model looks at whole files."""
+    """The scores by test, also of tests that are not reported: a model uses all tests of a file."""
     ids = [case.row.test_id for case in cases]
-    return dict(zip(ids, scorer.scores(cases, [findings[one] for one in ids]), strict=True))
+    return dict(zip(ids, scorer.scores(cases, [findings[test_id] for test_id in ids]), strict=True))
 
 
 def _metrics_csv(cases: Sequence[CaseAnalysis]) -> str:
@@ -118,7 +121,7 @@ def _metrics_csv(cases: Sequence[CaseAnalysis]) -> str:
 
 
 def _not_in_baseline(findings: Sequence[LintFinding], options: LintOptions) -> frozenset[LintFinding]:
-    """The findings that the baseline does not list; writes the new baseline if asked to."""
+    """The findings that are not in the baseline; also writes the new baseline if an option says so."""
     if options.write_baseline is not None:
         write_output(options.write_baseline, baseline.baseline_text(findings), "write_baseline")
     if options.baseline is None:
@@ -148,7 +151,7 @@ def _prediction(
         why=score.why,
         linked_to=row.linked_to,
         linked_by=row.linked_by,
-        findings=tuple(one for one in findings[row.test_id] if one in new),
+        findings=tuple(finding for finding in findings[row.test_id] if finding in new),
     )
 
 

@@ -1,4 +1,4 @@
-"""Score how likely each test is to be flaky, by a model or by the fixed weights of rules."""
+"""Score how likely each test is flaky, by a model or by fixed weights of the rules."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ RULES, MODEL = "rules", "model"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlakinessScore:
-    """The probability that a test is flaky, and of which kind where a model says it."""
+    """The probability that a test is flaky, and with a model the probability of each kind."""
 
     flaky: float
     nod: float | None = None
     order_dependent: float | None = None
-    why: str = ""  # the signals that raise it most, in one line; "" without a model
+    why: str = ""  # the signals that raise the probability most, in one line; "" without a model
 
 
 class LintScorer(Protocol):
-    """Something that scores tests."""
+    """Scores the tests of a project."""
 
     source: str  # RULES or MODEL
     name: str  # of the model; "" without one
@@ -36,26 +36,26 @@ class LintScorer(Protocol):
     def scores(
         self, cases: Sequence[CaseAnalysis], findings: Sequence[Sequence[LintFinding]]
     ) -> list[FlakinessScore]:
-        """The score of every test by its findings; a model needs all tests of a file together."""
+        """The score of each test; `findings` has those of each test. A model needs all tests of a file."""
 
 
 class RuleScorer:
-    """Scores by the fixed weights of rules."""
+    """Scores by fixed weights of the rules."""
 
     source, name = RULES, ""
 
     def scores(
         self, cases: Sequence[CaseAnalysis], findings: Sequence[Sequence[LintFinding]]
     ) -> list[FlakinessScore]:
-        """The score of each test by itself."""
+        """The score of each test by its own findings and metrics."""
         return [
-            FlakinessScore(flaky=rule_score(found, case.row.metric_cells()))
-            for case, found in zip(cases, findings, strict=True)
+            FlakinessScore(flaky=rule_score(case_findings, case.row.metric_cells()))
+            for case, case_findings in zip(cases, findings, strict=True)
         ]
 
 
 class ModelScorer:
-    """Scores by a learned model."""
+    """Scores by a trained model."""
 
     source = MODEL
 
@@ -67,21 +67,21 @@ class ModelScorer:
         self, cases: Sequence[CaseAnalysis], findings: Sequence[Sequence[LintFinding]]
     ) -> list[FlakinessScore]:
         """The score of each test by its own values and the means over its file."""
-        values = [model_inputs(case, found) for case, found in zip(cases, findings, strict=True)]
+        values = [model_inputs(case, case_findings) for case, case_findings in zip(cases, findings, strict=True)]
         files = [case.row.path for case in cases]
         return [
-            FlakinessScore(flaky=one.flaky, nod=one.nod, order_dependent=one.order_dependent, why=why)
-            for one, why in explained_chances(self._model, values, files)
+            FlakinessScore(flaky=chances.flaky, nod=chances.nod, order_dependent=chances.order_dependent, why=why)
+            for chances, why in explained_chances(self._model, values, files)
         ]
 
 
 def scorer_for(rootdir: Path, source: str) -> LintScorer:
-    """The scorer of this source for a project."""
+    """The scorer for a project; `source` is RULES or MODEL."""
     return RuleScorer() if source == RULES else ModelScorer(model_for(rootdir))
 
 
 def model_inputs(case: CaseAnalysis, findings: Sequence[LintFinding]) -> dict[str, float | None]:
-    """The values of a test that a model uses: metrics, what it shares with others, findings, words."""
+    """The values of a test that a model uses: metrics, what it shares with others, finding counts, words."""
     return {
         **case.row.metric_cells(),
         **case.sharing.cells(),

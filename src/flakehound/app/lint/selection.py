@@ -18,7 +18,7 @@ from flakehound.lint.suppression import RuleSelection, selection_from
 
 
 def rule_selection(rootdir: Path, select: tuple[str, ...], ignore: tuple[str, ...]) -> RuleSelection:
-    """The rules that the options and the project's `pyproject.toml` choose."""
+    """The rules that the options and the project's `pyproject.toml` select."""
     for name in (*select, *ignore):
         if not any(rule.id.startswith(name) for rule in all_rules()):
             raise unknown_rule(name)
@@ -27,40 +27,42 @@ def rule_selection(rootdir: Path, select: tuple[str, ...], ignore: tuple[str, ..
 
 
 def _lint_settings(rootdir: Path) -> Mapping[str, object]:
-    """`[tool.flakehound.lint]` of the project; empty where there is none."""
+    """`[tool.flakehound.lint]` of the project; empty if there is none."""
     file = rootdir / "pyproject.toml"
     if not file.is_file():
         return {}
     try:
-        found: object = parse_toml(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, MalformedSettings) as fault:
-        raise UsageError(f"{str(file)!r} cannot be read: {fault}", remedy="pytest --collect-only -q") from fault
+        table: object = parse_toml(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, MalformedSettings) as error:
+        raise UsageError(f"{str(file)!r} cannot be read: {error}", remedy="pytest --collect-only -q") from error
     for key in ("tool", "flakehound", "lint"):
-        found = found.get(key, {}) if isinstance(found, dict) else {}
-    return found if isinstance(found, dict) else {}
+        table = table.get(key, {}) if isinstance(table, dict) else {}
+    return table if isinstance(table, dict) else {}
 
 
-def cases_named(cases: Sequence[CaseAnalysis], prefixes: Sequence[str]) -> Sequence[CaseAnalysis]:
-    """The tests whose ids begin with one of the prefixes; all where there is no prefix."""
+def cases_with_prefix(cases: Sequence[CaseAnalysis], prefixes: Sequence[str]) -> Sequence[CaseAnalysis]:
+    """The tests whose ids start with one of the prefixes; all tests without prefixes."""
     if not prefixes:
         return cases
-    return [case for case in cases if any(f"{case.row.test_id}::".startswith(f"{one}::") for one in prefixes)]
+    return [
+        case for case in cases if any(f"{case.row.test_id}::".startswith(f"{prefix}::") for prefix in prefixes)
+    ]
 
 
 def cases_changed_since(cases: Sequence[CaseAnalysis], rootdir: Path, since: str | None) -> Sequence[CaseAnalysis]:
-    """The tests that are, or have a finding, in files that changed since a commit; all without a commit."""
+    """The tests in files that changed since a commit, or with a finding in such a file; all without a commit."""
     if since is None:
         return cases
     changed = _files_changed_since(rootdir, since)
-    return [case for case in cases if _is_in(case, changed)]
+    return [case for case in cases if _is_in_files(case, changed)]
 
 
-def _is_in(case: CaseAnalysis, paths: Collection[str]) -> bool:
+def _is_in_files(case: CaseAnalysis, paths: Collection[str]) -> bool:
     return case.row.path in paths or any(finding.path in paths for finding in case.findings)
 
 
 def _files_changed_since(rootdir: Path, since: str) -> set[str]:
-    """The files below the rootdir that changed, as node ids name them."""
+    """The changed files below the rootdir, with paths relative to it."""
     repository = open_repository(rootdir)
     if isinstance(repository, NoRepository):
         raise UsageError(f"--changed-since needs git: {repository.why}", remedy=same_command(changed_since=None))
@@ -68,6 +70,6 @@ def _files_changed_since(rootdir: Path, since: str) -> set[str]:
     if commit is None:
         raise NoSuchRevision(repository, since)
     changes = changed_files(repository, repository.merge_base(commit) or commit)
-    below = rootdir.resolve().relative_to(repository.top).as_posix()
-    start = "" if below == "." else f"{below}/"
-    return {file.path.removeprefix(start) for file in changes.files if file.path.startswith(start)}
+    rootdir_in_repository = rootdir.resolve().relative_to(repository.top).as_posix()
+    prefix = "" if rootdir_in_repository == "." else f"{rootdir_in_repository}/"
+    return {file.path.removeprefix(prefix) for file in changes.files if file.path.startswith(prefix)}

@@ -39,7 +39,7 @@ def requested_fixtures(
     project: Project,
 ) -> tuple[str, ...]:
     """The fixtures that a test requests by parameters, or by marks on it, its classes or its module."""
-    marks = list(_all_fixture_marks(function, definition.module, owners, collected_module, project))
+    marks = list(_all_fixture_marks(function, owners, collected_module, project))
     parametrised = {name for mark in marks if mark[0] == _PARAMETRIZE for name in _parameter_names(mark[1])}
     named_by_marks = [name for mark in marks if mark[0] == _USEFIXTURES for name in _strings(mark[1])]
     parameters = parameters_filled_by_pytest(function, is_method=bool(owners))
@@ -62,19 +62,12 @@ def is_parametrised(
     function: FunctionNode, owners: Sequence[Definition], collected_module: Module, project: Project
 ) -> bool:
     """Whether the test, one of its classes or its module is marked with `parametrize`."""
-    module = owners[0].module if owners else collected_module
-    return any(
-        kind == _PARAMETRIZE
-        for kind, _mark in _all_fixture_marks(function, module, owners, collected_module, project)
-    )
+    marks = _all_fixture_marks(function, owners, collected_module, project)
+    return any(kind == _PARAMETRIZE for kind, _mark in marks)
 
 
 def _all_fixture_marks(
-    function: FunctionNode,
-    module: Module,
-    owners: Sequence[Definition],
-    collected_module: Module,
-    project: Project,
+    function: FunctionNode, owners: Sequence[Definition], collected_module: Module, project: Project
 ) -> Iterator[tuple[str, ast.Call]]:
     yield from _fixture_marks_in(function.decorator_list)
     for owner in owners:

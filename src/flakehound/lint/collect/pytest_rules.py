@@ -96,14 +96,14 @@ class CollectionRules:
 
     def attributes(self, owner: Definition) -> list[tuple[str, Definition]]:
         """The attributes of a class in the order in which pytest collects them: those of bases first."""
-        seen: set[str] = set()
+        names_so_far: set[str] = set()
         groups = []
         for base in self._project.mro(owner):
             if isinstance(base, Definition) and base.class_ is not None:
-                own = [name for name in self._project.scope(base.class_).names if name not in seen]
-                seen.update(own)
-                groups.append(own)
-        names = [name for own in reversed(groups) for name in own if not name.startswith("__")]
+                new_names = [name for name in self._project.scope(base.class_).names if name not in names_so_far]
+                names_so_far.update(new_names)
+                groups.append(new_names)
+        names = [name for new_names in reversed(groups) for name in new_names if not name.startswith("__")]
         members = ((name, self._project.member(owner, name)) for name in names)
         return [
             (expanded_name, member)

@@ -100,7 +100,7 @@ class _Walk:
         self._case = case
         self._project = project
         self._depth = depth
-        self._seen: set[ast.AST] = {case.function}
+        self._visited: set[ast.AST] = {case.function}
         self._results: list[ReachedCode] = []
 
     def reached_functions(self) -> list[ReachedCode]:
@@ -121,8 +121,8 @@ class _Walk:
     def _record_new(self, steps: Iterator[_Step]) -> list[_Step]:
         new_steps = []
         for step in steps:
-            if step.function not in self._seen and len(self._results) < MAX_REACHED_FUNCTIONS:
-                self._seen.add(step.function)
+            if step.function not in self._visited and len(self._results) < MAX_REACHED_FUNCTIONS:
+                self._visited.add(step.function)
                 self._results.append(_reached_code(step))
                 new_steps.append(step)
         return new_steps
@@ -136,7 +136,7 @@ class _Walk:
 
     def _fixture_steps(self, fixture: Fixture, fixtures: VisibleFixtures, via: tuple[str, ...]) -> Iterator[_Step]:
         path = (*via, fixture.name)
-        if len(path) > MAX_REACHED_FUNCTIONS or fixture.function in self._seen:
+        if len(path) > MAX_REACHED_FUNCTIONS or fixture.function in self._visited:
             return
         yield _Step(
             function=fixture.function,
@@ -222,12 +222,12 @@ def _find_callees(
     function: FunctionNode, module: Module, project: Project, owner: Definition | None
 ) -> Iterator[Callee]:
     names = names_of(function, module, project, owner)
-    seen: set[ast.AST] = set()
+    visited: set[ast.AST] = set()
     for node in _called_expressions(names.nodes):
         meaning = names.meaning_of(node)
         for callee in _callees_in(meaning, node, names.owner, project):
-            if callee.definition.node not in seen and not callee.definition.name.startswith("<locals>"):
-                seen.add(callee.definition.node)
+            if callee.definition.node not in visited and not callee.definition.name.startswith("<locals>"):
+                visited.add(callee.definition.node)
                 yield callee
 
 

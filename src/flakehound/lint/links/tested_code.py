@@ -143,7 +143,7 @@ def _shared_folder_names(path: str, other_path: str) -> int:
 def _imported_definitions(collected_module: Module, project: Project) -> list[Definition]:
     """The production classes, functions and modules that the test's file imports by name."""
     return project.compute_once(
-        ("imported things", collected_module.tree),
+        ("imported definitions", collected_module.tree),
         lambda: list(_find_imported_definitions(collected_module, project)),
     )
 

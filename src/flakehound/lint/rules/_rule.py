@@ -28,11 +28,11 @@ class LintRule:
 
     def findings(self, context: CaseContext) -> Iterator[LintFinding]:
         """The findings of the rule in one test, one for each line."""
-        seen: set[tuple[str, int]] = set()
+        reported_lines: set[tuple[str, int]] = set()
         for function, sign in self.check(context):
             finding = self._finding(context, function, sign)
-            if (finding.path, finding.line) not in seen:
-                seen.add((finding.path, finding.line))
+            if (finding.path, finding.line) not in reported_lines:
+                reported_lines.add((finding.path, finding.line))
                 yield finding
 
     def _finding(self, context: CaseContext, function: ReachedFunction, sign: Sign) -> LintFinding:

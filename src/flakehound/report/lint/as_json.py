@@ -1,4 +1,4 @@
-"""Lint for other programs: our JSON, GitHub annotations."""
+"""The result of lint for other programs: JSON and GitHub annotations."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ SCHEMA = "flakehound/lint/1"
 
 
 def lint_json(result: LintResult) -> str:
-    """`flakehound/lint/1`."""
+    """The result as JSON of the schema `flakehound/lint/1`."""
     return json.dumps(
         {
             "schema": SCHEMA,
             "score_from": result.score_from,
             "model": result.model or None,
-            "tests": [_test(one) for one in result.predictions],
+            "tests": [_prediction_json(prediction) for prediction in result.predictions],
             "linked": {"share": round(result.linked_share, 4), "by": dict(result.linked_by)},
-            "unread": [{"path": one.path, "line": one.line, "reason": one.reason} for one in result.unread],
+            "unread": [{"path": file.path, "line": file.line, "reason": file.reason} for file in result.unread],
         },
         indent=1,
     )
 
 
-def _test(one: Prediction) -> dict[str, Any]:
+def _prediction_json(prediction: Prediction) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "path": one.path,
-        "line": one.line,
-        "score": round(one.score, 4),
-        "nod": _rounded(one.nod),
-        "order_dependent": _rounded(one.order_dependent),
-        "why": one.why or None,
-        "linked_to": one.linked_to,
-        "linked_by": one.linked_by,
-        "findings": [_finding(finding) for finding in one.findings],
+        "id": prediction.id,
+        "path": prediction.path,
+        "line": prediction.line,
+        "score": round(prediction.score, 4),
+        "nod": _round(prediction.nod),
+        "order_dependent": _round(prediction.order_dependent),
+        "why": prediction.why or None,
+        "linked_to": prediction.linked_to,
+        "linked_by": prediction.linked_by,
+        "findings": [_finding_json(finding) for finding in prediction.findings],
     }
 
 
-def _rounded(chance: float | None) -> float | None:
+def _round(chance: float | None) -> float | None:
     return None if chance is None else round(chance, 4)
 
 
-def _finding(finding: LintFinding) -> dict[str, Any]:
+def _finding_json(finding: LintFinding) -> dict[str, Any]:
     return {
         "rule": finding.rule,
         "cause": finding.cause.value,
@@ -57,16 +57,17 @@ def _finding(finding: LintFinding) -> dict[str, Any]:
 
 
 def github_annotations(result: LintResult) -> Iterator[str]:
-    """Workflow commands of GitHub Actions."""
+    """The findings as workflow commands of GitHub Actions."""
     for finding in result.findings:
-        title = result.rules[finding.rule].title if finding.rule in result.rules else finding.rule
-        where = f"file={_property(finding.path)},line={finding.line},col={finding.column}"
-        yield f"::warning {where},title={_property(f'{finding.rule} {title}')}::{_data(finding.message)}"
+        rule = result.rules[finding.rule].title if finding.rule in result.rules else finding.rule
+        location = f"file={_escape_property(finding.path)},line={finding.line},col={finding.column}"
+        title = _escape_property(f"{finding.rule} {rule}")
+        yield f"::warning {location},title={title}::{_escape_data(finding.message)}"
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

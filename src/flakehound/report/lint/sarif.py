@@ -1,4 +1,4 @@
-"""Lint as SARIF 2.1.0, for code scanning and editors."""
+"""The result of lint as SARIF 2.1.0, for code scanning and editors."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from flakehound.core.predictions import LintFinding, LintResult, RuleText, Unrea
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FINGERPRINT = "flakehound/v2"
-_ROOT = "%SRCROOT%"  # the name that GitHub and editors give the root of a checkout
+_ROOT_ID = "%SRCROOT%"  # the name of a checkout's root in GitHub and in editors
 
 
 def sarif(result: LintResult, version: str) -> str:
-    """One result per finding, with fingerprints that outlive moved lines; files not read are notifications."""
-    used = sorted({finding.rule for finding in result.findings} & set(result.rules))
+    """One result for each finding, with a fingerprint that survives moved lines; unread files as notifications."""
+    rule_ids = sorted({finding.rule for finding in result.findings} & set(result.rules))
     driver = {
         "name": "flakehound",
         "semanticVersion": version,
-        "rules": [_rule(result.rules[rule]) for rule in used],
+        "rules": [_rule(result.rules[rule_id]) for rule_id in rule_ids],
     }
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the project."}}},
+        "originalUriBaseIds": {_ROOT_ID: {"description": {"text": "The root of the project."}}},
         "invocations": [
             {
                 "executionSuccessful": True,
-                "toolExecutionNotifications": [_notification(one) for one in result.unread],
+                "toolExecutionNotifications": [_notification(file) for file in result.unread],
             }
         ],
-        "results": list(_results(result.findings, used)),
+        "results": list(_results(result.findings, rule_ids)),
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 
@@ -50,18 +50,18 @@ def _rule(rule: RuleText) -> dict[str, Any]:
     }
 
 
-def _results(remarks: Sequence[LintFinding], used: Sequence[str]) -> Iterator[dict[str, Any]]:
-    seen: Counter[str] = Counter()
-    for finding in remarks:
-        seen[finding.fingerprint] += 1
+def _results(findings: Sequence[LintFinding], rule_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    occurrences: Counter[str] = Counter()
+    for finding in findings:
+        occurrences[finding.fingerprint] += 1
         yield {
             "ruleId": finding.rule,
-            **({"ruleIndex": used.index(finding.rule)} if finding.rule in used else {}),
+            **({"ruleIndex": rule_ids.index(finding.rule)} if finding.rule in rule_ids else {}),
             "level": "warning",
             "message": {"text": finding.message},
             "locations": [_location(finding.path, finding.line, finding.column)],
-            # Counted as GitHub counts its own: two alike in one function are two results.
-            "partialFingerprints": {_FINGERPRINT: f"{finding.fingerprint}:{seen[finding.fingerprint]}"},
+            # Numbered as GitHub numbers its own, so equal findings in a function are distinct results.
+            "partialFingerprints": {_FINGERPRINT: f"{finding.fingerprint}:{occurrences[finding.fingerprint]}"},
         }
 
 
@@ -74,8 +74,8 @@ def _notification(unread: UnreadFile) -> dict[str, Any]:
 
 
 def _location(path: str, line: int, column: int) -> dict[str, Any]:
-    place = {
-        "artifactLocation": {"uri": quote(path), "uriBaseId": _ROOT},
+    physical_location = {
+        "artifactLocation": {"uri": quote(path), "uriBaseId": _ROOT_ID},
         "region": {"startLine": max(1, line), "startColumn": max(1, column)},
     }
-    return {"physicalLocation": place}
+    return {"physicalLocation": physical_location}
