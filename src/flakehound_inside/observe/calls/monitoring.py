@@ -194,7 +194,7 @@ def _every_call_callbacks(ledger: CallLedger, roles: dict[CodeType, str]) -> Cal
 
 
 def _wanted_only_callbacks(ledger: CallLedger, locations: DisabledLocations, disable: object) -> Callbacks:
-    """Callbacks that report only wanted functions; all other locations are disabled for good."""
+    """Callbacks that report only wanted functions; all other locations are disabled permanently."""
     name_of, is_wanted_c, wanted = CNames().of, ledger.is_wanted_c, _WantedCode(ledger)
 
     def on_start(code: CodeType, offset: int) -> Any:
