@@ -8,7 +8,7 @@
     m <place> <json>             its measured features, if requested
     l <place> <json>             what it left changed, if requested
     y <clock> <threads> <children> the counts from now on; written by the parent process
-    e <place> <letter> <seconds> it ended
+    e <place> <letter> <seconds> it ended with this outcome
     u <json>                     why the process cannot be forked for the branches
     B <branch>                   the process is forked for this branch
     b <branch> <json>            how the forked process ended
@@ -31,7 +31,7 @@ class ResultsLost(OSError):
 
 
 class EventLog:
-    """An append-only log that still works after a test closed every descriptor."""
+    """An append-only log that still works after a test has closed every descriptor."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -66,7 +66,7 @@ class EventLog:
             return 0
 
     def content_since(self, begin: int) -> bytes:
-        """What has been written since the log had that size."""
+        """The content that was written since the log had this size."""
         try:
             file = isolated_os.open(self._path, os.O_RDONLY)
         except OSError:
@@ -109,7 +109,7 @@ class EventLog:
 
 
 def last_outcome_in(events: bytes) -> str:
-    """F when the last test failed or ended its process, P when it passed, else empty."""
+    """F if the last test failed or ended its process, P if it passed, else empty."""
     starts, letter = 0, ""
     for line in events.split(b"\n"):
         if line[:2] == b"s ":

@@ -1,4 +1,4 @@
-"""The clock and the JSON functions, bound at import; all that a triage without failures needs of `isolated_os`."""
+"""The clock and the JSON functions, bound at import: what a run without failures needs of `isolated_os`."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ def is_repeatable(item: pytest.Item) -> bool:
 
 
 def fresh_copy(item: pytest.Item) -> pytest.Item:
-    """A second item for the same test, with nothing left over from the first one's run.
+    """A second item for the same test, without anything left over from the run of the first.
 
-    pytest tears a test down by comparing the next item with the current one, so running the very same
-    object twice would leave its function-scoped fixtures standing.
+    pytest tears a test down by comparing the next item with the current one, so running the same
+    object twice would not tear down its function-scoped fixtures.
     """
     fresh = copy.copy(item)
-    _separate(fresh, item)
+    _copy_own_attributes(fresh, item)
     if isinstance(fresh, Function):
         _forget_instance(fresh)
     if isinstance(fresh, DoctestItem) and fresh.dtest is not None:
@@ -44,20 +44,20 @@ def fresh_copy(item: pytest.Item) -> pytest.Item:
     return fresh
 
 
-def _separate(fresh: Any, item: pytest.Item) -> None:  # any: items differ between versions of pytest
-    """Give the new item its own marks, keywords, properties and stash; a run may change those of the first."""
+def _copy_own_attributes(fresh: Any, item: pytest.Item) -> None:  # any: items differ between versions of pytest
+    """Give the new item its own marks, keywords, properties and stash, because a run may change them."""
     for name, value in list(fresh.__dict__.items()):
         if type(value) in (list, dict, set):
             fresh.__dict__[name] = value.copy()
-    fresh.keywords = _own_copy(item.keywords)
+    fresh.keywords = _independent_copy(item.keywords)
     fresh.keywords.node = fresh
     if hasattr(item, "stash"):
-        fresh.stash = _own_copy(item.stash)
+        fresh.stash = _independent_copy(item.stash)
     if hasattr(item, "_store"):  # the stash before pytest 7, and its second name since
-        fresh._store = fresh.stash if hasattr(item, "stash") else _own_copy(item._store)
+        fresh._store = fresh.stash if hasattr(item, "stash") else _independent_copy(item._store)
 
 
-def _own_copy(mapping: _Mapping) -> _Mapping:
+def _independent_copy(mapping: _Mapping) -> _Mapping:
     fresh = copy.copy(mapping)
     for name in ("_markers", "_storage", "_store"):
         if isinstance(getattr(mapping, name, None), dict):
@@ -82,20 +82,20 @@ def _forget_instance(fresh: Function) -> None:
 def items_for(order: NumberedOrder, items: Sequence[pytest.Item]) -> list[pytest.Item | None]:
     """The items of an order given by number; each repetition of a number gets a fresh copy.
 
-    None stands for a test that was not collected, and stays None.
-    To be called before any item runs: running a doctest clears its globals.
+    None is a test that was not collected, and stays None. Must be called before any item runs, because running a
+    doctest clears its globals.
     """
-    seen: set[int | None] = set()
-    chosen: list[pytest.Item | None] = []
+    used_numbers: set[int | None] = set()
+    order_items: list[pytest.Item | None] = []
     for number in order:
         item = None if number is None else items[number]
-        chosen.append(fresh_copy(item) if number in seen and item is not None else item)
-        seen.add(number)
-    return chosen
+        order_items.append(fresh_copy(item) if number in used_numbers and item is not None else item)
+        used_numbers.add(number)
+    return order_items
 
 
 def tear_down_for(session: pytest.Session, item: pytest.Item | None) -> None:
-    """Tear down what `item` does not share with the test that ran before it."""
+    """Tear down everything that `item` does not share with the test that ran before it."""
     state: Any = session._setupstate  # its methods differ between versions of pytest
     if _takes_finished_item(type(state)):  # type: ignore[arg-type]  # mypy takes no class for hashable
         state.teardown_exact(None, item)

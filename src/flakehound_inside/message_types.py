@@ -1,4 +1,4 @@
-"""The JSON objects that cross a process boundary; for the type checker only, no run imports this module."""
+"""The types of JSON objects that processes exchange; only for the type checker, no run imports this module."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Callable, Literal
 
-    # As the `_signal` module has it; None: set by C code.
+    # As in the `_signal` module; None: set by C code.
     SignalHandler = Callable[[int, FrameType | None], Any] | int | None
     NumberedOrder = list[int | None]  # positions among the collected items; None: a test that was not collected
 
 
 class PerTestObserver(Protocol):
-    """Reports something about each test, in an event line of its own."""
+    """Reports something about each test, in a separate event line."""
 
     letter: str  # of the event line, see `events`
 
@@ -22,7 +22,7 @@ class PerTestObserver(Protocol):
         """Called right before a test runs."""
 
     def report(self) -> object:
-        """What was observed of the test that has just run, ready for JSON."""
+        """What was observed about the test that has just run, as values for JSON."""
 
 
 class MeasureRequest(TypedDict, total=False):
@@ -42,7 +42,7 @@ class TimeLimits(TypedDict, total=False):
 
 
 class SupervisedRun(TimeLimits):
-    """What the parent of a process that runs tests has to know."""
+    """What the parent of a process that runs tests needs to supervise it."""
 
     events: str  # path of the log that contains the start of each test
 
@@ -51,8 +51,8 @@ class _RunDetails(TypedDict, total=False):
     states: bool  # whether to report what each test leaves changed
     seed: int | None
     self_seeded: list[str]  # generators that the project seeds itself
-    memory_bytes: int | None  # address space; None: no limit of ours
-    ids: list[str]  # for a new interpreter, which has yet to collect; empty: the whole suite
+    memory_bytes: int | None  # address space; None: no limit
+    ids: list[str]  # for a new interpreter, which has not collected yet; empty: the whole suite
     id: int  # of the request; this and the next three for a slot only
     branches: list[NumberedOrder]
     until: str  # stop after the branch that ends with this outcome: P or F; empty: run all branches
@@ -71,14 +71,14 @@ class TraceRequest(TypedDict):
 
 
 class RunRequestByIds(SupervisedRun, _RunDetails):
-    """What a process is to run, before its tests are known by number."""
+    """The request to run tests that are given by their ids."""
 
     output: str  # the file it prints into
     tmp: str  # the folder of its temporary files; a slot chooses it itself
 
 
 class RunRequest(RunRequestByIds):
-    """What a process that has collected is to run."""
+    """The request to run tests that are given by their position among the collected items."""
 
     order: NumberedOrder
 

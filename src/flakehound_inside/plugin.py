@@ -1,4 +1,4 @@
-"""The pytest plugin that installing flakehound registers: options, and nothing else unless asked."""
+"""The pytest plugin that an installed flakehound registers: only options, until one of them is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-# Option without its prefix -> help. Each is also a setting of pytest.ini and a variable of the environment.
+# Help by option without its prefix. Each option is also a setting of pytest.ini and an environment variable.
 _FLAGS = {
     "": "when tests fail, rerun them and say which failures are flaky and which your change has caused",
     "no-intersect": "do not ask git whether a failing test touches what changed; judge by reruns alone",
@@ -38,7 +38,7 @@ _TEXTS = {
     "store": ("PATH", "the file that keeps outcomes from run to run (default: .flakehound/flakehound.db)"),
 }
 
-# What a triage of a passing run imports, each after those it imports itself.
+# The modules that the triage of a passing run imports; each comes after those that it imports itself.
 _GREEN_RUN_MODULES = (
     "isolated",
     "random_seeds",
@@ -90,7 +90,7 @@ def _setting(name: str) -> str:
 
 
 def _ini_type_of_number() -> Literal["int"] | None:
-    # pytest 9 takes a number in TOML for a mistake unless it was announced, which earlier ones did not know.
+    # pytest 9 rejects a number in TOML unless the setting has this type, which versions before 8.4 do not know.
     import pytest
 
     return "int" if getattr(pytest, "version_tuple", (6,)) >= (8, 4) else None
@@ -105,8 +105,8 @@ def _ini_help(name: str, text: str) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the triage where it is asked for, except in the processes that a hunt or a triage starts."""
-    if "flakehound_inside.worker.boot" in sys.modules or not _may_be_asked(config):
+    """Start the triage if it is requested, except in processes that a hunt or a triage has started."""
+    if "flakehound_inside.worker.boot" in sys.modules or not _may_be_requested(config):
         return
     _import_without_rewriting()
     from flakehound_inside.triage.options import read_options
@@ -122,7 +122,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _import_without_rewriting() -> None:
-    """Import without pytest's rewriting of asserts: we have none, and rewriting takes longer than all the rest."""
+    """Import the modules without pytest's assert rewriting, which takes long; our modules have no asserts."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
@@ -137,19 +137,19 @@ def _import_without_rewriting() -> None:
                 raise
 
 
-def _may_be_asked(config: pytest.Config) -> bool:
+def _may_be_requested(config: pytest.Config) -> bool:
     if "FLAKEHOUND" in os.environ:
         return True
     if any(getattr(config.option, _setting(name), None) for table in (_FLAGS, _NUMBERS, _TEXTS) for name in table):
         return True
     try:
         return bool(config.getini("flakehound"))
-    except Exception:  # no truth value; whoever reads it again says so
+    except Exception:  # not a boolean; `read_options` reports the error
         return True
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Seed where a hunted run is seeded: after collection, before the first test."""
+    """Seed at the same point as a run of a hunt: after collection, before the first test."""
     seed = session.config.getoption("--flakehound-seed", None)
     if seed is not None:
         from flakehound_inside.random_seeds import apply_seed

@@ -21,21 +21,21 @@ def read_file(path: str) -> bytes:
 
 def open_descriptors() -> dict[int, str]:
     """The open file descriptors of this process, each with the path or object that it refers to."""
-    found: dict[int, str] = {}
+    targets: dict[int, str] = {}
     try:
         numbers = isolated_os.listdir("/proc/self/fd")
     except OSError:
-        return found
+        return targets
     for number in numbers:
         try:
-            found[int(number)] = isolated_os.readlink("/proc/self/fd/" + number)
+            targets[int(number)] = isolated_os.readlink("/proc/self/fd/" + number)
         except OSError:  # noqa: PERF203 (closed since it was listed)
             continue
-    return found
+    return targets
 
 
 def own_children() -> list[int]:
-    """Process ids of the children of this process's main thread, adopted orphans included."""
+    """Process ids of the children of this process's main thread, including adopted orphans."""
     me = isolated_os.getpid()
     try:
         return [int(number) for number in read_file("/proc/%d/task/%d/children" % (me, me)).split()]
@@ -66,28 +66,28 @@ def this_thread_has_children() -> bool:
 
 
 def children_of(pid: int) -> list[int]:
-    """Process ids of the children of a process, whichever of its threads started them."""
-    found: list[int] = []
+    """Process ids of the children of a process, of all its threads."""
+    children: list[int] = []
     try:
         threads = isolated_os.listdir("/proc/%d/task" % pid)
     except OSError:
-        return found
+        return children
     for thread in threads:
         try:
-            found += map(int, read_file("/proc/%d/task/%s/children" % (pid, thread)).split())
+            children += map(int, read_file("/proc/%d/task/%s/children" % (pid, thread)).split())
         except OSError:  # noqa: PERF203 (the thread ended since it was listed)
             continue
-    return found
+    return children
 
 
 def count_running_descendants(pid: int) -> int:
     """How many descendants of a process are still running."""
-    found = 0
+    count = 0
     for child in children_of(pid):
         try:
             has_ended = read_file("/proc/%d/stat" % child).rpartition(b")")[2].split()[0] in (b"Z", b"X")
         except (OSError, IndexError):
             continue
-        found += not has_ended
-        found += count_running_descendants(child)
-    return found
+        count += not has_ended
+        count += count_running_descendants(child)
+    return count

@@ -1,4 +1,4 @@
-"""Random generators: the state that collection left, and how a run seeds them."""
+"""Random generators: digests of their state after collection, and how a run seeds them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Collection
 
-_set_seed, _set_state, _state = random.seed, random.setstate, random.getstate
+_set_seed, _set_state, _get_state = random.seed, random.setstate, random.getstate
 
 
 def generator_digests() -> dict[str, str]:
     """A digest of the state of each generator; equal digests of two collections mean that the project seeds it."""
-    digests = {"random": _digest(repr(_state()).encode())}
+    digests = {"random": _digest(repr(_get_state()).encode())}
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
         digests["numpy"] = _digest(
@@ -34,9 +34,9 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def saved_state() -> tuple[Any, ...]:
+def random_state() -> tuple[Any, ...]:
     """The state of `random`; a forked process would lose it, because Python reseeds there."""
-    return _state()
+    return _get_state()
 
 
 def apply_seed(seed: int, self_seeded: Collection[str] = ()) -> None:
@@ -51,6 +51,6 @@ def apply_seed(seed: int, self_seeded: Collection[str] = ()) -> None:
         setattr(hypothesis_core, "global_force_seed", seed)  # noqa: B010 (mypy: no such attribute)
 
 
-def restore(state: tuple[Any, ...]) -> None:
+def restore_random(state: tuple[Any, ...]) -> None:
     """Set the state of `random`."""
     _set_state(state)

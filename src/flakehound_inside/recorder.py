@@ -1,4 +1,4 @@
-"""Write pytest's reports as event lines."""
+"""Writes pytest's reports as event lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Recorder:
         self._log: EventLog = log  # type: ignore[assignment]  # None until a request starts, which opens one
         self._place = -1
         self._letter: str | None = None
-        self._began = 0.0
+        self._started_s = 0.0
         self.observers: list[PerTestObserver] = []
 
     def start(self, place: int) -> None:
@@ -36,19 +36,19 @@ class Recorder:
         self._letter = None
         self._log.write("s %d %.6f" % (place, isolated_os.clock()))
         for observer in list(self.observers):
-            self._call(observer, observer.begin_test)
-        self._began = isolated_os.clock()
+            self._call_observer(observer, observer.begin_test)
+        self._started_s = isolated_os.clock()
 
     def end(self) -> None:
-        """Called when its protocol has returned."""
-        took_s = isolated_os.clock() - self._began
+        """Called after the test has run."""
+        took_s = isolated_os.clock() - self._started_s
         for observer in list(self.observers):
-            report = self._call(observer, observer.report)
+            report = self._call_observer(observer, observer.report)
             self._log.write("%s %d %s" % (observer.letter, self._place, isolated_os.dumps(report)))
         self._log.write("e %d %s %.6f" % (self._place, self._letter or "P", took_s))
 
-    def _call(self, observer: PerTestObserver, method: Callable[[], object]) -> object:
-        """Call a method of an observer; one that fails, perhaps by a mock that a test left, is removed."""
+    def _call_observer(self, observer: PerTestObserver, method: Callable[[], object]) -> object:
+        """Call a method of an observer; an observer that fails, perhaps because of a mock, is removed."""
         try:
             return method()
         except Exception as error:
@@ -57,27 +57,27 @@ class Recorder:
             return {"doubt": "%s: %s" % (type(error).__name__, error)}
 
     def stop(self, error: BaseException) -> None:
-        """Called when the run ends by an error although tests are left."""
+        """Called if the run ends by an error before all tests have run."""
         name = type(error).__name__
         try:
             message = "%s: %s" % (name, error)
             text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        except Exception:  # a test may have left a mock in what this needs
+        except Exception:  # a test may have left a mock in what is needed here
             message = text = name
         content = {"exception": name, "message": message, "text": _without_middle(text, _TEXT_LIMIT)}
         self._log.write("x " + isolated_os.dumps(content))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the worst phase; of sub-tests only failed ones count."""
+        """Keep the worst outcome of the phases; of sub-tests only failures count."""
         letter = _letter_of(report)
         if letter in ("F", "E"):
             self._log.write("f %d %s" % (self._place, isolated_os.dumps(_failure_of(report))))
-        elif _is_of_a_subtest(report):
+        elif _is_of_subtest(report):
             return
         self._letter = _worse(self._letter, letter)
 
 
-def _is_of_a_subtest(report: pytest.TestReport) -> bool:
+def _is_of_subtest(report: pytest.TestReport) -> bool:
     # SubtestReport in pytest 9, SubTestReport in the plugin before it.
     return type(report).__name__.lower() == "subtestreport"
 
@@ -96,7 +96,7 @@ _RANK: dict[str | None, int] = {None: 0, "P": 1, "S": 2, "x": 2, "X": 2, "E": 3,
 
 
 def _worse(first: str | None, second: str | None) -> str | None:
-    # A teardown that skips does not make a test skipped that passed.
+    # A test that passed does not become skipped if its teardown skips.
     if first == "P" and second == "S":
         return first
     return second if _RANK.get(second, 0) > _RANK[first] else first
@@ -105,7 +105,7 @@ def _worse(first: str | None, second: str | None) -> str | None:
 def _failure_of(report: pytest.TestReport) -> dict[str, str]:
     try:
         return _content_of(report)
-    except Exception as error:  # the report cannot be printed; the test has failed all the same
+    except Exception as error:  # the report cannot be printed, but the test has failed
         name = type(error).__name__
         text = "the report of the failure cannot be printed: " + name
         return {"phase": report.when or "call", "exception": name, "message": text, "where": "", "text": text}
@@ -115,7 +115,7 @@ def _content_of(report: pytest.TestReport) -> dict[str, str]:
     crash = getattr(report.longrepr, "reprcrash", None)
     message = crash.message if crash is not None else str(report.longrepr)
     exception, colon, _rest = message.partition(":")
-    text = report.longreprtext + _captured(report)
+    text = report.longreprtext + _captured_output(report)
     return {
         "phase": report.when or "call",
         "exception": exception if colon and " " not in exception else message.split("\n", 1)[0][:80],
@@ -125,7 +125,7 @@ def _content_of(report: pytest.TestReport) -> dict[str, str]:
     }
 
 
-def _captured(report: pytest.TestReport) -> str:
+def _captured_output(report: pytest.TestReport) -> str:
     parts = []
     for name, content in report.sections:
         parts.append("\n---- %s ----\n%s" % (name, _without_middle(content, _OUTPUT_LIMIT)))

@@ -19,8 +19,8 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def open_sample(tmp_path: Path) -> Iterator[Callable[..., Sample]]:
     opened: list[Sample] = []
 
-    def _open(files: dict[str, str], **wishes: object) -> Sample:
-        opened.append(sample_at(tmp_path / f"sample{len(opened)}", files, **wishes))
+    def _open(files: dict[str, str], **options: object) -> Sample:
+        opened.append(sample_at(tmp_path / f"sample{len(opened)}", files, **options))
         return opened[-1]
 
     yield _open
@@ -30,11 +30,11 @@ def open_sample(tmp_path: Path) -> Iterator[Callable[..., Sample]]:
 
 @pytest.fixture(scope="module")
 def open_shared_sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Sample]]:
-    """For samples that many tests of one module only read."""
+    """Opens samples that many tests of one module only read."""
     opened: list[Sample] = []
 
-    def _open(files: dict[str, str], **wishes: object) -> Sample:
-        opened.append(sample_at(tmp_path_factory.mktemp("shared") / "sample", files, **wishes))
+    def _open(files: dict[str, str], **options: object) -> Sample:
+        opened.append(sample_at(tmp_path_factory.mktemp("shared") / "sample", files, **options))
         return opened[-1]
 
     yield _open

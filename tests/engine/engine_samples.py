@@ -27,7 +27,7 @@ Until = Literal["fails", "passes"] | None
 HASH_SEED = 7
 LONG_S = 120.0  # a limit that only a broken engine reaches
 HANGING_S = 2.0  # a limit that a test which hangs reaches, and no other even on a busy machine
-# Worst first: what plain pytest's summary says of one test in several lines.
+# Worst outcome first, because the summary of pytest may list one test in several categories.
 _CATEGORIES = {
     "failed": Outcome.FAILED,
     "error": Outcome.ERROR,
@@ -36,7 +36,7 @@ _CATEGORIES = {
     "skipped": Outcome.SKIPPED,
     "passed": Outcome.PASSED,
 }
-# What pytest and its plugins tell their children; a sample must not hear it from the suite that tests it.
+# Variables that pytest and its plugins set for their children; a sample must not get those of our own tests.
 OUTER_PYTEST = (
     "PYTHONPATH",
     "PYTHONHASHSEED",
@@ -52,7 +52,7 @@ OUTER_PYTEST = (
 
 
 def write_files(root: Path, files: Mapping[str, str]) -> None:
-    """Write a project, its sources indented as it suits the test that holds them."""
+    """Write the files of a project; their text is dedented."""
     for name, source in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def write_files(root: Path, files: Mapping[str, str]) -> None:
 
 
 class Sample:
-    """One project; the collected session and the spawner start when first asked for."""
+    """One project; the collected session and the spawner start when they are needed."""
 
     def __init__(self, target: Target, folder: Path, slots: int) -> None:
         self.target = target
@@ -89,27 +89,27 @@ class Sample:
     def ids(self) -> tuple[NodeId, ...]:
         return self.handshake.suite.order
 
-    def fork(self, *order: str, slot: int = 0, **wishes: object) -> RunRecord:
+    def fork(self, *order: str, slot: int = 0, **options: object) -> RunRecord:
         """Run one order in a forked child."""
-        (record,) = self.fork_tree(order, (), slot=slot, **wishes)
+        (record,) = self.fork_tree(order, (), slot=slot, **options)
         return record
 
     def fork_tree(
-        self, order: Sequence[str], branches: Sequence[Sequence[str]], slot: int = 0, **wishes: object
+        self, order: Sequence[str], branches: Sequence[Sequence[str]], slot: int = 0, **options: object
     ) -> list[RunRecord]:
         """Run an order and copies of its process."""
-        plan, limits, self_seeded = _asked(order, Isolation.FORK, branches, **wishes)
+        plan, limits, self_seeded = _plan_and_limits(order, Isolation.FORK, branches, **options)
         return self.server.slots[slot].run(plan, limits, self_seeded)
 
-    def spawn(self, *order: str, **wishes: object) -> RunRecord:
+    def spawn(self, *order: str, **options: object) -> RunRecord:
         """Run one order, or the whole suite, in a new interpreter."""
-        plan, limits, self_seeded = _asked(order, Isolation.SPAWN, (), **wishes)
+        plan, limits, self_seeded = _plan_and_limits(order, Isolation.SPAWN, (), **options)
         records, _handshake = self.spawner.run_single(plan, limits, self_seeded)
         (record,) = records
         return record
 
     def plain(self, *arguments: str) -> dict[NodeId, Outcome]:
-        """What `python -m pytest` says, without the plugins that shuffle."""
+        """The outcomes of `python -m pytest`, without the plugins that shuffle."""
         report = self.folder / "plain.json"
         report.unlink(missing_ok=True)
         done = self.plain_process(*arguments, env={"PLAIN_REPORT": str(report)}, reporter=True)
@@ -166,7 +166,7 @@ def sample_at(
     return Sample(target, root / "ours", slots)
 
 
-def _asked(
+def _plan_and_limits(
     order: Sequence[str],
     isolation: Isolation,
     branches: Sequence[Sequence[str]],
@@ -210,14 +210,14 @@ def outcomes_of(record: RunRecord) -> dict[NodeId, Outcome]:
 
 def outcomes_in(stats: Mapping[str, Sequence[str]]) -> dict[NodeId, Outcome]:
     """Outcome by test, from the categories of pytest's summary."""
-    found: dict[NodeId, Outcome] = {}
+    outcomes: dict[NodeId, Outcome] = {}
     for category, outcome in reversed(_CATEGORIES.items()):
-        found.update(dict.fromkeys(map(NodeId, stats.get(category, ())), outcome))
-    return found
+        outcomes.update(dict.fromkeys(map(NodeId, stats.get(category, ())), outcome))
+    return outcomes
 
 
-def lives_on(pid: int) -> bool:
-    """Whether it is still there after the moment that the system takes to end a killed process."""
+def is_still_alive(pid: int) -> bool:
+    """Whether a process still runs after the time that the system takes to end a killed process."""
     for _ in range(500):
         if not _is_alive(pid):
             return False

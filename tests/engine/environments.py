@@ -1,4 +1,4 @@
-"""Virtual environments with other Pythons and other packages, made once and kept."""
+"""Virtual environments with other Pythons and other packages, created once and cached."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 CACHE = Path.home() / ".cache" / "flakehound-tests"
-_OURS = ("PYTHONPATH", "VIRTUAL_ENV", "XDG_CACHE_HOME")  # pip's own cache is kept from run to run
+_OWN_VARIABLES = ("PYTHONPATH", "VIRTUAL_ENV", "XDG_CACHE_HOME")  # pip's own cache is kept from run to run
 _PYENV = Path.home() / ".pyenv" / "versions"
 
 
 def python_with(*packages: str, version: str | None = None) -> str:
-    """An interpreter that has just these packages; skips the test where there is none to be had.
+    """An interpreter that has only these packages; skips the test if it cannot be created.
 
     `version` is one such as "3.8"; None means the Python that runs this.
     """
@@ -42,7 +42,7 @@ def _interpreter(version: str) -> str:
 
 
 def _make(base: str, folder: Path, packages: tuple[str, ...]) -> None:
-    """By uv, which is quick; else by our own pip, or where that is too new for that Python, by its own."""
+    """Create it with uv, which is fast; else with our pip, or its own pip if ours is too new for that Python."""
     python, uv = str(folder / "bin" / "python"), str(Path(sys.executable).with_name("uv"))
     bare = [base, "-m", "venv", "--without-pip", str(folder)]
     ways = (
@@ -50,22 +50,22 @@ def _make(base: str, folder: Path, packages: tuple[str, ...]) -> None:
         (bare, [sys.executable, "-m", "pip", "--python", python, "install", "-q"]),
         ([base, "-m", "venv", str(folder)], [python, "-m", "pip", "install", "-q"]),
     )
-    trouble = ""
+    error = ""
     for make, install in ways:
         shutil.rmtree(folder, ignore_errors=True)
-        trouble = _trouble(make) or _trouble([*install, *packages])
-        if not trouble:
+        error = _error_of(make) or _error_of([*install, *packages])
+        if not error:
             (folder / "ready").touch()
             return
     shutil.rmtree(folder, ignore_errors=True)
-    pytest.skip(f"no environment with {', '.join(packages)}: {trouble}")
+    pytest.skip(f"no environment with {', '.join(packages)}: {error}")
 
 
-def _trouble(command: list[str]) -> str:
-    """What a command that failed has said; empty where it did not fail."""
-    env = {name: value for name, value in os.environ.items() if name not in _OURS}
+def _error_of(command: list[str]) -> str:
+    """The error output of a command; empty if it succeeded."""
+    env = {name: value for name, value in os.environ.items() if name not in _OWN_VARIABLES}
     try:
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        process = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     except FileNotFoundError as missing:
         return str(missing)
-    return done.stderr.strip()[-300:] or "nothing" if done.returncode else ""
+    return process.stderr.strip()[-300:] or "nothing" if process.returncode else ""

@@ -1,4 +1,4 @@
-"""Suites whose every run binds the same port or socket: two runs at once would be in each other's way."""
+"""Suites whose runs all bind the same port or socket, so that parallel runs would disturb each other."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def test_runs_that_bind_the_same_file_go_one_at_a_time(open_sample, tmp_path_fac
 
 
 @pytest.mark.parametrize("what", FREE)
-def test_runs_that_bind_what_is_free_go_side_by_side(open_sample, what):
+def test_runs_that_bind_free_ports_go_in_parallel(open_sample, what):
     suite = opened(open_sample({"test_it.py": SUITE.format(body=FREE[what])}))
 
     assert suite.pool.jobs >= 2
     assert not any("addresses" in note for note in suite.notes)
 
 
-def test_the_user_knows_better(open_sample, port):
+def test_the_number_of_jobs_that_the_user_gives_overrules_bound_addresses(open_sample, port):
     suite = opened(open_sample({"test_it.py": SUITE.format(body=BINDS["a port"].format(port=port))}), jobs=2)
 
     assert suite.pool.jobs == 2

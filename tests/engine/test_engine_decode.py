@@ -19,7 +19,7 @@ def plan(*order):
     return SingleRun(order=order, why="a test", setting=Setting.PROBE)
 
 
-def copied_after(prefix, *continuations):
+def plan_with_copies(prefix, *continuations):
     return SharedPrefix(prefix=(prefix,), continuations=continuations, why="a test", setting=Setting.PROBE)
 
 
@@ -57,7 +57,7 @@ def test_a_whole_run_is_one_record():
         "?",
     ],
 )
-def test_a_line_that_makes_no_sense_is_passed_over(garbage):
+def test_an_invalid_line_is_ignored(garbage):
     (record,) = records(plan(A, B), "s 0 1.0", "e 0 P 0.5", garbage, "s 1 1.5", "e 1 P 0.25")
 
     assert record.outcomes == (Outcome.PASSED, Outcome.PASSED)
@@ -84,7 +84,7 @@ def test_a_line_cut_short_leaves_its_test_without_an_end():
     ],
     ids=lambda value: "",
 )
-def test_a_test_without_an_end_shares_the_fate_of_its_process(end, outcome):
+def test_a_test_without_an_end_gets_its_outcome_from_the_end_of_its_process(end, outcome):
     (record,) = records(plan(A), "s 0 1.0", end=end)
 
     assert record.outcomes == (outcome,)
@@ -93,7 +93,7 @@ def test_a_test_without_an_end_shares_the_fate_of_its_process(end, outcome):
 
 def test_branches_share_what_ran_before_them_and_count_it_once():
     first, second = records(
-        copied_after(A, (B,), (C,)),
+        plan_with_copies(A, (B,), (C,)),
         "s 0 1.0",
         f"f 0 {json.dumps(FAILURE)}",
         "e 0 F 0.5",
@@ -115,7 +115,7 @@ def test_branches_share_what_ran_before_them_and_count_it_once():
 
 
 def test_branches_that_a_process_refused_are_left_to_be_run():
-    a_plan = copied_after(A, (B,), (C,))
+    a_plan = plan_with_copies(A, (B,), (C,))
     lines = ["s 0 1.0", "e 0 P 0.5", "B 0", "s 0 2.0", "e 0 P 0.1", f"b 0 {json.dumps(WELL)}", 'u "threads"']
 
     found = records(a_plan, *lines)
@@ -133,5 +133,5 @@ def test_half_a_surrogate_pair_can_be_stored_and_printed():
     assert record.failures[0].text.encode() == b"\\udcff"
 
 
-def test_an_unknown_signal_is_told_by_its_number():
+def test_an_unknown_signal_is_reported_by_its_number():
     assert describe_end({"signal": 250}) == "killed by signal 250"

@@ -1,4 +1,4 @@
-"""What a test depends on is recorded in a new interpreter; what may have escaped is a doubt."""
+"""The dependencies of a test are recorded in a new interpreter; those that may be missing are doubts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CALC = {
 }
 
 
-def plan_for(*order: str, **wishes) -> SingleRun:
+def plan_for(*order: str, **options) -> SingleRun:
     return SingleRun(
         order=tuple(map(NodeId, order)),
         why="a test of recording",
@@ -52,32 +52,32 @@ def plan_for(*order: str, **wishes) -> SingleRun:
         isolation=Isolation.SPAWN,
         seed=1,
         hash_seed=HASH_SEED,
-        **wishes,
+        **options,
     )
 
 
 def record(sample, *order: str, files=None, **limits) -> RecordedRun:
-    """Run an order and record it; files are named as they lie below the sample's root."""
+    """Run an order and record its dependencies; `files` are relative to the sample's root."""
     wanted = None if files is None else tuple(sample.root / file for file in files)
-    wish = RecordingRequest(root=sample.root, files=wanted)
-    return sample.spawner.run_recorded(plan_for(*order), Limits(**limits), (), wish)
+    request = RecordingRequest(root=sample.root, files=wanted)
+    return sample.spawner.run_recorded(plan_for(*order), Limits(**limits), (), request)
 
 
 @pytest.fixture
-def recorded(open_sample):
-    """Record one sample's test; its paths come back below the sample's root."""
+def record_test(open_sample):
+    """A function that records the test of one sample, with paths relative to the sample's root."""
 
-    def _recorded(source: str, files=(), **others: str):
+    def _record_test(source: str, files=(), **others: str):
         sample = open_sample({"test_it.py": source, **others})
         run = record(sample, files=files)
         assert run.dependencies is not None
         return below(sample.root, run.dependencies), run.records[0].last
 
-    return _recorded
+    return _record_test
 
 
 def below(root: Path, told):
-    """The same dependencies with paths as they are called below the root.
+    """The same dependencies with paths relative to the root.
 
     Without files of our own environment: pytest reads those of plugins that happen to be installed in it.
     """
@@ -111,7 +111,7 @@ def test_without_named_files_every_file_below_the_root_is_traced(open_sample):
     assert set(told["lines"]) == {"shop/__init__.py", "shop/cart.py", "test_cart.py"}
 
 
-def test_no_files_means_no_lines_and_the_rest_is_told(open_sample):
+def test_no_files_means_no_lines_and_the_rest_is_reported(open_sample):
     sample = open_sample(CALC)
 
     told = below(sample.root, record(sample, files=[]).dependencies)
@@ -130,8 +130,8 @@ def test_a_file_that_the_test_never_loads_has_no_lines(open_sample):
     assert "shop.other" not in told["imported"]
 
 
-def test_a_module_that_only_the_test_function_imports_is_traced(recorded):
-    told, outcome = recorded(
+def test_a_module_that_only_the_test_function_imports_is_traced(record_test):
+    told, outcome = record_test(
         "def test_it():\n    import late\n    assert late.value() == 1\n",
         files=["late.py"],
         **{"late.py": "def value():\n    return 1\n"},
@@ -141,8 +141,8 @@ def test_a_module_that_only_the_test_function_imports_is_traced(recorded):
     assert told["lines"] == {"late.py": [1, 2]}
 
 
-def test_conftest_code_and_code_in_threads_count(recorded):
-    told, _outcome = recorded(
+def test_conftest_code_and_code_in_threads_count(record_test):
+    told, _outcome = record_test(
         "def test_it(value): assert value == [1]\n",
         files=["conftest.py"],
         **{
@@ -168,8 +168,8 @@ def test_conftest_code_and_code_in_threads_count(recorded):
     assert told["doubts"] == []
 
 
-def test_names_that_cannot_be_imported_are_told_however_they_are_asked_for(recorded):
-    told, _outcome = recorded(
+def test_names_that_cannot_be_imported_are_reported_for_every_way_to_import(record_test):
+    told, _outcome = record_test(
         """
         import importlib, pkg
 
@@ -194,16 +194,16 @@ def test_names_that_cannot_be_imported_are_told_however_they_are_asked_for(recor
     assert {"by_function", "pkg.by_function", "by_statement", "pkg.missing", "pkg"} <= set(told["attempted"])
 
 
-def test_a_module_that_was_removed_from_the_table_is_still_told(recorded):
-    told, _outcome = recorded(
+def test_a_module_that_was_removed_from_the_table_is_still_reported(record_test):
+    told, _outcome = record_test(
         "import gone, sys\ndel sys.modules['gone']\ndef test_it(): pass\n", **{"gone.py": "X = 1\n"}
     )
 
     assert told["imported"]["gone"] == "gone.py"
 
 
-def test_a_file_loaded_without_a_module_is_told(recorded):
-    told, _outcome = recorded(
+def test_a_file_loaded_without_a_module_is_reported(record_test):
+    told, _outcome = record_test(
         """
         import importlib.util, pathlib
         path = pathlib.Path(__file__).parent / "parts" / "plug.py"
@@ -220,8 +220,8 @@ def test_a_file_loaded_without_a_module_is_told(recorded):
     assert told["imported"]["plugin"] == "parts/plug.py"
 
 
-def test_two_conftests_of_one_name_are_both_told(recorded):
-    told, _outcome = recorded(
+def test_two_conftests_of_one_name_are_both_reported(record_test):
+    told, _outcome = record_test(
         "def test_it(): pass\n",
         **{"conftest.py": "", "inner/conftest.py": "", "inner/test_inner.py": "def test_inner(): pass\n"},
     )
@@ -229,8 +229,8 @@ def test_two_conftests_of_one_name_are_both_told(recorded):
     assert {"conftest.py", "inner/conftest.py"} <= set(told["imported"].values())
 
 
-def test_files_that_are_read_are_told_and_files_that_are_written_are_not(recorded):
-    told, outcome = recorded(
+def test_files_that_are_read_are_reported_and_files_that_are_written_are_not(record_test):
+    told, outcome = record_test(
         """
         import os, pathlib, sqlite3, pkgutil, pkg
 
@@ -261,8 +261,8 @@ def test_files_that_are_read_are_told_and_files_that_are_written_are_not(recorde
     assert told["doubts"] == []
 
 
-def test_sources_that_pytest_reads_for_a_failure_report_are_no_files_of_the_test(recorded):
-    told, outcome = recorded(
+def test_sources_that_pytest_reads_for_a_failure_report_are_no_files_of_the_test(record_test):
+    told, outcome = record_test(
         """
         import logging, warnings, calc
 
@@ -291,8 +291,8 @@ def test_sources_that_pytest_reads_for_a_failure_report_are_no_files_of_the_test
         "exec(open('calc.py').read())",
     ],
 )
-def test_a_source_that_the_test_reads_itself_is_one_of_its_files(recorded, reading):
-    told, outcome = recorded(
+def test_a_source_that_the_test_reads_itself_is_one_of_its_files(record_test, reading):
+    told, outcome = record_test(
         f"import calc, inspect, pathlib, runpy\ndef test_it(): {reading}\n",
         **{"calc.py": "def value():\n    return 1\n"},
     )
@@ -301,8 +301,8 @@ def test_a_source_that_the_test_reads_itself_is_one_of_its_files(recorded, readi
     assert "calc.py" in told["opened"]
 
 
-def test_folders_that_are_listed_are_told_and_those_that_pytest_and_imports_list_are_not(recorded):
-    told, _outcome = recorded(
+def test_folders_that_are_listed_are_reported_and_those_that_pytest_and_imports_list_are_not(record_test):
+    told, _outcome = record_test(
         """
         import glob, os, pathlib
 
@@ -336,7 +336,7 @@ def test_links_are_followed_to_the_file_itself(open_sample, tmp_path):
     assert "real/data.txt" in told["opened"]
 
 
-def test_a_root_behind_a_link_and_names_beyond_ascii_are_told_by_their_real_paths(tmp_path):
+def test_a_root_behind_a_link_and_names_beyond_ascii_are_reported_by_their_real_paths(tmp_path):
     root = tmp_path / "größe * 日本"
     root.mkdir()
     (root / "pytest.ini").write_text("[pytest]\n")
@@ -374,11 +374,11 @@ DOUBTS = {
 
 
 @pytest.mark.parametrize("doubtful", DOUBTS)
-def test_what_may_have_escaped_is_a_doubt(recorded, doubtful):
+def test_a_dependency_that_may_be_missing_is_a_doubt(record_test, doubtful):
     if doubtful == "settrace" and sys.version_info >= (3, 12):
         pytest.skip("sys.monitoring has no trace function to lose")
     code, word = DOUBTS[doubtful]
-    told, outcome = recorded(
+    told, outcome = record_test(
         f"""
         import _thread, multiprocessing, os, subprocess, sys, threading, time
         def test_it(tmp_path):
@@ -392,16 +392,16 @@ def test_what_may_have_escaped_is_a_doubt(recorded, doubtful):
     assert any(word in doubt for doubt in told["doubts"]), told["doubts"]
 
 
-def test_a_process_that_project_code_starts_while_it_is_imported_is_a_doubt(recorded):
-    told, _outcome = recorded("import subprocess\nsubprocess.run(['true'])\ndef test_it(): pass\n")
+def test_a_process_that_project_code_starts_while_it_is_imported_is_a_doubt(record_test):
+    told, _outcome = record_test("import subprocess\nsubprocess.run(['true'])\ndef test_it(): pass\n")
 
     assert told["doubts"] == ["it started a process: true"]
 
 
-def test_a_service_on_this_machine_is_a_doubt_unless_the_test_serves_it_itself(recorded):
+def test_a_service_on_this_machine_is_a_doubt_unless_the_test_serves_it_itself(record_test):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        told, outcome = recorded(
+        told, outcome = record_test(
             f"""
             import socket
             def test_it(tmp_path):
@@ -415,13 +415,13 @@ def test_a_service_on_this_machine_is_a_doubt_unless_the_test_serves_it_itself(r
     assert told["doubts"] == [f"it talks to a service at 127.0.0.1:{port}, which may run the project's code"]
 
 
-def test_native_code_of_the_project_is_a_doubt(recorded):
+def test_native_code_of_the_project_is_a_doubt(record_test):
     import _heapq
 
     library = getattr(_heapq, "__file__", None)
     if library is None:
         pytest.skip("this Python has no extension module to copy")
-    told, outcome = recorded(
+    told, outcome = record_test(
         f"""
         import importlib.util, pathlib, shutil
         copy = pathlib.Path(__file__).with_name({os.path.basename(library)!r})
@@ -458,9 +458,9 @@ def test_a_file_that_native_code_opens_is_noticed_when_it_is_watched(open_sample
         }
     )
     watched = tuple(sample.root / name for name in ("native.xml", "other.xml", "deleted.xml"))
-    wish = RecordingRequest(root=sample.root, files=(), watched=watched)
+    request = RecordingRequest(root=sample.root, files=(), watched=watched)
 
-    run = sample.spawner.run_recorded(plan_for(), Limits(), (), wish)
+    run = sample.spawner.run_recorded(plan_for(), Limits(), (), request)
 
     assert run.records[0].last is Outcome.PASSED
     assert below(sample.root, run.dependencies)["opened"] == ["native.xml", "pytest.ini"]
@@ -485,8 +485,8 @@ def test_a_module_loaded_before_anything_could_be_recorded_counts_as_executed_al
     assert told["imported"]["early"] == "early.py"
 
 
-def test_a_project_with_a_module_called_coverage_keeps_it(recorded):
-    told, outcome = recorded(
+def test_a_project_with_a_module_called_coverage_keeps_it(record_test):
+    told, outcome = record_test(
         "import coverage\ndef test_it(): assert coverage.OURS\n",
         files=["coverage.py"],
         **{"coverage.py": "OURS = 1\n"},
@@ -533,8 +533,8 @@ def test_settings_for_coverage_do_not_interfere_and_stay_for_the_test(open_sampl
         ("pytest.skip('not today')", Outcome.SKIPPED),
     ],
 )
-def test_it_is_written_however_the_test_ends(recorded, ending, outcome):
-    told, seen = recorded(
+def test_dependencies_are_written_for_every_outcome_of_the_test(record_test, ending, outcome):
+    told, seen = record_test(
         f"import pytest\ndef test_it():\n    open('data.txt')\n    {ending}\n", **{"data.txt": ""}
     )
 
@@ -543,7 +543,7 @@ def test_it_is_written_however_the_test_ends(recorded, ending, outcome):
 
 
 @pytest.mark.parametrize("ending", ["os._exit(0)", "os.kill(os.getpid(), 9)", "time.sleep(60)"])
-def test_nothing_is_told_of_a_process_that_dies(open_sample, ending):
+def test_nothing_is_recorded_of_a_process_that_dies(open_sample, ending):
     sample = open_sample({"test_it.py": f"import os, time\ndef test_it():\n    {ending}\n"})
 
     run = record(sample, files=[], test_limit_s=HANGING_S)
@@ -552,8 +552,8 @@ def test_nothing_is_told_of_a_process_that_dies(open_sample, ending):
     assert run.records[0].last.is_failure
 
 
-def test_a_copy_that_the_test_makes_of_its_process_writes_nothing_over_it(recorded):
-    told, _outcome = recorded(
+def test_a_copy_that_the_test_makes_of_its_process_writes_nothing_over_it(record_test):
+    told, _outcome = record_test(
         """
         import os
         def test_it():
@@ -568,8 +568,8 @@ def test_a_copy_that_the_test_makes_of_its_process_writes_nothing_over_it(record
     assert "data.txt" in told["opened"]
 
 
-def test_a_test_that_mocks_files_and_folders_passes_and_is_recorded(recorded):
-    told, outcome = recorded(
+def test_a_test_that_mocks_files_and_folders_passes_and_is_recorded(record_test):
+    told, outcome = record_test(
         """
         import os
         from unittest import mock
@@ -602,8 +602,8 @@ def test_a_suite_that_was_moved_with_what_pytest_compiled_counts_as_executed_alt
 
 
 @pytest.mark.slow
-def test_more_files_than_anybody_can_compare_are_a_doubt(recorded):
-    told, _outcome = recorded(
+def test_more_files_than_anybody_can_compare_are_a_doubt(record_test):
+    told, _outcome = record_test(
         """
         def test_it():
             for number in range(20_005):

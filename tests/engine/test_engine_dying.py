@@ -1,9 +1,9 @@
-"""Tests that take their process with them become outcomes with a reason."""
+"""Tests that end their process get an outcome and a reason."""
 
 from __future__ import annotations
 
 import pytest
-from engine_samples import HANGING_S, LONG_S, Sample, lives_on
+from engine_samples import HANGING_S, LONG_S, Sample, is_still_alive
 from hostile_sources import DYING
 
 from flakehound.core.outcomes import Outcome
@@ -45,7 +45,7 @@ def sample(open_shared_sample) -> Sample:
     return open_shared_sample(DYING)
 
 
-def named(name: str) -> str:
+def node_id_of(name: str) -> str:
     return f"test_dying.py::test_{name}"
 
 
@@ -56,9 +56,9 @@ def limit_for(outcome: Outcome) -> float:
 @pytest.mark.parametrize("name", FATAL)
 def test_a_fatal_test_has_an_outcome_and_a_reason_and_the_next_run_works(sample, name):
     outcome, exception, words = FATAL[name]
-    before, after = named("before"), named("after")
+    before, after = node_id_of("before"), node_id_of("after")
 
-    record = sample.fork(before, named(name), after, test_limit_s=limit_for(outcome))
+    record = sample.fork(before, node_id_of(name), after, test_limit_s=limit_for(outcome))
     following = sample.fork(before, after)
 
     assert record.outcomes == (PASSED, outcome, Outcome.NOT_RUN)
@@ -69,8 +69,8 @@ def test_a_fatal_test_has_an_outcome_and_a_reason_and_the_next_run_works(sample,
 
 
 @pytest.mark.parametrize("name", SURVIVED)
-def test_a_test_that_only_fails_loudly_lets_the_next_one_run(sample, name):
-    record = sample.fork(named("before"), named(name), named("after"))
+def test_a_test_that_fails_with_unusual_errors_lets_the_next_one_run(sample, name):
+    record = sample.fork(node_id_of("before"), node_id_of(name), node_id_of("after"))
 
     assert record.outcomes == (PASSED, FAILED, PASSED)
     assert SURVIVED[name] in record.failures[1].text
@@ -84,7 +84,9 @@ def test_a_test_that_only_fails_loudly_lets_the_next_one_run(sample, name):
 def test_a_fatal_test_in_a_new_interpreter_has_the_same_outcome(sample, name):
     outcome, exception, words = FATAL[name]
 
-    record = sample.spawn(named("before"), named(name), named("after"), test_limit_s=limit_for(outcome))
+    record = sample.spawn(
+        node_id_of("before"), node_id_of(name), node_id_of("after"), test_limit_s=limit_for(outcome)
+    )
 
     assert record.outcomes == (PASSED, outcome, Outcome.NOT_RUN)
     assert exception in record.failures[1].exception
@@ -92,7 +94,7 @@ def test_a_fatal_test_in_a_new_interpreter_has_the_same_outcome(sample, name):
 
 
 def test_a_run_that_exceeds_its_own_limit_keeps_what_it_finished(sample):
-    record = sample.fork(named("before"), named("hangs"), run_limit_s=HANGING_S)
+    record = sample.fork(node_id_of("before"), node_id_of("hangs"), run_limit_s=HANGING_S)
 
     assert record.outcomes == (PASSED, TIMED_OUT)
     assert record.ended == "stopped at the run limit"
@@ -123,4 +125,4 @@ def test_a_session_that_dies_is_an_error_and_not_a_hang(open_sample):
         sample.fork(killer)
     sample.close()
 
-    assert not lives_on(int((sample.root / "pid").read_text()))
+    assert not is_still_alive(int((sample.root / "pid").read_text()))

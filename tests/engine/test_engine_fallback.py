@@ -1,4 +1,4 @@
-"""Suites that hold what a fork cannot copy get a new interpreter per run, and are told why."""
+"""Suites with handles that a fork cannot copy get a new interpreter per run, and a note says why."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("holding", HOLDING)
-def test_what_a_fork_cannot_copy_is_named(open_sample, holding):
+def test_handles_that_a_fork_cannot_copy_are_named(open_sample, holding):
     files, word = HOLDING[holding]
     sample = open_sample(files)
 
@@ -59,7 +59,7 @@ def test_what_a_fork_cannot_copy_is_named(open_sample, holding):
     assert sample.spawn().outcomes == (Outcome.PASSED,)
 
 
-def test_what_a_fork_can_copy_speaks_for_forking(open_sample):
+def test_a_suite_with_only_files_that_a_fork_can_copy_is_forked(open_sample):
     sample = open_sample(HARMLESS)
 
     assert sample.handshake.against_forking == ()
@@ -74,9 +74,9 @@ def test_every_fork_reads_an_open_file_from_the_place_collection_left(open_sampl
     assert outcomes == [Outcome.PASSED] * 4
 
 
-def opened(sample, **wishes):
+def opened(sample, **options):
     usual = {"jobs": 1, "isolation": None, "hash_seed": HASH_SEED, "limits": Limits()}
-    return open_suite(sample.target, **(usual | wishes))
+    return open_suite(sample.target, **(usual | options))
 
 
 def test_opening_such_a_suite_switches_to_new_interpreters_and_says_so(open_sample):

@@ -29,7 +29,7 @@ def test_every_outcome_is_what_plain_pytest_calls_it(open_sample, files):
     assert outcomes_of(sample.spawn()) == plain
 
 
-def logged(sample, run):
+def log_of_run(sample, run):
     """What the sample's fixtures wrote while `run` went on."""
     log = sample.root / "log"
     log.unlink(missing_ok=True)
@@ -41,11 +41,11 @@ def test_fixtures_of_every_scope_come_and_go_as_under_plain_pytest(open_sample):
     sample = open_sample(FIXTURES)
     order = sample.ids
 
-    plain = logged(sample, sample.plain)
+    plain = log_of_run(sample, sample.plain)
 
     assert len(plain) > 60
-    assert logged(sample, lambda: sample.fork(*order)) == plain
-    assert logged(sample, sample.spawn) == plain
+    assert log_of_run(sample, lambda: sample.fork(*order)) == plain
+    assert log_of_run(sample, sample.spawn) == plain
 
 
 @pytest.mark.parametrize("step", [5, 7])
@@ -54,10 +54,10 @@ def test_another_order_is_what_plain_pytest_does_with_these_arguments(open_sampl
     order = [sample.ids[place * step % len(sample.ids)] for place in range(len(sample.ids))]
     assert len(set(order)) == len(order)
 
-    plain = logged(sample, lambda: sample.plain(*order))
+    plain = log_of_run(sample, lambda: sample.plain(*order))
 
-    assert logged(sample, lambda: sample.fork(*order)) == plain
-    assert logged(sample, lambda: sample.spawn(*order)) == plain
+    assert log_of_run(sample, lambda: sample.fork(*order)) == plain
+    assert log_of_run(sample, lambda: sample.spawn(*order)) == plain
 
 
 def test_a_pair_in_reverse_is_what_plain_pytest_does_with_it(open_sample):
@@ -77,7 +77,7 @@ def test_a_pair_in_reverse_is_what_plain_pytest_does_with_it(open_sample):
 
 
 @pytest.mark.parametrize("env", [{}, {"PYTHONSAFEPATH": "1"}], ids=["usual", "safe path"])
-def test_what_a_test_sees_of_its_process_is_what_it_sees_under_plain_pytest(open_sample, env):
+def test_a_test_sees_the_same_process_as_under_plain_pytest(open_sample, env):
     sample = open_sample(
         {
             "test_seen.py": """

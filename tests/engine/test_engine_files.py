@@ -215,7 +215,7 @@ def test_a_suite_that_writes_temporary_files_only_is_not_slowed_down(open_sample
     assert not suite.guard.is_active
 
 
-def test_what_is_neither_file_nor_folder_is_left_alone(open_sample, home):
+def test_pipes_and_sockets_are_left_alone(open_sample, home):
     os.mkfifo(home / "pipe")
     (home / "dangling").symlink_to("nowhere")
     sample = open_sample(
@@ -269,7 +269,7 @@ def test_files_behind_links_and_in_environments_are_restored_and_not_removed(ope
     assert os.readlink(sample.root / "link") == "target"
 
 
-def test_a_file_that_somebody_else_makes_meanwhile_is_never_touched(tmp_path):
+def test_a_file_that_another_process_creates_meanwhile_is_never_touched(tmp_path):
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "mine").write_text("old")

@@ -1,4 +1,4 @@
-"""Git tells what changed and since when, or why it cannot; the user's repository stays as it is."""
+"""Changed files and base revisions from git, or why they are unknown; the user's repository is not changed."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def clone_of(project: GitProject, folder: Path, *options: str) -> GitProject:
 # -- is there a repository --
 
 
-def test_a_folder_outside_every_repository_is_told(tmp_path):
+def test_a_folder_outside_every_repository_is_reported(tmp_path):
     opened = open_repository(tmp_path)
 
     assert opened == NoRepository(why=f"{tmp_path} is in no git repository")
 
 
-def test_a_machine_without_git_is_told(project, monkeypatch):
+def test_a_machine_without_git_is_reported(project, monkeypatch):
     project.commit({"a.py": ""})
     monkeypatch.setenv("PATH", "/nowhere")
 
@@ -114,14 +114,14 @@ def test_a_machine_without_git_is_told(project, monkeypatch):
     assert opened == NoRepository(why="git is not installed")
 
 
-def test_a_repository_without_a_commit_is_told(project):
+def test_a_repository_without_a_commit_is_reported(project):
     opened = open_repository(project.root)
 
     assert isinstance(opened, NoRepository)
     assert "no commit yet" in opened.why
 
 
-def test_a_bare_repository_is_told(tmp_path):
+def test_a_bare_repository_is_reported(tmp_path):
     subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path)], check=True)
 
     opened = open_repository(tmp_path)
@@ -130,7 +130,7 @@ def test_a_bare_repository_is_told(tmp_path):
     assert "no working tree" in opened.why
 
 
-def test_a_repository_of_somebody_else_is_told_with_the_remedy(project, monkeypatch):
+def test_a_repository_of_another_user_is_reported_with_the_remedy(project, monkeypatch):
     project.commit({"a.py": ""})
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
 
@@ -142,7 +142,7 @@ def test_a_repository_of_somebody_else_is_told_with_the_remedy(project, monkeypa
     assert opened.remedy.startswith("git config --global --add safe.directory")
 
 
-def test_a_folder_that_the_repository_around_it_ignores_is_told(project):
+def test_a_folder_that_the_repository_around_it_ignores_is_reported(project):
     project.commit({".gitignore": "unpacked/\n"})
     project.write({"unpacked/inner/test_it.py": ""})
 
@@ -163,7 +163,7 @@ def test_the_variables_that_git_sets_for_hooks_do_not_lead_astray(project, monke
 # -- what changed --
 
 
-def test_staged_unstaged_committed_and_untracked_changes_are_told_in_one(project):
+def test_staged_unstaged_committed_and_untracked_changes_are_reported_in_one(project):
     base = project.commit({"one.py": "1\n", "two.py": "2\n", "three.py": "3\n", "same.py": "s\n"})
     project.commit({"one.py": "11\n"})
     project.write({"two.py": "22\n"})
@@ -182,7 +182,7 @@ def test_staged_unstaged_committed_and_untracked_changes_are_told_in_one(project
     assert (changed["new.py"].before, changed["new.py"].after) == (None, b"n\n")
 
 
-def test_a_change_of_comments_alone_is_told_with_both_versions(project):
+def test_a_change_of_comments_alone_is_reported_with_both_versions(project):
     project.commit({"a.py": "x = 1\n"})
     project.write({"a.py": "x = 1  # one\n"})
 
@@ -191,7 +191,7 @@ def test_a_change_of_comments_alone_is_told_with_both_versions(project):
     assert (file.before, file.after) == (b"x = 1\n", b"x = 1  # one\n")
 
 
-def test_a_rename_is_told_with_both_names(project):
+def test_a_rename_is_reported_with_both_names(project):
     project.commit({"old.py": "def f():\n    return 1\n" * 20})
     project.git("mv", "old.py", "new.py")
 
@@ -201,7 +201,7 @@ def test_a_rename_is_told_with_both_names(project):
     assert file.before == file.after
 
 
-def test_deletions_staged_and_not_are_told(project):
+def test_deletions_staged_and_not_are_reported(project):
     project.commit({"staged.py": "1\n", "removed.py": "2\n"})
     project.git("rm", "--quiet", "staged.py")
     (project.root / "removed.py").unlink()
@@ -213,7 +213,7 @@ def test_deletions_staged_and_not_are_told(project):
     assert changed["removed.py"].after is None
 
 
-def test_a_file_taken_out_of_the_index_and_left_on_disk_is_told_only_if_it_differs(project):
+def test_a_file_taken_out_of_the_index_and_left_on_disk_is_reported_only_if_it_differs(project):
     project.commit({"same.py": "1\n", "other.py": "1\n"})
     project.git("rm", "--quiet", "--cached", "same.py", "other.py")
     project.write({"other.py": "2\n"})
@@ -229,7 +229,7 @@ def test_a_file_that_was_only_touched_is_no_change(project):
     assert not is_dirty(project.repository)
 
 
-def test_a_file_that_git_was_told_not_to_look_at_is_told(project):
+def test_a_file_that_git_is_configured_to_ignore_is_reported(project):
     project.commit({"hidden.py": "1\n", "untouched.py": "1\n"})
     project.git("update-index", "--assume-unchanged", "hidden.py", "untouched.py")
     project.write({"hidden.py": "2\n"})
@@ -240,7 +240,7 @@ def test_a_file_that_git_was_told_not_to_look_at_is_told(project):
     assert changed["hidden.py"].before == b"1\n"
 
 
-def test_modes_links_and_binary_and_large_files_are_told(project, monkeypatch):
+def test_modes_links_and_binary_and_large_files_are_reported(project, monkeypatch):
     monkeypatch.setattr(changed_files_module, "MAX_FILE_BYTES", 1000)
     project.commit({"script.sh": "echo\n", "file.txt": "text\n", "large.txt": "x"})
     (project.root / "script.sh").chmod(0o755)
@@ -258,7 +258,7 @@ def test_modes_links_and_binary_and_large_files_are_told(project, monkeypatch):
     assert changed["large.txt"].unread == "it is too large"
 
 
-def test_names_beyond_ascii_and_with_spaces_and_line_ends_are_told_as_they_are(project):
+def test_names_beyond_ascii_and_with_spaces_and_line_ends_are_reported_as_they_are(project):
     project.commit({"übung é.py": "1\n"})
     project.write({"übung é.py": "2\n", "日本 語.txt": "n\n", "two\nlines.txt": "n\n"})
 
@@ -294,14 +294,14 @@ def test_an_untracked_virtual_environment_is_no_change(project):
     assert set(project.changed()) == {"environment.py"}
 
 
-def test_a_repository_inside_the_repository_is_told_as_a_whole(project):
+def test_a_repository_inside_the_repository_is_reported_as_a_whole(project):
     project.commit({"a.py": ""})
     GitProject(project.root / "inner").commit({"b.py": ""})
 
     assert project.changed()["inner"].mode_after == "160000"
 
 
-def test_a_submodule_that_moved_is_told(project, tmp_path):
+def test_a_submodule_that_moved_is_reported(project, tmp_path):
     library = GitProject(tmp_path / "library")
     library.commit({"lib.py": "1\n"})
     project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library.root), "lib")
@@ -313,7 +313,7 @@ def test_a_submodule_that_moved_is_told(project, tmp_path):
     assert (file.status, file.mode_before, file.mode_after) == ("modified", "160000", "160000")
 
 
-def test_a_project_in_a_folder_of_the_repository_sees_changes_beside_it(project):
+def test_a_project_in_a_folder_of_the_repository_sees_changes_in_other_folders(project):
     project.commit({"service/test_it.py": "", "shared/lib.py": "1\n"})
     project.write({"shared/lib.py": "2\n"})
 
@@ -323,7 +323,7 @@ def test_a_project_in_a_folder_of_the_repository_sees_changes_beside_it(project)
     assert [file.path for file in changed_files(opened, "HEAD").files] == ["shared/lib.py"]
 
 
-def test_settings_of_the_user_do_not_change_what_is_told(project):
+def test_settings_of_the_user_do_not_change_what_is_reported(project):
     project.commit({"a.py": "1\n", "inner/b.py": "2\n"})
     for setting in ("diff.relative=true", "diff.noprefix=true", "diff.external=false", "color.ui=always"):
         project.git("config", *setting.split("="))
@@ -336,7 +336,7 @@ def test_settings_of_the_user_do_not_change_what_is_told(project):
     assert [file.path for file in changed_files(opened, "HEAD").files] == ["a.py", "inner/b.py"]
 
 
-def test_a_sparse_checkout_is_told_without_the_files_left_out(project):
+def test_a_sparse_checkout_is_reported_without_the_files_left_out(project):
     project.commit({"here/a.py": "1\n", "there/b.py": "2\n"})
     project.git("sparse-checkout", "set", "here")
     project.write({"here/a.py": "11\n"})
@@ -344,7 +344,7 @@ def test_a_sparse_checkout_is_told_without_the_files_left_out(project):
     assert statuses(project.changed()) == {"here/a.py": "modified"}
 
 
-def test_files_in_conflict_are_told_once(project):
+def test_files_in_conflict_are_reported_once(project):
     base = project.commit({"a.py": "1\n"})
     project.git("checkout", "--quiet", "-b", "side")
     project.commit({"a.py": "side\n"})
@@ -358,7 +358,7 @@ def test_files_in_conflict_are_told_once(project):
     assert b"<<<<<<<" in (changed["a.py"].after or b"")
 
 
-def test_asking_leaves_no_trace(project):
+def test_reading_changes_leaves_no_trace_in_the_repository(project):
     project.commit({"a.py": "1\n"})
     project.write({"a.py": "2\n", "b.py": ""})
     before, index = project.state(), (project.root / ".git" / "index").read_bytes()
@@ -372,7 +372,7 @@ def test_asking_leaves_no_trace(project):
 # -- since when --
 
 
-def test_the_user_decides_first(project):
+def test_the_revision_that_the_user_gives_is_the_base(project):
     first = project.commit({"a.py": "1\n"})
     project.commit({"a.py": "2\n"})
 
@@ -575,7 +575,7 @@ def test_a_shallow_clone_on_a_build_server_counts_every_file_and_says_how_to_do_
     assert shallow.base(**env).revision == tip
 
 
-def test_a_merge_commit_on_github_knows_its_base_without_the_branch(pull_request, tmp_path):
+def test_a_merge_commit_on_github_has_its_base_without_the_branch(pull_request, tmp_path):
     clone, _base, tip = pull_request
     shallow = clone_of(clone, tmp_path / "shallow", "--depth=2")
 
@@ -606,7 +606,7 @@ def test_a_revision_that_a_shallow_clone_lacks_comes_with_the_remedy_that_fetche
     assert shallow.base(since=first).revision == first
 
 
-def test_the_commits_of_a_change_are_told(project):
+def test_the_commits_of_a_change_are_reported(project):
     first = project.commit({"a.py": "1\n"})
     second = project.commit({"a.py": "2\n"})
 

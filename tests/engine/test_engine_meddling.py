@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine_samples import Sample, lives_on
+from engine_samples import Sample, is_still_alive
 from hostile_sources import FLOOD, GREEDY, MEDDLING
 
 from flakehound.core.outcomes import Outcome
@@ -39,7 +39,7 @@ HARMLESS = [
     "limits_file_size",
     "writes_to_every_descriptor",
 ]  # fmt: skip
-# Plain pytest itself breaks on these; what matters is that it is told and that nothing else breaks.
+# Plain pytest itself breaks on these; it must be reported, and nothing else may break.
 SPOILING = {
     "closes_files": "OSError",
     "closes_everything": "OSError",
@@ -60,14 +60,14 @@ def sample(open_shared_sample) -> Sample:
     return open_shared_sample(MEDDLING)
 
 
-def named(name: str) -> str:
+def node_id_of(name: str) -> str:
     return f"test_meddling.py::test_{name}"
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_meddling_changes_no_outcome(sample, name):
-    record = sample.fork(named("before"), named(name), named("after"))
-    following = sample.fork(named("before"), named("fails"))
+def test_tests_that_disturb_their_process_change_no_outcome(sample, name):
+    record = sample.fork(node_id_of("before"), node_id_of(name), node_id_of("after"))
+    following = sample.fork(node_id_of("before"), node_id_of("fails"))
 
     assert record.outcomes == (PASSED, PASSED, PASSED), record
     assert following.outcomes == (PASSED, FAILED)
@@ -75,16 +75,18 @@ def test_meddling_changes_no_outcome(sample, name):
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_meddling_before_copies_are_made_changes_no_outcome(sample, name):
-    records = sample.fork_tree([named(name)], [[named("after")], [named("before"), named("after")]])
+def test_tests_that_disturb_their_process_before_copies_are_made_change_no_outcome(sample, name):
+    records = sample.fork_tree(
+        [node_id_of(name)], [[node_id_of("after")], [node_id_of("before"), node_id_of("after")]]
+    )
 
     assert [record.outcomes[1:] for record in records] == [(PASSED,), (PASSED, PASSED)], records
 
 
 @pytest.mark.parametrize("name", SPOILING)
-def test_spoiling_is_told_and_the_next_run_works(sample, name):
-    record = sample.fork(named("before"), named(name), named("after"))
-    following = sample.fork(named("before"), named("fails"))
+def test_a_spoiled_process_is_reported_and_the_next_run_works(sample, name):
+    record = sample.fork(node_id_of("before"), node_id_of(name), node_id_of("after"))
+    following = sample.fork(node_id_of("before"), node_id_of("fails"))
 
     assert record.outcomes[0] is PASSED
     assert record.outcomes[1].is_failure
@@ -92,17 +94,17 @@ def test_spoiling_is_told_and_the_next_run_works(sample, name):
     assert following.outcomes == (PASSED, FAILED)
 
 
-def test_what_a_dead_test_printed_is_not_told_of_the_next(sample):
-    dead = sample.fork(named("prints_and_leaves"))
-    following = sample.fork(named("fails"))
+def test_the_output_of_a_dead_test_is_not_reported_for_the_next(sample):
+    dead = sample.fork(node_id_of("prints_and_leaves"))
+    following = sample.fork(node_id_of("fails"))
 
     assert dead.outcomes == (CRASHED,)
     assert "left behind" not in following.failures[0].text
 
 
-def test_a_removed_output_file_is_made_anew(sample):
-    sample.fork(named("removes_the_output"))
-    following = sample.fork(named("cries_and_dies"))
+def test_a_removed_output_file_is_created_again(sample):
+    sample.fork(node_id_of("removes_the_output"))
+    following = sample.fork(node_id_of("cries_and_dies"))
 
     assert following.outcomes == (CRASHED,)
     assert "last words" in following.failures[0].text
@@ -114,12 +116,12 @@ def test_nothing_that_a_test_started_outlives_its_run(sample, name, run):
     pids = sample.root / "pids"
     pids.unlink(missing_ok=True)
 
-    record = getattr(sample, run)(named("before"), named(name))
+    record = getattr(sample, run)(node_id_of("before"), node_id_of(name))
 
     left = [int(pid) for pid in pids.read_text().split()]
     assert left
     assert record.outcomes[0] is PASSED
-    assert not [pid for pid in left if lives_on(pid)]
+    assert not [pid for pid in left if is_still_alive(pid)]
 
 
 @pytest.mark.parametrize("run", ["fork", "spawn"])
@@ -127,7 +129,7 @@ def test_a_test_that_returns_in_two_processes_runs_what_follows_once(sample, run
     counted = sample.root / "counted"
     counted.unlink(missing_ok=True)
 
-    record = getattr(sample, run)(named("child_returns"), named("is_counted"), named("after"))
+    record = getattr(sample, run)(node_id_of("child_returns"), node_id_of("is_counted"), node_id_of("after"))
 
     assert record.outcomes == (PASSED, PASSED, PASSED)
     assert counted.read_text() == "x"
@@ -135,8 +137,10 @@ def test_a_test_that_returns_in_two_processes_runs_what_follows_once(sample, run
 
 @pytest.mark.parametrize("run", ["fork", "spawn"])
 def test_results_that_cannot_be_written_are_missed(sample, run):
-    record = getattr(sample, run)(named("before"), named("limits_file_size_for_good"), named("after"))
-    following = sample.fork(named("before"), named("after"))
+    record = getattr(sample, run)(
+        node_id_of("before"), node_id_of("limits_file_size_for_good"), node_id_of("after")
+    )
+    following = sample.fork(node_id_of("before"), node_id_of("after"))
 
     assert record.outcomes == (PASSED, CRASHED, Outcome.NOT_RUN)
     assert "results could not be written" in record.failures[1].exception
@@ -164,17 +168,17 @@ def test_a_program_that_the_suite_needs_lives_as_long_as_the_session(open_sample
     sample.close()
 
     assert outcomes == [PASSED, CRASHED, PASSED]
-    assert not lives_on(int((sample.root / "pids").read_text()))
+    assert not is_still_alive(int((sample.root / "pids").read_text()))
 
 
 def test_events_are_never_written_into_a_file_of_the_test(sample):
-    record = sample.fork(named("reuses_numbers"), named("own_files_stay_clean"))
+    record = sample.fork(node_id_of("reuses_numbers"), node_id_of("own_files_stay_clean"))
 
     assert not any("st_size" in failure.text for failure in record.failures.values())
 
 
 def test_signals_to_the_process_above_do_not_reach_us(sample):
-    record = sample.spawn(named("terminates_its_parent"), named("after"))
+    record = sample.spawn(node_id_of("terminates_its_parent"), node_id_of("after"))
 
     assert record.outcomes == (PASSED, PASSED)
 
@@ -193,7 +197,7 @@ def test_a_flood_of_output_costs_no_outcome(open_sample, arguments):
     assert len(dead.failures[1].text) < 100_000
 
 
-def test_memory_has_an_end_and_the_next_run_starts_afresh(open_sample):
+def test_a_test_that_exceeds_the_memory_limit_fails_and_the_next_run_is_not_affected(open_sample):
     sample = open_sample(GREEDY, memory_bytes=250_000_000)
     before, takes_all, in_pieces, gives_back, after = sample.ids
 

@@ -1,4 +1,4 @@
-"""As many runs at once as cores; more where the tests of a real suite only wait."""
+"""As many parallel runs as cores, and more if the tests of a suite mostly wait."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def using(cpu_s: float) -> RunRecord:
         pytest.param(0.0, 2, id="nothing known"),
     ],
 )
-def test_runs_together_leave_the_cores_some_room(cpu_s, expected):
+def test_parallel_runs_do_not_use_all_cores(cpu_s, expected):
     assert after(using(cpu_s)) == expected
 
 
-def test_waiting_for_a_core_leaves_no_room():
+def test_runs_that_wait_for_a_core_get_no_more_parallel_runs():
     queued = replace(RUN, usage=replace(RUN.usage, cpu_s=1.0, queued_s=9.0))
 
     assert after(queued) == 2
@@ -72,7 +72,7 @@ def test_a_test_that_hung_did_not_wait():
     assert after(hung) == 2
 
 
-def test_what_the_user_says_holds_whatever_the_suite_does():
+def test_the_number_of_jobs_that_the_user_gives_is_used_for_every_suite():
     assert Parallelism.of(3) == Parallelism(default_jobs=3, max_jobs=3, is_set_by_user=True)
     assert after(RUN, Parallelism.of(3)) == 3
 
@@ -98,7 +98,7 @@ def test_many_cores_are_enough(cores, most, monkeypatch):
         pytest.param(
             {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 8, id="none, the old way"
         ),
-        pytest.param({}, 8, id="not told"),
+        pytest.param({}, 8, id="no quota"),
     ],
 )
 def test_a_container_has_the_cores_of_its_share(files, cores, tmp_path, monkeypatch):
@@ -110,7 +110,7 @@ def test_a_container_has_the_cores_of_its_share(files, cores, tmp_path, monkeypa
     assert usable_cores(tmp_path) == cores
 
 
-def test_free_memory_is_read_where_the_system_says_it(tmp_path):
+def test_free_memory_is_read_from_the_system(tmp_path):
     info = tmp_path / "meminfo"
     info.write_text("MemTotal:       24684372 kB\nMemAvailable:   23000000 kB\n")
 
@@ -144,7 +144,7 @@ def test_a_suite_that_waits_gets_more_runs_at_once_and_says_so(open_sample, monk
     ]
 
 
-def test_a_suite_that_works_does_not(open_sample, monkeypatch):
+def test_a_suite_that_computes_gets_no_more_runs_at_once(open_sample, monkeypatch):
     monkeypatch.setattr("flakehound.engine.suite.parallelism.usable_cores", lambda: 2)
     suite = opened(open_sample({"test_it.py": WORKS}), None)
 

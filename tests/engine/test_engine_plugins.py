@@ -74,9 +74,9 @@ def sample(open_shared_sample) -> Sample:
 
 
 def test_every_disturbing_plugin_is_named(sample):
-    named = set(sample.handshake.switched_off)
+    disabled = set(sample.handshake.switched_off)
 
-    assert named >= {
+    assert disabled >= {
         "--reruns", "--numprocesses", "--flake-finder-enable", "pytest-rerunfailures", "pytest-xdist",
         "pytest-cov", "pytest-repeat", "pytest-flakefinder", "pytest-random-order",
     }  # fmt: skip

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from engine_samples import Sample, lives_on
+from engine_samples import Sample, is_still_alive
 
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import NodeId, Outcome
@@ -73,7 +73,7 @@ def wait_for_pid(sample: Sample) -> int:
 
 
 @pytest.mark.parametrize("isolation", Isolation)
-def test_two_runs_go_on_at_once_and_say_so(pool, isolation):
+def test_two_parallel_runs_are_marked_as_disturbed(pool, isolation):
     for test in MEETS:
         pool.submit(plan(test, isolation=isolation), Limits())
     jobs = finished(pool)
@@ -97,7 +97,7 @@ def test_a_run_that_is_cancelled_keeps_what_it_finished_and_leaves_nothing_runni
     (job,) = finished(pool)
 
     assert [record.outcomes for record in job.records] == [(PASSED, NOT_RUN)]
-    assert not lives_on(pid)
+    assert not is_still_alive(pid)
     assert pool.run_now(plan(QUICK), Limits())[0].outcomes == (PASSED,)
 
 
@@ -110,13 +110,13 @@ def test_a_run_that_is_cancelled_at_once_ends_at_once(pool):
         assert [record.outcomes for record in job.records] == [(NOT_RUN,)]
 
 
-def test_calling_off_nothing_disturbs_no_later_run(pool):
+def test_cancelling_without_a_run_does_not_disturb_later_runs(pool):
     pool.cancel()
 
     assert [pool.run_now(plan(QUICK), Limits())[0].outcomes for _ in range(3)] == [(PASSED,)] * 3
 
 
-def test_an_unforeseen_error_comes_back_and_the_worker_stays(pool, monkeypatch):
+def test_an_unexpected_error_is_returned_and_the_worker_continues(pool, monkeypatch):
     def broken(*_arguments: object) -> None:
         raise RuntimeError("unforeseen")
 
@@ -143,7 +143,7 @@ def test_closing_the_session_ends_what_runs(open_sample):
     pool.close()
     sample.close()
 
-    assert not lives_on(pid)
+    assert not is_still_alive(pid)
 
 
 def test_a_finished_job_that_an_interrupt_took_out_of_the_queue_is_found(pool):

@@ -150,7 +150,7 @@ def test_a_class_is_set_up_once_for_two_executions(repeated):
     assert case == ["setUpClass", "setUp", "setUp"]
 
 
-def test_what_the_module_keeps_makes_the_second_execution_fail(repeated):
+def test_state_of_the_module_makes_the_second_execution_fail(repeated):
     record = twice(repeated, "test_not_idempotent")
 
     assert record.outcomes == (PASSED, Outcome.FAILED)

@@ -26,40 +26,40 @@ def seeded(open_shared_sample) -> Sample:
     return open_shared_sample({"test_it.py": "import random; random.seed(0)\n" + DRAWS.replace("\n    ", "\n")})
 
 
-def drawn(sample: Sample, run: str, **wishes: object) -> str:
+def drawn_number(sample: Sample, run: str, **options: object) -> str:
     file = sample.root / "drawn"
     file.unlink(missing_ok=True)
-    getattr(sample, run)("test_it.py::test_draws", **wishes)
+    getattr(sample, run)("test_it.py::test_draws", **options)
     (number,) = file.read_text().split()
     return number
 
 
 @pytest.mark.parametrize("run", ["fork", "spawn"])
 def test_equal_seeds_draw_equal_numbers_and_others_draw_others(unseeded, run):
-    first, again, other = (drawn(unseeded, run, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (drawn_number(unseeded, run, seed=seed) for seed in (1, 1, 2))
 
     assert first == again
     assert first != other
 
 
 def test_a_seed_means_the_same_in_a_fork_and_in_a_new_interpreter(unseeded):
-    assert drawn(unseeded, "fork", seed=3) == drawn(unseeded, "spawn", seed=3)
+    assert drawn_number(unseeded, "fork", seed=3) == drawn_number(unseeded, "spawn", seed=3)
 
 
 def test_without_a_seed_every_fork_draws_another_number(unseeded):
-    numbers = {drawn(unseeded, "fork", seed=None) for _ in range(3)}
+    numbers = {drawn_number(unseeded, "fork", seed=None) for _ in range(3)}
 
     assert len(numbers) == 3
 
 
 def test_a_project_that_seeds_itself_keeps_its_sequence(seeded):
-    wishes = {"seed": 5, "self_seeded": ["random"]}
+    options = {"seed": 5, "self_seeded": ["random"]}
     seeded.plain_process()
     plain = (seeded.root / "drawn").read_text().strip()
 
-    assert drawn(seeded, "fork", **wishes) == plain
-    assert drawn(seeded, "fork", **(wishes | {"seed": 6})) == plain
-    assert drawn(seeded, "spawn", **wishes) == plain
+    assert drawn_number(seeded, "fork", **options) == plain
+    assert drawn_number(seeded, "fork", **(options | {"seed": 6})) == plain
+    assert drawn_number(seeded, "spawn", **options) == plain
 
 
 @pytest.mark.parametrize(("name", "expected"), [("seeded", ("random",)), ("unseeded", ())])

@@ -105,7 +105,7 @@ def a(name: str) -> str:
     return f"test_a.py::{name}"
 
 
-def lasts(records) -> list[Outcome]:
+def last_outcomes(records) -> list[Outcome]:
     return [record.last for record in records]
 
 
@@ -117,7 +117,7 @@ def test_the_prefix_runs_once_and_its_copies_do_not_see_each_other(sample):
     records = sample.fork_tree([P], [[SAME], [SAME_AGAIN], [OTHER], [OTHER_AGAIN]])
 
     assert [record.order for record in records] == [(P, SAME), (P, SAME_AGAIN), (P, OTHER), (P, OTHER_AGAIN)]
-    assert lasts(records) == [PASSED] * 4, [record.failures for record in records]
+    assert last_outcomes(records) == [PASSED] * 4, [record.failures for record in records]
     assert log_of(sample).count("p") == 1
 
 
@@ -135,7 +135,7 @@ def test_a_module_fixture_stays_for_its_module_and_goes_before_another(sample):
     assert log_of(sample) == ["+lasting", "p", "same", "-lasting", "-lasting", "other"]
 
 
-def test_a_failure_of_the_prefix_is_told(sample):
+def test_a_failure_of_the_prefix_is_reported(sample):
     first, second = sample.fork_tree([a("test_fails")], [[a("test_draws")], [a("test_draws")]])
 
     assert first.outcomes == (FAILED, PASSED)
@@ -156,7 +156,7 @@ def test_copies_do_not_find_each_others_temporary_files(sample):
 
     records = sample.fork_tree([P], [[test], [test], [test]])
 
-    assert lasts(records) == [PASSED] * 3
+    assert last_outcomes(records) == [PASSED] * 3
 
 
 def test_copies_find_the_temporary_files_of_the_prefix(sample):
@@ -164,7 +164,7 @@ def test_copies_find_the_temporary_files_of_the_prefix(sample):
 
     records = sample.fork_tree([a("test_leaves_a_scratch_file")], [[test], [test]])
 
-    assert lasts(records) == [PASSED, PASSED]
+    assert last_outcomes(records) == [PASSED, PASSED]
 
 
 def test_random_numbers_continue_where_the_prefix_left_them(sample):
@@ -178,13 +178,13 @@ def test_random_numbers_continue_where_the_prefix_left_them(sample):
     assert usual_copies == [usual, usual]
 
 
-def test_a_thread_of_the_prefix_runs_beside_what_follows_it(sample):
+def test_a_thread_of_the_prefix_runs_during_the_tests_after_it(sample):
     test = a("test_thread_lives")
 
     records = sample.fork_tree([a("test_starts_a_thread")], [[test], [test]])
 
     assert [record.order for record in records] == [(a("test_starts_a_thread"), test)] * 2
-    assert lasts(records) == [PASSED, PASSED]
+    assert last_outcomes(records) == [PASSED, PASSED]
 
 
 def test_an_open_file_of_the_prefix_is_read_from_the_same_place_by_each_copy(sample):
@@ -192,7 +192,7 @@ def test_an_open_file_of_the_prefix_is_read_from_the_same_place_by_each_copy(sam
 
     records = sample.fork_tree([a("test_opens_a_file")], [[test], [test]])
 
-    assert lasts(records) == [PASSED, PASSED]
+    assert last_outcomes(records) == [PASSED, PASSED]
 
 
 def test_a_copy_that_dies_or_hangs_costs_the_others_nothing(sample):
@@ -200,7 +200,7 @@ def test_a_copy_that_dies_or_hangs_costs_the_others_nothing(sample):
         [P], [[a("test_dies")], [SAME], [a("test_hangs")], [a("test_leaves")], [OTHER]], test_limit_s=HANGING_S
     )
 
-    assert lasts(records) == [Outcome.CRASHED, PASSED, Outcome.TIMED_OUT, FAILED, PASSED]
+    assert last_outcomes(records) == [Outcome.CRASHED, PASSED, Outcome.TIMED_OUT, FAILED, PASSED]
     assert records[0].ended == "exited with code 3"
     assert records[2].ended == "stopped at the test limit"
 
@@ -219,7 +219,7 @@ def test_a_prefix_that_dies_leaves_one_record_of_itself(sample, name, outcome):
 def test_a_prefix_that_ignores_its_children_does_not_lose_them(sample):
     records = sample.fork_tree([a("test_ignores_its_children")], [[a("test_draws")], [a("test_dies")]])
 
-    assert lasts(records) == [PASSED, Outcome.CRASHED]
+    assert last_outcomes(records) == [PASSED, Outcome.CRASHED]
 
 
 def test_a_time_limit_of_the_whole_run_ends_every_copy(sample):
@@ -237,10 +237,10 @@ def test_copies_made_along_the_way_see_what_ran_before_them(sample):
         (a("test_draws"), P),
         (a("test_draws"), P, SAME),
     ]
-    assert lasts(records) == [FAILED, FAILED, PASSED, FAILED]
+    assert last_outcomes(records) == [FAILED, FAILED, PASSED, FAILED]
 
 
-def test_what_runs_between_copies_counts_once(sample):
+def test_tests_between_copies_count_once(sample):
     records = sample.fork_tree([a("test_draws"), P, SAME], [[OTHER]] * 3, at=(1, 2, 3))
 
     assert [record.outcomes[:-1] for record in records] == [
@@ -249,7 +249,7 @@ def test_what_runs_between_copies_counts_once(sample):
     assert log_of(sample).count("p") == 1
 
 
-def test_copies_made_along_the_way_leave_module_fixtures_standing(sample):
+def test_copies_made_along_the_way_leave_module_fixtures_set_up(sample):
     sample.fork_tree([P, SAME], [[OTHER], [OTHER]], at=(1, 2))
 
     assert log_of(sample) == ["+lasting", "p", "-lasting", "other", "same", "-lasting", "other"]
@@ -260,10 +260,10 @@ def test_copies_along_the_way_do_not_find_each_others_temporary_files(sample):
 
     records = sample.fork_tree([P, a("test_draws")], [[test], [test]], at=(1, 2))
 
-    assert lasts(records) == [PASSED, PASSED]
+    assert last_outcomes(records) == [PASSED, PASSED]
 
 
-def test_a_prefix_that_dies_between_copies_is_told(sample):
+def test_a_prefix_that_dies_between_copies_is_reported(sample):
     first, rest = sample.fork_tree([P, a("test_dies"), SAME], [[OTHER], [OTHER]], at=(1, 3))
 
     assert (first.order, first.outcomes) == ((P, OTHER), (PASSED, PASSED))
@@ -283,10 +283,10 @@ def test_a_walk_ends_with_the_first_copy_that_shows_what_was_asked(sample, until
 
     records = sample.fork_tree([draws, P, SAME, draws], [[SAME_AGAIN]] * 4, at=(2, 2, 3, 4), until=until)
 
-    assert lasts(records) == [PASSED, PASSED, FAILED, FAILED][:rungs]
+    assert last_outcomes(records) == [PASSED, PASSED, FAILED, FAILED][:rungs]
 
 
 def test_a_copy_that_dies_counts_as_failed_for_the_walk(sample):
     records = sample.fork_tree([P, SAME], [[a("test_dies")]] * 2, at=(1, 2), until="fails")
 
-    assert lasts(records) == [Outcome.CRASHED]
+    assert last_outcomes(records) == [Outcome.CRASHED]

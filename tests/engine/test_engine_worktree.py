@@ -1,4 +1,4 @@
-"""Tests run at the base in a tree of their own, or the reason is told why that would say nothing."""
+"""Tests run at the base in a separate tree, or a reason is reported why that would prove nothing."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def target_of(project: GitProject, *pytest_args: str, python: str = sys.executab
     return Target(python=python, cwd=project.root / folder, pytest_args=pytest_args)
 
 
-def ran(project: GitProject, *order: str, target: Target | None = None, **wishes) -> BaseRuns:
+def run_order_at_base(project: GitProject, *order: str, target: Target | None = None, **options) -> BaseRuns:
     repository = project.repository
     with temporary_checkout(repository, repository.head) as tree:
         assert isinstance(tree, BaseTree), tree
-        return runs_at_base(tree, target or target_of(project), tuple(map(NodeId, order or (TEST,))), **wishes)
+        return runs_at_base(tree, target or target_of(project), tuple(map(NodeId, order or (TEST,))), **options)
 
 
 # -- the tree --
@@ -79,7 +79,7 @@ def test_an_exception_leaves_no_trace_either(project):
     assert not tree.folder.exists()
 
 
-def test_a_tree_that_somebody_removed_meanwhile_leaves_no_trace_either(project):
+def test_a_tree_that_was_removed_meanwhile_leaves_no_trace_either(project):
     before = project.state()
 
     with temporary_checkout(project.repository, "HEAD") as tree:
@@ -91,7 +91,7 @@ def test_a_tree_that_somebody_removed_meanwhile_leaves_no_trace_either(project):
     assert project.state() == before
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_and_the_users_own_trees_stay(project, tmp_path):
+def test_trees_of_a_killed_process_are_removed_by_the_next_and_the_users_own_trees_stay(project, tmp_path):
     project.git("worktree", "add", "--quiet", "--detach", str(tmp_path / "mine"))
     (tmp_path / "mine").rename(tmp_path / "unplugged")
     before = project.state()
@@ -118,7 +118,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_the_users_own_tre
     assert not folder.exists()
 
 
-def test_a_revision_that_cannot_be_checked_out_is_told(project):
+def test_a_revision_that_cannot_be_checked_out_is_reported(project):
     before = project.state()
 
     with temporary_checkout(project.repository, "0" * 40) as tree:
@@ -172,7 +172,7 @@ def test_paths_have_a_counterpart_and_arguments_follow(project, tmp_path):
 
 
 def test_a_test_that_the_change_breaks_passes_at_the_base(project):
-    told = ran(project, times=2, seed=5)
+    told = run_order_at_base(project, times=2, seed=5)
 
     assert told.problem == ""
     assert told.outcomes == (Outcome.PASSED, Outcome.PASSED)
@@ -182,7 +182,7 @@ def test_a_test_that_the_change_breaks_passes_at_the_base(project):
 def test_a_test_that_always_failed_fails_at_the_base_as_it_fails_here(project):
     project.commit({"test_calc.py": "def test_add(): raise ValueError(__file__)\n"})
 
-    told = ran(project)
+    told = run_order_at_base(project)
 
     assert told.outcomes == (Outcome.FAILED,)
     assert told.records[0].failures[0].message == f"ValueError: {project.root / 'test_calc.py'}"
@@ -194,8 +194,8 @@ def test_a_test_runs_after_its_polluters(project):
     )
     pollutes, victim = "test_order.py::test_pollutes", "test_order.py::test_victim"
 
-    assert ran(project, victim).outcomes == (Outcome.PASSED,)
-    assert ran(project, pollutes, victim).outcomes == (Outcome.FAILED,)
+    assert run_order_at_base(project, victim).outcomes == (Outcome.PASSED,)
+    assert run_order_at_base(project, pollutes, victim).outcomes == (Outcome.FAILED,)
 
 
 def test_a_random_state_can_be_given(project, tmp_path):
@@ -205,42 +205,42 @@ def test_a_random_state_can_be_given(project, tmp_path):
     state = tmp_path / "state.json"
     state.write_text(json.dumps({"random": [version, list(numbers), gauss], "numpy": None, "seed": None}))
 
-    assert ran(project, "test_random.py::test_it").outcomes == (Outcome.FAILED,)
-    assert ran(project, "test_random.py::test_it", random_state=state).outcomes == (Outcome.PASSED,)
+    assert run_order_at_base(project, "test_random.py::test_it").outcomes == (Outcome.FAILED,)
+    assert run_order_at_base(project, "test_random.py::test_it", random_state=state).outcomes == (Outcome.PASSED,)
 
 
-def test_a_test_that_the_change_added_is_told_not_to_exist_there(project):
+def test_a_test_that_the_change_added_is_reported_as_missing_at_the_base(project):
     project.write({"test_calc.py": GOOD["test_calc.py"] + "\ndef test_new():\n    pass\n"})
 
-    told = ran(project, "test_calc.py::test_new")
+    told = run_order_at_base(project, "test_calc.py::test_new")
 
     assert told == BaseRuns(problem="test_calc.py::test_new does not exist at the base")
 
 
-def test_a_file_that_the_change_added_is_told_in_the_words_of_pytest(project):
+def test_a_file_that_the_change_added_is_reported_with_pytests_message(project):
     project.write({"test_new.py": "def test_new(): pass\n"})
     target = target_of(project, str(project.root / "test_new.py"))
 
-    told = ran(project, "test_new.py::test_new", target=target)
+    told = run_order_at_base(project, "test_new.py::test_new", target=target)
 
     assert told.records == ()
     assert "not found: test_new.py" in told.problem
 
 
-def test_a_base_that_does_not_collect_is_told_with_the_reason(project):
+def test_a_base_that_does_not_collect_is_reported_with_the_reason(project):
     project.commit({"calc.py": "import no_such_dependency\n"})
     project.write(GOOD)
 
-    told = ran(project)
+    told = run_order_at_base(project)
 
     assert told.records == ()
     assert "No module named 'no_such_dependency'" in told.problem
 
 
-def test_a_process_that_dies_at_the_base_says_nothing(project):
+def test_a_process_that_dies_at_the_base_proves_nothing(project):
     project.commit({"test_calc.py": "import os\ndef test_add(): os._exit(0)\n"})
 
-    assert "took its process with it" in ran(project).problem
+    assert "took its process with it" in run_order_at_base(project).problem
 
 
 def test_a_project_in_a_folder_of_its_repository_runs_in_the_counterpart(tmp_path):
@@ -249,17 +249,17 @@ def test_a_project_in_a_folder_of_its_repository_runs_in_the_counterpart(tmp_pat
     project.write({f"service/{name}": text for name, text in BAD.items()})
     target = target_of(project, folder="service")
 
-    told = ran(project, target=target, rootdir=project.root / "service")
+    told = run_order_at_base(project, target=target, rootdir=project.root / "service")
 
     assert told.outcomes == (Outcome.PASSED,)
 
 
-def test_a_folder_that_the_change_added_is_told(tmp_path):
+def test_a_folder_that_the_change_added_is_reported(tmp_path):
     project = GitProject(tmp_path / "project")
     project.commit({"a.py": ""})
     project.write({f"service/{name}": text for name, text in GOOD.items()})
 
-    told = ran(project, target=target_of(project, folder="service"))
+    told = run_order_at_base(project, target=target_of(project, folder="service"))
 
     assert "does not exist at the base" in told.problem
 
@@ -268,7 +268,7 @@ def test_modules_found_through_pythonpath_come_from_the_base(tmp_path, monkeypat
     project = in_src(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(project.root / "src"))
 
-    assert ran(project).outcomes == (Outcome.PASSED,)
+    assert run_order_at_base(project).outcomes == (Outcome.PASSED,)
 
 
 def in_src(tmp_path: Path) -> GitProject:
@@ -297,7 +297,7 @@ def test_an_editable_install_by_path_imports_from_the_base(tmp_path):
     python, packages = own_python(tmp_path)
     (packages / "__editable__.calc.pth").write_text(f"{project.root / 'src'}\n")
 
-    assert ran(project, target=target_of(project, python=python)).outcomes == (Outcome.PASSED,)
+    assert run_order_at_base(project, target=target_of(project, python=python)).outcomes == (Outcome.PASSED,)
 
 
 FINDER = """
@@ -321,36 +321,36 @@ sys.meta_path.{how}
         ("_calc_of_another_tool", "insert(0, Finder)", "the installed package points to the changed tree: calc"),
     ],
 )
-def test_an_editable_install_by_finder_imports_from_the_base_or_is_told(tmp_path, name, how, problem):
+def test_an_editable_install_by_finder_imports_from_the_base_or_is_reported(tmp_path, name, how, problem):
     project = in_src(tmp_path)
     python, packages = own_python(tmp_path)
     finder = FINDER.format(path=str(project.root / "src" / "calc"), names=("calc",), how=how)
     (packages / f"{name}.py").write_text(finder)
     (packages / "calc.pth").write_text(f"import {name}\n")
 
-    told = ran(project, target=target_of(project, python=python))
+    told = run_order_at_base(project, target=target_of(project, python=python))
 
     assert told.problem.startswith(problem)
     assert told.outcomes == (() if problem else (Outcome.PASSED,))
 
 
-def test_an_installed_copy_is_told_to_say_nothing_about_the_base(tmp_path):
+def test_an_installed_copy_proves_nothing_about_the_base(tmp_path):
     project = in_src(tmp_path)
     python, packages = own_python(tmp_path)
     (packages / "calc.py").write_text(BAD["calc.py"])
 
-    told = ran(project, target=target_of(project, python=python))
+    told = run_order_at_base(project, target=target_of(project, python=python))
 
     assert "installed copy of calc" in told.problem
 
 
-def test_a_test_that_reads_the_changed_tree_is_told_to_say_nothing(project, monkeypatch):
+def test_a_test_that_reads_the_changed_tree_proves_nothing_about_the_base(project, monkeypatch):
     project.commit(
         {"test_calc.py": "import os\ndef test_add(): open(os.environ['DATA']).close()\n", "data.txt": ""}
     )
     monkeypatch.setenv("DATA", str(project.root / "data.txt"))
 
-    assert "reads a file of the changed tree" in ran(project).problem
+    assert "reads a file of the changed tree" in run_order_at_base(project).problem
 
 
 def test_an_environment_in_the_repository_is_no_part_of_the_changed_tree(project):
@@ -364,7 +364,7 @@ def test_an_environment_in_the_repository_is_no_part_of_the_changed_tree(project
     project.write({".gitignore": ".venv\n", "test_calc.py": "import installed\n" + GOOD["test_calc.py"]})
     project.commit()
 
-    told = ran(project, target=target_of(project, python=str(env / "bin" / "python")))
+    told = run_order_at_base(project, target=target_of(project, python=str(env / "bin" / "python")))
 
     assert told.problem == ""
     assert told.outcomes == (Outcome.FAILED,)
@@ -373,7 +373,7 @@ def test_an_environment_in_the_repository_is_no_part_of_the_changed_tree(project
 def test_runs_at_the_base_leave_no_trace(project):
     before, files = project.state(), sorted(project.root.rglob("*"))
 
-    ran(project)
+    run_order_at_base(project)
 
     assert project.state() == before
     assert [path for path in sorted(project.root.rglob("*")) if ".git" not in path.parts] == [

@@ -1,4 +1,4 @@
-"""The event log survives what tests do to files, and says so when it cannot."""
+"""The event log still works after tests disturb files, and raises an error if it cannot."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ os._exit(0 if log._fd > 2 else 9)
 """
 
 
-def test_limits_of_a_test_do_not_hold_for_the_log(tmp_path):
+def test_resource_limits_of_a_test_do_not_apply_to_the_log(tmp_path):
     path = tmp_path / "events"
     env = {**os.environ, "PYTHONPATH": str(Path(flakehound_inside.__file__).parents[1])}
 

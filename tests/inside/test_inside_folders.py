@@ -1,4 +1,4 @@
-"""A folder of temporary files is put back to what it held."""
+"""A folder of temporary files is restored to its earlier content."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def listing(folder: Path) -> dict[str, tuple[int, object]]:
     }
 
 
-def test_what_was_added_changed_and_removed_is_undone(folder):
+def test_added_changed_and_removed_files_are_restored(folder):
     before = listing(folder)
     snapshot = FolderSnapshot(str(folder))
     (folder / "new" / "newer").mkdir(parents=True)
@@ -63,7 +63,7 @@ def test_an_unchanged_folder_is_not_touched(folder):
     assert (folder / "sub" / "file").stat().st_ino == inode
 
 
-def test_a_huge_folder_is_refused(folder, monkeypatch):
+def test_a_huge_folder_raises_an_error(folder, monkeypatch):
     monkeypatch.setattr(folders, "MAX_BYTES", 3)
 
     with pytest.raises(FolderTooLarge):

@@ -1,4 +1,4 @@
-"""What our presence brings into the user's process: nothing heavy, and nothing at all until asked."""
+"""What we import into the user's process: no heavy modules, and only two modules until an option is used."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "project"
 
 
-def modules_seen(project: Path) -> set[str]:
+def imported_modules(project: Path) -> set[str]:
     return set(json.loads((project / "modules.json").read_text()))
 
 
@@ -47,7 +47,7 @@ def plain_modules(project: Path, *arguments: str, **env: str) -> set[str]:
     subprocess.run(
         command, cwd=project, env={**os.environ, **WITHOUT_PLUGINS, **env}, check=True, capture_output=True
     )
-    return modules_seen(project)
+    return imported_modules(project)
 
 
 def plan(isolation: Isolation) -> SingleRun:
@@ -61,14 +61,14 @@ def forked_modules(project: Path, folder: Path) -> set[str]:
     server.wait_until_collected()
     server.slots[0].run(plan(Isolation.FORK), Limits(), ())
     server.close()
-    return modules_seen(project)
+    return imported_modules(project)
 
 
 def spawned_modules(project: Path, folder: Path) -> set[str]:
     Spawner(Target(python=sys.executable, cwd=project, env=WITHOUT_PLUGINS), folder).run(
         plan(Isolation.SPAWN), Limits(), ()
     )
-    return modules_seen(project)
+    return imported_modules(project)
 
 
 @pytest.mark.parametrize("run", [forked_modules, spawned_modules])

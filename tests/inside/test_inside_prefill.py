@@ -1,4 +1,4 @@
-"""What is done once before the forks changes nothing that can be seen."""
+"""Filling the table of `inspect` before forking changes no visible behaviour."""
 
 from __future__ import annotations
 

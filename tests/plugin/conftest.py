@@ -10,12 +10,12 @@ from plugin_projects import Suite
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Suite:
-    """An empty suite, a root of its own."""
+    """An empty suite with its own rootdir."""
     (tmp_path / "suite").mkdir()
     return Suite(folder=tmp_path / "suite").write({"pytest.ini": "[pytest]\n"})
 
 
 @pytest.fixture(scope="module")
 def shared_suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
-    """For a run that many tests of one module only look at."""
+    """A suite for a run that many tests of one module inspect."""
     return Suite(folder=tmp_path_factory.mktemp("shared")).write({"pytest.ini": "[pytest]\n"})

@@ -1,4 +1,4 @@
-"""Small suites, run by a real pytest in a process of its own, with a stand-in for the controller outside."""
+"""Small suites, run by a real pytest in a separate process, with a stand-in for the controller."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ import flakehound
 
 SOURCES = Path(flakehound.__file__).parents[1]
 STAND_IN = Path(__file__).with_name("stand_in.py")
-# Another interpreter with another pytest, for a look at more versions than the one that runs this suite.
+# Another interpreter can be given here, to test with another version of pytest.
 PYTHON = os.environ.get("FLAKEHOUND_PLUGIN_PYTHON", sys.executable)
 # The pytest that runs this test has set some of these; the rest would change what is tested.
-_OURS = ("PYTEST_", "COV_CORE_", "FLAKEHOUND", "STAND_IN")
-# Beginning of an option -> the plugin that knows it. No other is loaded: they take time, and come and go.
+_OWN_VARIABLES = ("PYTEST_", "COV_CORE_", "FLAKEHOUND", "STAND_IN")
+# The plugin of each option, by the beginning of the option. No other plugins are loaded, because that takes time.
 _PLUGINS = {
     "-n": "xdist",
     "--cov": "pytest_cov",
@@ -34,8 +34,8 @@ _PLUGINS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """What one run of pytest did."""
+class PytestResult:
+    """The result of one run of pytest."""
 
     code: int
     out: str
@@ -43,7 +43,7 @@ class Ran:
     facts: dict[str, Any] | None  # None: the controller was not asked
 
     def failure(self, name: str) -> dict[str, Any]:
-        """What the facts say of the failed test whose id ends so."""
+        """The facts about the failed test whose id ends with this name."""
         assert self.facts is not None, self.out + self.err
         [found] = [failure for failure in self.facts["failures"] if failure["id"].endswith(name)]
         return found
@@ -69,19 +69,19 @@ class Suite:
     folder: Path
 
     def write(self, files: dict[str, str]) -> Suite:
-        """Put files into it."""
+        """Write files into the folder."""
         for name, text in files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(dedent(text), encoding="utf-8")
         return self
 
-    def run(self, *arguments: str, **variables: str) -> Ran:
-        """Run it with `--flakehound`, its order untouched."""
+    def run(self, *arguments: str, **variables: str) -> PytestResult:
+        """Run the suite with `--flakehound`, in its original order."""
         return self.plain("--flakehound", *arguments, **variables)
 
-    def plain(self, *arguments: str, **variables: str) -> Ran:
-        """Run it with no option of ours."""
+    def plain(self, *arguments: str, **variables: str) -> PytestResult:
+        """Run the suite without options of ours."""
         place = self.folder / "facts.json"
         place.unlink(missing_ok=True)
         out, err = self.folder.parent / "out.txt", self.folder.parent / "err.txt"
@@ -89,10 +89,10 @@ class Suite:
             pytest_arguments(*arguments), self.folder, environment(self.folder, **variables), out, err
         )
         facts = json.loads(place.read_text()) if place.exists() else None
-        return Ran(code=code, out=_text_of(out), err=_text_of(err), facts=facts)
+        return PytestResult(code=code, out=_text_of(out), err=_text_of(err), facts=facts)
 
     def lines(self, name: str = "calls.txt") -> list[str]:
-        """What the suite has written to a file of its own; the file is gone afterwards."""
+        """The lines that the suite has written to a file; the file is removed."""
         path = self.folder / name
         text = path.read_text() if path.exists() else ""
         path.unlink(missing_ok=True)
@@ -110,7 +110,7 @@ def session_server() -> SessionServer:
 
 
 def command(*arguments: str) -> list[str]:
-    """How to start pytest in an interpreter of its own, with our plugin and those that the arguments need."""
+    """The command that starts pytest in a new interpreter, with our plugin and those that the arguments need."""
     return [PYTHON, "-m", "pytest", *pytest_arguments(*arguments)]
 
 
@@ -122,8 +122,8 @@ def pytest_arguments(*arguments: str) -> list[str]:
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
-    """An environment without a trace of the pytest that runs this suite."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    """An environment without variables of the pytest that runs these tests."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(_OWN_VARIABLES)}
     return {
         **clean,
         "PYTHONPATH": str(SOURCES),
@@ -142,14 +142,14 @@ def has(module: str) -> bool:
 
 @functools.lru_cache
 def pytest_version() -> tuple[int, ...]:
-    """Of the interpreter that runs the suites."""
+    """The version of pytest that runs the suites."""
     said = subprocess.run(
         [PYTHON, "-c", "import pytest; print(pytest.__version__)"], capture_output=True, text=True, check=True
     )
     return tuple(int(part) for part in said.stdout.split(".")[:2])
 
 
-# Passes from the second call on, within one process.
+# Passes in all calls except the first of a process.
 FLAKY = """
     calls = []
 

@@ -1,4 +1,4 @@
-"""Stands in for `flakehound triage-facts FACTS ANSWER`: judges by the reruns inside, or misbehaves as asked."""
+"""Stands in for `flakehound triage-facts FACTS ANSWER`: judges by reruns, or misbehaves as `STAND_IN` says."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def verdict_of(failure: dict) -> dict:
 
 
 def answer_to(facts: dict) -> dict:
-    """An answer of the agreed shape."""
+    """A valid answer."""
     verdicts = [verdict_of(failure) for failure in facts["failures"]]
     return {
         "triage": {
@@ -41,7 +41,7 @@ def answer_to(facts: dict) -> dict:
 
 
 def main() -> int:
-    """Keep the facts, then behave as `STAND_IN` says."""
+    """Save the facts, then behave as `STAND_IN` says."""
     facts, answer = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
     Path(os.environ["STAND_IN_FACTS"]).write_text(json.dumps(facts))
     Path(os.environ["STAND_IN_FACTS"]).with_suffix(".env").write_text(json.dumps(dict(os.environ)))
@@ -52,10 +52,10 @@ def main() -> int:
     if behaviour in ("slow", "hang"):
         print("looking at the change", file=sys.stderr, flush=True)
         time.sleep(1 if behaviour == "slow" else 60)
-    if behaviour == "mute":
+    if behaviour == "no-answer":
         return 0
-    told = {"garbage": "{", "shapeless": '{"triage": []}'}.get(behaviour, json.dumps(answer_to(facts)))
-    answer.write_text(os.environ.get("STAND_IN_ANSWER", told))
+    content = {"garbage": "{", "shapeless": '{"triage": []}'}.get(behaviour, json.dumps(answer_to(facts)))
+    answer.write_text(os.environ.get("STAND_IN_ANSWER", content))
     return 0
 
 

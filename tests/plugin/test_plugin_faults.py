@@ -1,9 +1,9 @@
-"""When our own code breaks: one warning, and the user's run is what it would have been."""
+"""Errors in our own code cause one warning and do not change the user's run."""
 
 from __future__ import annotations
 
 import pytest
-from plugin_projects import BROKEN, FLAKY, STEADY, Ran, Suite, has
+from plugin_projects import BROKEN, FLAKY, STEADY, PytestResult, Suite, has
 
 FILES = {
     "test_a.py": FLAKY,
@@ -69,11 +69,11 @@ PLANT = """
 
 
 @pytest.fixture(scope="module")
-def plain(shared_suite: Suite) -> Ran:
+def plain(shared_suite: Suite) -> PytestResult:
     return shared_suite.write(FILES).plain("-rA", "--tb=no")
 
 
-def told(ran: Ran) -> list[str]:
+def outcome_lines(ran: PytestResult) -> list[str]:
     words = ("PASSED", "FAILED", "ERROR")
     return sorted(line for line in ran.out.splitlines() if line.startswith(words))
 
@@ -84,7 +84,7 @@ def test_a_fault_of_ours_is_one_warning_and_changes_no_outcome(suite, plain, pla
 
     ran = suite.run("-rA", "--tb=no")
 
-    assert told(ran) == told(plain)
+    assert outcome_lines(ran) == outcome_lines(plain)
     assert ran.code == plain.code
     assert ran.out.count("PytestWarning: flakehound") == 1, ran.out
     assert "RuntimeError: planted" in ran.out
@@ -103,18 +103,18 @@ def test_a_fault_of_ours_is_one_warning_and_changes_no_outcome(suite, plain, pla
         "failed_tests:FailedTests.add",
     ],
 )
-def test_the_same_holds_for_workers_and_their_controller(suite, plain, place):
+def test_an_error_of_ours_changes_no_outcome_of_workers_and_their_controller(suite, plain, place):
     suite.write({**FILES, "conftest.py": PLANT.format(place=place)})
 
     ran = suite.run("-rA", "--tb=no", "-n1")
 
-    assert told(ran) == told(plain)
+    assert outcome_lines(ran) == outcome_lines(plain)
     assert ran.code == plain.code
     assert "PytestWarning: flakehound stands aside, pytest goes on without it: RuntimeError: planted" in ran.out
     assert "INTERNALERROR" not in ran.out + ran.err
 
 
-def test_where_tests_run_side_by_side_in_one_process_we_stand_aside(suite):
+def test_flakehound_does_nothing_if_tests_run_concurrently_in_one_process(suite):
     suite.write(
         {
             "test_it.py": "def test_a(): assert 0\ndef test_b(): pass\ndef test_c(): pass\n",

@@ -1,4 +1,4 @@
-"""Random states and seeds: fresh ones for reruns, the failing one repeated, the user's put back."""
+"""Random states and seeds: new ones for reruns, the failing one repeated, the user's restored."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_each_rerun_has_its_own_seed_counted_from_the_one_that_was_given(suite):
     assert drawn[1:] == [random.Random(seed).random() for seed in seeds]
 
 
-def test_without_a_given_seed_one_is_chosen_and_told(suite):
+def test_without_a_given_seed_one_is_chosen_and_reported(suite):
     suite.write({"test_it.py": "def test_it(): assert 0\n"})
 
     ran = suite.run()
@@ -154,7 +154,7 @@ def config(**options: object) -> SimpleNamespace:
     return SimpleNamespace(option=SimpleNamespace(**options))
 
 
-def test_memory_holds_what_random_tells():
+def test_the_copied_memory_has_the_state_that_random_returns():
     twister = python_twister(random.getstate, tests=10_000)
 
     assert twister is not None
@@ -162,7 +162,7 @@ def test_memory_holds_what_random_tells():
 
 
 @pytest.mark.parametrize("draws", [1, 623, 624, 625, 1248])
-def test_memory_is_read_again_however_many_numbers_were_drawn(draws):
+def test_memory_is_read_again_after_any_number_of_draws(draws):
     generator = random.Random(draws)
     twister = python_twister(generator.getstate, tests=10_000)
     twister.copy()
@@ -185,7 +185,7 @@ def test_memory_is_read_again_when_a_gauss_was_kept_or_used_up():
     assert [copied == told for copied, told in states] == [True] * 4
 
 
-def test_in_another_python_the_state_is_asked_for(monkeypatch):
+def test_another_implementation_of_python_uses_getstate(monkeypatch):
     monkeypatch.setattr(sys, "implementation", SimpleNamespace(name="pypy"))
 
     assert python_twister(random.getstate, tests=10_000) is None
@@ -230,7 +230,7 @@ class FakeNumpy:
         return ("MT19937", self._memory[624], 0, self.has_gauss, 0.0)
 
 
-def test_numpy_is_asked_for_its_state_only_when_that_has_moved():
+def test_the_state_of_numpy_is_read_only_after_a_change():
     numpy_random, twister = FakeNumpy(), NumpyTwister()
 
     states = [twister.state(numpy_random)[1] for _ in range(3)]
@@ -241,7 +241,7 @@ def test_numpy_is_asked_for_its_state_only_when_that_has_moved():
     assert numpy_random.asked == 2
 
 
-def test_numpy_is_asked_again_while_it_keeps_a_gauss():
+def test_the_state_of_numpy_is_read_again_while_it_has_a_stored_gauss():
     numpy_random, twister = FakeNumpy(), NumpyTwister()
     numpy_random.has_gauss = 1
     twister.state(numpy_random)
@@ -251,7 +251,7 @@ def test_numpy_is_asked_again_while_it_keeps_a_gauss():
     assert twister.state(numpy_random)[3] == 0
 
 
-def test_a_generator_of_another_sort_has_no_state_for_us():
+def test_a_numpy_generator_of_another_type_has_no_legacy_state():
     numpy_random = FakeNumpy()
     numpy_random.kind = "PCG64"
 

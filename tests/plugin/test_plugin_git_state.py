@@ -63,7 +63,7 @@ def facts_of(suite: Suite, **variables: str) -> dict[str, object]:
     return state.facts()
 
 
-def left_behind(suite: Suite) -> dict[str, object]:
+def pending_run(suite: Suite) -> dict[str, object]:
     [path] = (suite.folder / ".flakehound" / "runs").glob("*.json")
     return json.loads(path.read_text())
 
@@ -111,13 +111,13 @@ def test_without_a_commit_a_repository_or_git_nothing_is_known(suite, monkeypatc
 
 
 @pytest.mark.usefixtures("patience")
-def test_more_files_than_a_pipe_holds_are_heard_to_the_end(checkout):
+def test_output_that_is_larger_than_a_pipe_is_read_completely(checkout):
     checkout.write({f"{number:0200}.txt": "" for number in range(1000)})
 
     assert facts_of(checkout) == {"commit": git(checkout, "rev-parse", "HEAD") + "-dirty", "branch": "main"}
 
 
-def test_asking_and_not_hearing_leaves_neither_a_child_nor_a_descriptor(checkout):
+def test_a_git_whose_output_is_not_read_leaves_neither_a_child_nor_a_descriptor(checkout):
     before = set(os.listdir("/proc/self/fd"))
     state = GitState()
     state.start(str(checkout.folder), os.environ)
@@ -132,7 +132,7 @@ def test_asking_and_not_hearing_leaves_neither_a_child_nor_a_descriptor(checkout
     assert state.facts() == UNKNOWN
 
 
-def test_a_run_leaves_the_commit_it_started_from_whatever_its_tests_do_to_the_checkout(checkout):
+def test_a_run_reports_the_commit_it_started_from_even_if_its_tests_change_the_checkout(checkout):
     test = """
         import time
 
@@ -148,17 +148,17 @@ def test_a_run_leaves_the_commit_it_started_from_whatever_its_tests_do_to_the_ch
     ran = checkout.run()
 
     assert ran.code == 0, ran.out
-    assert left_behind(checkout)["commit"] == git(checkout, "rev-parse", "HEAD")
+    assert pending_run(checkout)["commit"] == git(checkout, "rev-parse", "HEAD")
 
 
 @pytest.mark.parametrize("script", ["exec sleep 60\n", "echo '# branch.oid c0'; exec sleep 60\n", "exit 1\n"])
-def test_no_test_meets_a_child_of_ours_whatever_git_does(checkout, script):
+def test_no_test_has_a_child_process_of_ours_even_if_git_misbehaves(checkout, script):
     checkout.write({"test_it.py": CHILDLESS})
 
     ran = checkout.run(PATH=a_git_that(checkout, script))
 
     assert ran.code == 0, ran.out
-    assert left_behind(checkout)["commit"] is None
+    assert pending_run(checkout)["commit"] is None
 
 
 def test_a_conftest_that_waits_for_every_child_costs_the_commit_and_nothing_else(checkout):
@@ -168,4 +168,4 @@ def test_a_conftest_that_waits_for_every_child_costs_the_commit_and_nothing_else
 
     assert ran.code == 0, ran.out
     assert "flakehound" not in ran.out.partition("collected")[2]
-    assert left_behind(checkout)["commit"] is None
+    assert pending_run(checkout)["commit"] is None

@@ -1,4 +1,4 @@
-"""Reruns right after the failure: complete, and seen by nobody else."""
+"""Reruns right after the failure are complete and hidden from other plugins."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_without_immediate_reruns_the_postponed_ones_remain(suite):
     assert ran.reruns("test_flaky") == ["postponed P", "postponed P same state"]
 
 
-def test_with_neither_the_controller_is_asked_all_the_same(suite):
+def test_without_any_reruns_the_controller_is_still_asked(suite):
     ran = suite.write({"test_it.py": FLAKY}).run("--flakehound-immediate=0", "--flakehound-postponed=0")
 
     assert ran.reruns("test_flaky") == []
@@ -176,7 +176,7 @@ def test_fixtures_of_pytest_work_in_reruns(suite):
     assert ran.outcomes == "1 failed, 1 passed"
 
 
-def test_what_a_rerun_prints_logs_and_warns_of_stays_off_the_terminal(suite):
+def test_output_logs_and_warnings_of_a_rerun_are_not_shown(suite):
     suite.write(
         {
             "test_it.py": """
@@ -276,7 +276,7 @@ def test_a_fixture_of_a_module_that_failed_is_really_set_up_again(suite):
 
 
 @pytest.mark.parametrize("scope", ["class", "session"])
-def test_the_same_holds_for_wider_and_for_narrower_scopes(suite, scope):
+def test_a_failed_fixture_of_every_scope_is_set_up_again(suite, scope):
     suite.write(
         {
             "test_it.py": f"""

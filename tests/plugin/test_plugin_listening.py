@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from plugin_projects import BROKEN, STEADY, Ran, Suite
+from plugin_projects import BROKEN, STEADY, PytestResult, Suite
 
 FILES = {
     "test_all.py": """
@@ -46,7 +46,7 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def ran(shared_suite: Suite) -> Ran:
+def ran(shared_suite: Suite) -> PytestResult:
     return shared_suite.write(FILES).run("--flakehound-seed=100")
 
 
@@ -80,7 +80,7 @@ def test_the_facts_hold_what_ran_in_its_order_with_outcome_and_time(ran):
     ],
     ids=["names reports", "runs tests", "no terminal"],
 )
-def test_the_facts_are_the_same_beside_a_plugin_that_has_a_hand_in_reports(ran, suite, conftest, words):
+def test_the_facts_are_the_same_with_a_plugin_that_changes_reports(ran, suite, conftest, words):
     heard = suite.write({**FILES, "conftest.py": conftest}).run("--flakehound-seed=100", *words)
 
     assert [one["outcomes"] for one in heard.facts["sessions"]] == ["PSFEEFxX"]
@@ -113,7 +113,7 @@ def test_every_failed_phase_is_a_failure_and_nothing_else(ran):
     }
 
 
-def test_a_failure_is_told_in_pytests_words(ran, shared_suite):
+def test_a_failure_is_reported_with_pytests_text(ran, shared_suite):
     failure = ran.failure("::test_fails")
 
     assert failure["exception"] == "AssertionError"
@@ -136,7 +136,7 @@ def test_a_test_that_was_expected_to_fail_passes_when_it_fails(ran):
     assert ran.reruns("test_passes_against_expectation") == ["immediate F", "postponed F"]
 
 
-def test_a_rerun_is_told_with_its_seed_and_its_message(ran):
+def test_a_rerun_is_reported_with_its_seed_and_its_message(ran):
     first, second = ran.failure("::test_fails")["reruns"]
 
     assert (first["stage"], first["outcome"], first["seed"]) == ("immediate", "F", 101)
@@ -155,7 +155,7 @@ def test_the_exit_code_stays(ran):
     assert ran.code == 1
 
 
-def test_a_green_run_asks_nobody_and_says_nothing(suite):
+def test_a_passing_run_does_not_start_the_controller_and_prints_nothing(suite):
     suite.write({"test_it.py": STEADY})
 
     ran = suite.run()
@@ -164,7 +164,7 @@ def test_a_green_run_asks_nobody_and_says_nothing(suite):
     assert "flakehound" not in ran.out.partition("collected")[2]
 
 
-def test_a_run_that_collects_nothing_asks_nobody(suite):
+def test_a_run_that_collects_nothing_does_not_start_the_controller(suite):
     ran = suite.run()
 
     assert (ran.code, ran.facts) == (5, None)
@@ -178,7 +178,7 @@ def test_an_error_of_collection_is_left_to_pytest(suite):
     assert (ran.code, ran.facts) == (2, None)
 
 
-def test_beside_an_error_of_collection_failures_are_judged(suite):
+def test_failures_are_judged_even_with_a_collection_error(suite):
     suite.write({"test_bad.py": "import nothing_of_this_name\n", "test_it.py": BROKEN})
 
     ran = suite.run("--continue-on-collection-errors")

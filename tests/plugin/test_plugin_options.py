@@ -35,7 +35,7 @@ DEFAULTS = {
 
 
 @pytest.fixture
-def revealing(suite: Suite) -> Suite:
+def suite_that_shows_options(suite: Suite) -> Suite:
     return suite.write({"test_it.py": STEADY, "conftest.py": REVEAL})
 
 
@@ -48,24 +48,24 @@ def options(suite: Suite, *arguments: str, ini: str = "", **variables: str) -> d
     return json.loads((suite.folder / "options.json").read_text())
 
 
-def complaint(suite: Suite, *arguments: str, ini: str = "", **variables: str) -> str:
+def usage_error(suite: Suite, *arguments: str, ini: str = "", **variables: str) -> str:
     suite.write({"test_it.py": STEADY, "pytest.ini": "[pytest]\n" + ini})
     ran = suite.plain(*arguments, **variables)
     assert ran.code == 4, ran.out + ran.err
     return " ".join((ran.out + ran.err).split())
 
 
-def test_without_the_option_nothing_is_registered(revealing):
-    assert options(revealing) is None
+def test_without_the_option_nothing_is_registered(suite_that_shows_options):
+    assert options(suite_that_shows_options) is None
 
 
-def test_the_defaults_are_few_reruns_of_few_failures(revealing):
-    assert options(revealing, "--flakehound") == DEFAULTS
+def test_the_defaults_are_few_reruns_of_few_failures(suite_that_shows_options):
+    assert options(suite_that_shows_options, "--flakehound") == DEFAULTS
 
 
-def test_every_option_is_taken_from_the_command_line(revealing):
+def test_every_option_is_taken_from_the_command_line(suite_that_shows_options):
     told = options(
-        revealing,
+        suite_that_shows_options,
         "--flakehound",
         "--flakehound-immediate=3",
         *("--flakehound-postponed", "4", "--flakehound-forked", "0", "--flakehound-threshold", "2.5%"),
@@ -87,9 +87,9 @@ def test_every_option_is_taken_from_the_command_line(revealing):
     }
 
 
-def test_every_option_is_taken_from_pytest_ini(revealing):
+def test_every_option_is_taken_from_pytest_ini(suite_that_shows_options):
     told = options(
-        revealing,
+        suite_that_shows_options,
         ini="flakehound = true\nflakehound_immediate = 3\nflakehound_postponed = 4\nflakehound_forked = 5\n"
         "flakehound_threshold = 0.2\nflakehound_since = v1\nflakehound_no_intersect = true\n"
         "flakehound_check_base = yes\nflakehound_tolerate = 1\n"
@@ -110,9 +110,9 @@ def test_every_option_is_taken_from_pytest_ini(revealing):
     }
 
 
-def test_every_option_is_taken_from_the_environment(revealing):
+def test_every_option_is_taken_from_the_environment(suite_that_shows_options):
     told = options(
-        revealing,
+        suite_that_shows_options,
         FLAKEHOUND="1",
         FLAKEHOUND_IMMEDIATE="3",
         FLAKEHOUND_POSTPONED="4",
@@ -140,11 +140,11 @@ def test_every_option_is_taken_from_the_environment(revealing):
     }
 
 
-def test_the_command_line_beats_the_environment_which_beats_the_file(revealing):
+def test_the_command_line_beats_the_environment_which_beats_the_file(suite_that_shows_options):
     ini = "flakehound_immediate = 2\nflakehound_postponed = 2\nflakehound_forked = 7\n"
 
     told = options(
-        revealing,
+        suite_that_shows_options,
         *("--flakehound", "--flakehound-immediate", "4"),
         ini=ini,
         FLAKEHOUND_IMMEDIATE="3",
@@ -154,8 +154,8 @@ def test_the_command_line_beats_the_environment_which_beats_the_file(revealing):
     assert (told["immediate"], told["postponed"], told["forked"]) == (4, 3, 7)
 
 
-def test_the_environment_switches_off_what_the_file_asks_for(revealing):
-    assert options(revealing, ini="flakehound = true\n", FLAKEHOUND="0") is None
+def test_the_environment_switches_off_what_the_file_asks_for(suite_that_shows_options):
+    assert options(suite_that_shows_options, ini="flakehound = true\n", FLAKEHOUND="0") is None
 
 
 def test_numbers_in_toml_need_no_quotes(suite):
@@ -190,7 +190,7 @@ def test_numbers_in_toml_need_no_quotes(suite):
     ],
 )
 def test_a_bad_value_is_named_and_its_remedy_works(suite, option, value, what):
-    said = complaint(suite, "--flakehound", f"--flakehound-{option}={value}")
+    said = usage_error(suite, "--flakehound", f"--flakehound-{option}={value}")
 
     assert f"--flakehound-{option} {what}" in said
     remedy = re.search(r"Try: (.*?)( ERROR|$)", said)[1]
@@ -205,7 +205,7 @@ def test_a_bad_value_is_named_and_its_remedy_works(suite, option, value, what):
     ],
 )
 def test_a_bad_value_in_the_environment_is_named(suite, where, said):
-    assert said in complaint(suite, **where)
+    assert said in usage_error(suite, **where)
 
 
 @pytest.mark.parametrize("line", ["flakehound_immediate = x", "flakehound = perhaps", "flakehound_threshold = 5"])
@@ -213,21 +213,21 @@ def test_a_bad_value_in_the_file_names_setting_and_remedy(suite, line):
     setting = line.partition(" ")[0]
     ini = line if setting == "flakehound" else "flakehound = 1\n" + line
 
-    said = complaint(suite, ini=ini)
+    said = usage_error(suite, ini=ini)
 
     assert f"{setting} in {suite.folder / 'pytest.ini'}" in said
     assert f"Try: {setting} = " in said
 
 
-def test_an_option_that_does_nothing_alone_says_so(suite):
-    said = complaint(suite, "--flakehound-forked", "3")
+def test_an_option_that_has_no_effect_alone_is_an_error(suite):
+    said = usage_error(suite, "--flakehound-forked", "3")
 
     assert "--flakehound-forked does nothing without --flakehound" in said
     assert "Try: pytest --flakehound --flakehound-forked 3" in said
 
 
-def test_a_project_may_keep_such_options_in_its_addopts(revealing):
-    assert options(revealing, ini="addopts = --flakehound-forked 3\n") is None
+def test_a_project_may_keep_such_options_in_its_addopts(suite_that_shows_options):
+    assert options(suite_that_shows_options, ini="addopts = --flakehound-forked 3\n") is None
 
 
 def test_collecting_alone_starts_no_triage(suite):
@@ -238,7 +238,7 @@ def test_collecting_alone_starts_no_triage(suite):
     assert (ran.code, ran.facts) == (0, None)
 
 
-def test_the_help_teaches_every_option(suite):
+def test_the_help_describes_every_option(suite):
     said = " ".join(suite.plain("--help").out.split())
 
     assert "--flakehound when tests fail, rerun them and say which failures are flaky" in said
@@ -248,7 +248,7 @@ def test_the_help_teaches_every_option(suite):
     assert "for example 1% or 0.01" in said
 
 
-def test_the_facts_carry_the_options_and_the_without_own_options(suite):
+def test_the_facts_have_the_options_and_the_arguments_without_our_options(suite):
     suite.write({"test_it.py": FLAKY, "out/keep": ""})
 
     ran = suite.run(

@@ -1,4 +1,4 @@
-"""Side by side with unittest, async tests, and plugins that rerun by themselves."""
+"""Compatibility with unittest, async tests, and plugins that rerun tests themselves."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_tests_of_anyio_are_rerun(suite):
 
 @pytest.mark.skipif(not has("pytest_rerunfailures"), reason="needs pytest-rerunfailures")
 class TestRerunfailures:
-    def test_it_finishes_first_and_its_success_is_no_failure(self, suite):
+    def test_rerunfailures_finishes_first_and_its_success_is_no_failure(self, suite):
         suite.write({"test_it.py": ONCE, "test_b.py": "def test_broken(): assert 0\n"})
 
         ran = suite.run("--reruns=1")
@@ -224,7 +224,7 @@ class TestRerunfailures:
         assert ran.facts["rerun_by_others"] == ["test_it.py::test_it"]
         assert ran.facts["sessions"][0]["outcomes"] == "FP"
 
-    def test_what_it_gives_up_is_rerun_by_us_without_it(self, suite):
+    def test_a_test_that_the_flaky_plugin_gives_up_is_rerun_by_us_without_it(self, suite):
         suite.write(
             {
                 "test_it.py": """
@@ -254,7 +254,7 @@ class TestRerunfailures:
 
 @pytest.mark.skipif(not has("flaky"), reason="needs flaky")
 class TestFlaky:
-    def test_it_finishes_first_and_its_success_is_no_failure(self, suite):
+    def test_rerunfailures_finishes_first_and_its_success_is_no_failure(self, suite):
         suite.write({"test_it.py": ONCE, "test_b.py": "def test_broken(): assert 0\n"})
 
         ran = suite.run("--force-flaky")
@@ -269,7 +269,7 @@ class TestFlaky:
 
         assert ran.facts["rerun_by_others"] == []
 
-    def test_what_it_gives_up_is_rerun_by_us_without_it(self, suite):
+    def test_a_test_that_the_flaky_plugin_gives_up_is_rerun_by_us_without_it(self, suite):
         suite.write(
             {
                 "test_it.py": """

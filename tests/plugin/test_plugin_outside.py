@@ -1,4 +1,4 @@
-"""The controller outside: what it is given, and what happens when it does not answer."""
+"""The controller: which facts it gets, and what happens if it does not answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plugin_projects import BROKEN, FLAKY, Suite, command, environment
     ("behaviour", "reason"),
     [
         ("fail", "no such revision: nowhere"),
-        ("mute", "it ended without an answer"),
+        ("no-answer", "it ended without an answer"),
         ("garbage", "its answer is no JSON"),
         ("shapeless", "its answer is not of the shape that was agreed on"),
     ],
@@ -47,12 +47,12 @@ def test_a_command_that_cannot_be_started_is_a_warning_too(suite):
 def test_warnings_that_are_errors_do_not_turn_ours_against_the_run(suite):
     suite.write({"test_it.py": BROKEN})
 
-    ran = suite.run("-W", "error", STAND_IN="mute")
+    ran = suite.run("-W", "error", STAND_IN="no-answer")
 
     assert (ran.code, ran.outcomes) == (1, "1 failed, 1 warning")
 
 
-def test_it_starts_where_pytest_was_started_in_the_environment_from_before_the_tests(suite):
+def test_the_controller_starts_in_the_folder_and_environment_from_before_the_tests(suite):
     suite.write(
         {
             "test_it.py": """
@@ -76,17 +76,17 @@ def test_it_starts_where_pytest_was_started_in_the_environment_from_before_the_t
     ]
 
 
-def test_its_progress_is_not_shown_where_nobody_watches(suite):
+def test_the_controllers_progress_is_not_shown_without_a_terminal(suite):
     ran = suite.write({"test_it.py": BROKEN}).run(STAND_IN="slow")
 
     assert "looking at the change" not in ran.out + ran.err
     assert "UNDECIDED" in ran.out
 
 
-def test_its_progress_is_a_live_line_in_a_terminal_and_is_gone_afterwards(suite):
+def test_the_controllers_progress_is_a_live_line_in_a_terminal_and_is_removed_afterwards(suite):
     suite.write({"test_it.py": BROKEN})
 
-    shown = in_a_terminal(suite, "--flakehound", STAND_IN="slow")
+    shown = output_in_terminal(suite, "--flakehound", STAND_IN="slow")
 
     assert "\rflakehound: looking at the change" in shown
     assert shown.index("looking at the change") < shown.index("UNDECIDED")
@@ -94,7 +94,7 @@ def test_its_progress_is_a_live_line_in_a_terminal_and_is_gone_afterwards(suite)
     assert blank.replace("\r", "").strip() == ""
 
 
-def in_a_terminal(suite: Suite, *arguments: str, **variables: str) -> str:
+def output_in_terminal(suite: Suite, *arguments: str, **variables: str) -> str:
     """What the user of a terminal is shown."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -119,7 +119,7 @@ def in_a_terminal(suite: Suite, *arguments: str, **variables: str) -> str:
     return shown.decode(errors="replace").replace("\r\n", "\n")
 
 
-def test_an_interrupt_ends_it_and_keeps_what_the_reruns_inside_told(suite):
+def test_an_interrupt_ends_the_controller_and_keeps_the_results_of_reruns_in_the_process(suite):
     suite.write({"test_a.py": FLAKY, "test_b.py": BROKEN})
     process = subprocess.Popen(
         command("--flakehound"),
@@ -148,7 +148,7 @@ def wait_for(path) -> None:
     assert path.exists()
 
 
-def test_an_interrupt_takes_what_it_still_says(suite):
+def test_an_interrupted_controller_may_still_give_its_answer(suite):
     script = suite.folder / "slow.py"
     suite.write(
         {
@@ -190,7 +190,7 @@ def test_nothing_is_left_in_the_temporary_folder(suite, tmp_path):
     assert [path.name for path in (tmp_path / "temp").iterdir() if path.name.startswith("fh-")] == []
 
 
-def test_what_the_user_asked_for_by_default_starts_no_triage_within_a_hunt(suite):
+def test_options_in_the_users_settings_start_no_triage_within_a_hunt(suite):
     suite.write({"test_it.py": FLAKY, "pytest.ini": "[pytest]\nflakehound = true\n"})
     hunted = "import flakehound_inside.worker.boot, pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
     python, _m, _pytest, *rest = command("test_it.py")

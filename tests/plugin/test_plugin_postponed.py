@@ -34,14 +34,14 @@ def test_a_test_seen_passing_is_not_rerun_again(suite):
     assert ran.reruns("test_flaky") == ["immediate P", "immediate P same state"]
 
 
-def test_it_is_rerun_as_often_as_asked(suite):
+def test_a_failed_test_gets_as_many_postponed_reruns_as_asked_for(suite):
     ran = suite.write({"test_it.py": BROKEN}).run("--flakehound-postponed=3")
 
     assert ran.reruns("test_broken") == ["immediate F", *["postponed F"] * 3]
 
 
 @pytest.mark.parametrize("option", ["-x", "--maxfail=1", "--stepwise"])
-def test_it_happens_also_where_the_run_stops_at_the_first_failure(suite, option):
+def test_postponed_reruns_also_happen_if_the_run_stops_at_the_first_failure(suite, option):
     suite.write({"test_a.py": FLAKY, "test_b.py": STEADY})
 
     ran = suite.run(option, "--flakehound-immediate=0")
@@ -178,7 +178,7 @@ def test_up_to_ten_failures_are_always_rerun(suite):
     assert {len(failure["reruns"]) for failure in ran.facts["failures"]} == {2}
 
 
-def test_beyond_ten_failures_and_the_share_nothing_more_is_rerun_and_that_is_said(suite):
+def test_beyond_ten_failures_and_the_share_nothing_more_is_rerun_and_a_note_says_so(suite):
     ran = suite.write({"test_it.py": failing(12)}).run()
 
     words = "more than 10 of 12 tests failed (the limit is 1% of the tests, at least 10): nothing more was rerun"

@@ -1,4 +1,4 @@
-"""Where the verdicts go: JUnit, GitHub, the exit code."""
+"""The outputs of verdicts: JUnit, GitHub, the exit code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from plugin_projects import BROKEN, FLAKY, STEADY, Ran, Suite, has, pytest_version
+from plugin_projects import BROKEN, FLAKY, STEADY, PytestResult, Suite, has, pytest_version
 
 from flakehound_inside.triage.output.github import GitHubJob
 from flakehound_inside.triage.output.junit import write_verdicts
@@ -63,7 +63,7 @@ def test_a_failed_test_has_its_verdict_as_properties(junit):
     }
 
 
-def test_the_failure_stays_and_every_failed_attempt_of_a_flaky_test_is_beside_it(junit):
+def test_the_failure_stays_and_every_failed_attempt_of_a_flaky_test_is_added(junit):
     assert tags(junit["test_flaky"]) == ["properties", "failure", "flakyFailure"]
     assert tags(junit["test_later"]) == ["properties", "failure", "flakyFailure", "flakyFailure"]
     first, second = junit["test_later"].findall("flakyFailure")
@@ -71,7 +71,7 @@ def test_the_failure_stays_and_every_failed_attempt_of_a_flaky_test_is_beside_it
     assert second.get("message").startswith("AssertionError: at the 2. time")
 
 
-def test_the_reruns_of_a_test_that_never_passed_are_beside_its_failure(junit):
+def test_the_reruns_of_a_test_that_never_passed_are_added_to_its_failure(junit):
     assert tags(junit["test_broken"]) == ["properties", "failure", "rerunFailure", "rerunFailure"]
     rerun = junit["test_broken"].find("rerunFailure")
     assert rerun.get("message").startswith("AssertionError: one is not two")
@@ -138,7 +138,7 @@ def test_a_test_that_failed_and_could_not_be_torn_down_has_its_verdict_twice_and
     assert both == [["properties", "failure", "rerunFailure", "rerunFailure"], ["properties", "error"]]
 
 
-def test_what_was_printed_stays_behind_the_attempts(suite):
+def test_captured_output_comes_after_the_attempts(suite):
     suite.write({"test_a.py": "def test_a():\n    print('said')\n    assert 0\n"})
 
     suite.run("--junitxml=out/junit.xml", "-o", "junit_logging=all")
@@ -159,7 +159,7 @@ def test_properties_of_the_test_itself_stay(suite):
     }
 
 
-def test_reruns_outside_are_told_by_their_stage(tmp_path):
+def test_reruns_by_the_controller_are_reported_with_their_stage(tmp_path):
     path = tmp_path / "junit.xml"
     path.write_text('<testsuites><testcase classname="test_a" name="test_a"><failure/></testcase></testsuites>')
     verdict = {
@@ -222,34 +222,34 @@ def test_a_file_that_cannot_be_read_again_is_a_warning(suite):
     assert tags(cases(suite)["test_broken"]) == ["failure"]
 
 
-def tolerated(suite: Suite, *arguments: str, **variables: str) -> Ran:
+def run_tolerant(suite: Suite, *arguments: str, **variables: str) -> PytestResult:
     return suite.run("--flakehound-tolerate", *arguments, **variables)
 
 
 def test_a_run_whose_every_failure_is_flaky_may_be_tolerated(suite):
-    ran = tolerated(suite.write({"test_a.py": FLAKY, "test_b.py": STEADY}), "--junitxml=out/junit.xml")
+    ran = run_tolerant(suite.write({"test_a.py": FLAKY, "test_b.py": STEADY}), "--junitxml=out/junit.xml")
 
     assert (ran.code, ran.outcomes) == (0, "1 failed, 1 passed")
     assert "tolerated: every failure is proven flaky" in ran.out
     assert "failure" in tags(cases(suite)["test_flaky"])
 
 
-def test_without_the_wish_it_stays_red(suite):
+def test_without_the_option_a_flaky_run_still_fails(suite):
     ran = suite.write({"test_a.py": FLAKY}).run()
 
     assert ran.code == 1
     assert "tolerated" not in ran.out
 
 
-def test_one_failure_that_is_not_flaky_keeps_it_red(suite):
-    ran = tolerated(suite.write({"test_a.py": FLAKY, "test_b.py": BROKEN}))
+def test_a_run_with_one_failure_that_is_not_flaky_still_fails(suite):
+    ran = run_tolerant(suite.write({"test_a.py": FLAKY, "test_b.py": BROKEN}))
 
     assert ran.code == 1
     assert "not tolerated: not every failure is proven flaky" in ran.out
 
 
 def test_a_run_that_stopped_early_is_not_tolerated(suite):
-    ran = tolerated(suite.write({"test_a.py": FLAKY, "test_b.py": STEADY}), "-x")
+    ran = run_tolerant(suite.write({"test_a.py": FLAKY, "test_b.py": STEADY}), "-x")
 
     assert ran.code == 1
     assert "not tolerated: the run was stopped before its last test" in ran.out
@@ -258,7 +258,7 @@ def test_a_run_that_stopped_early_is_not_tolerated(suite):
 def test_an_error_of_collection_is_not_tolerated(suite):
     suite.write({"test_a.py": FLAKY, "test_b.py": "import nothing_of_this_name\n"})
 
-    ran = tolerated(suite, "--continue-on-collection-errors")
+    ran = run_tolerant(suite, "--continue-on-collection-errors")
 
     assert ran.code == 1
     assert "not tolerated: pytest counts 2 failures, and 1 are of tests" in ran.out
@@ -267,7 +267,7 @@ def test_an_error_of_collection_is_not_tolerated(suite):
 def test_an_answer_that_leaves_a_failure_out_tolerates_nothing(suite):
     answer = {"triage": {"failures": [], "tolerable": True}, "summary": [], "notes": []}
 
-    ran = tolerated(suite.write({"test_a.py": FLAKY}), STAND_IN_ANSWER=json.dumps(answer))
+    ran = run_tolerant(suite.write({"test_a.py": FLAKY}), STAND_IN_ANSWER=json.dumps(answer))
 
     assert ran.code == 1
     assert "not tolerated: test_a.py::test_flaky was not judged" in ran.out
@@ -289,7 +289,7 @@ def test_failed_subtests_may_be_tolerated(suite):
         }
     )
 
-    assert tolerated(suite, *(() if pytest_version() >= (9, 0) else ("-p", "subtests"))).code == 0
+    assert run_tolerant(suite, *(() if pytest_version() >= (9, 0) else ("-p", "subtests"))).code == 0
 
 
 @pytest.fixture
@@ -325,13 +325,13 @@ def test_github_gets_a_warning_for_what_is_flaky_and_an_error_for_the_rest(suite
     ]
 
 
-def test_elsewhere_no_line_is_for_github(suite):
+def test_outside_github_no_workflow_command_is_printed(suite):
     ran = suite.write({"test_b.py": BROKEN}).run()
 
     assert "::error" not in ran.out
 
 
-def test_what_would_end_a_command_of_github_is_escaped():
+def test_characters_that_end_a_command_of_github_are_escaped():
     github = GitHubJob({"GITHUB_ACTIONS": "true"}, "/root,dir")
     verdict = {"id": "a:b.py::test[%]", "verdict": "likely-real", "evidence": "first\r\nsecond: 100%"}
 
@@ -343,7 +343,7 @@ def test_what_would_end_a_command_of_github_is_escaped():
     )
 
 
-def test_what_would_end_a_cell_of_the_summary_is_escaped(tmp_path):
+def test_characters_that_end_a_cell_of_the_summary_are_escaped(tmp_path):
     github = GitHubJob({"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}, "/root")
     (tmp_path / "summary.md").write_text("before\n")
 

@@ -1,4 +1,4 @@
-"""Every other test meets what it would have met without us."""
+"""All other tests run in the same state as without flakehound."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SUITE = {
 SEEDED = {"conftest.py": TRACE + "\n    def pytest_collection_finish():\n        import random; random.seed(3)\n"}
 
 
-def of_others(lines: list[str]) -> list[str]:
+def without_own_lines(lines: list[str]) -> list[str]:
     return [line for line in lines if "bad" not in line]
 
 
@@ -72,8 +72,8 @@ def of_others(lines: list[str]) -> list[str]:
 def test_other_tests_see_the_same_calls_values_and_random_numbers(suite, arguments):
     suite.write({**SUITE, **SEEDED})
 
-    plain, expected = suite.plain(*arguments), of_others(suite.lines())
-    ran, lines = suite.run(*arguments, "--flakehound-postponed=0"), of_others(suite.lines())
+    plain, expected = suite.plain(*arguments), without_own_lines(suite.lines())
+    ran, lines = suite.run(*arguments, "--flakehound-postponed=0"), without_own_lines(suite.lines())
 
     assert (ran.code, ran.outcomes) == (plain.code, plain.outcomes)
     greens = [line for line in expected if line.startswith(("green", "case"))]
@@ -92,11 +92,11 @@ def test_outcomes_are_those_of_a_plain_run(suite, arguments):
     plain = suite.plain("-rA", "--tb=no", *arguments)
     ran = suite.run("-rA", "--tb=no", *arguments)
 
-    assert told(ran.out) == told(plain.out)
+    assert outcome_lines(ran.out) == outcome_lines(plain.out)
     assert ran.code == plain.code
 
 
-def told(out: str) -> list[str]:
+def outcome_lines(out: str) -> list[str]:
     words = ("PASSED", "FAILED", "ERROR")
     return sorted(line for line in out.partition("short test summary")[2].splitlines() if line.startswith(words))
 
@@ -159,7 +159,7 @@ def test_wrappers_of_other_plugins_are_entered_and_left_in_pairs(suite):
     assert suite.lines() == ["in test_it", "out test_it"] * 2
 
 
-def test_a_plain_run_knows_nothing_of_us(suite: Suite):
+def test_a_plain_run_imports_and_registers_nothing_of_ours(suite: Suite):
     suite.write(
         {
             "test_it.py": """

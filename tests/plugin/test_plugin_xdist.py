@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plugin_projects import BROKEN, FLAKY, STEADY, Ran, Suite, has
+from plugin_projects import BROKEN, FLAKY, STEADY, PytestResult, Suite, has
 
 pytestmark = pytest.mark.skipif(not has("xdist"), reason="needs pytest-xdist")
 
@@ -18,12 +18,12 @@ def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def red_run(shared_suite: Suite, temporary_folder: Path) -> Ran:
+def red_run(shared_suite: Suite, temporary_folder: Path) -> PytestResult:
     """One run with two workers that several tests look at."""
     return shared_suite.write(FILES).run("-n2", "--flakehound-seed=70", TMPDIR=str(temporary_folder))
 
 
-def assert_facts_of_all_workers(ran: Ran) -> None:
+def assert_facts_of_all_workers(ran: PytestResult) -> None:
     assert ran.facts is not None
     assert ran.reruns("test_flaky") == ["immediate P", "immediate P same state"]
     assert ran.reruns("test_broken") == ["immediate F", "postponed F"]
@@ -32,7 +32,7 @@ def assert_facts_of_all_workers(ran: Ran) -> None:
     assert ran.outcomes == "2 failed, 2 passed"
 
 
-def test_workers_rerun_and_send_their_facts_home(red_run):
+def test_workers_rerun_and_send_their_facts_to_the_controller(red_run):
     assert_facts_of_all_workers(red_run)
 
 
@@ -45,7 +45,7 @@ def test_workers_rerun_and_send_their_facts_home(red_run):
         ("-n1", "--dist=loadgroup"),
     ],
 )
-def test_they_do_so_under_every_scheduler(suite, arguments):
+def test_workers_send_their_facts_under_every_scheduler(suite, arguments):
     assert_facts_of_all_workers(suite.write(FILES).run(*arguments))
 
 
@@ -56,7 +56,7 @@ def test_a_failure_is_at_its_place_in_the_order_of_its_worker(red_run):
         assert orders[failure["worker"]][failure["place"]] == failure["id"]
 
 
-def test_no_workers_means_the_ordinary_way(suite):
+def test_without_workers_the_run_is_an_ordinary_one(suite):
     ran = suite.write(FILES).run("-n0")
 
     assert ran.reruns("test_flaky") == ["immediate P", "immediate P same state"]
@@ -113,13 +113,13 @@ def test_a_tolerant_run_counts_what_the_workers_report(suite):
     assert "tolerated: every failure is proven flaky" in ran.out
 
 
-def test_a_green_run_asks_nobody(suite):
+def test_a_passing_run_does_not_start_the_controller(suite):
     ran = suite.write({"test_a.py": STEADY}).run("-n1")
 
     assert (ran.code, ran.facts) == (0, None)
 
 
-def test_words_that_execnet_cannot_send_arrive(suite):
+def test_text_that_execnet_cannot_send_arrives(suite):
     suite.write(
         {
             "test_it.py": """

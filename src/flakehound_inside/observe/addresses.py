@@ -1,4 +1,4 @@
-"""Note the network addresses that a plain run binds and that every other run of the suite would bind, too.
+"""Notes the network addresses that a plain run binds and that every other run of the suite would bind, too.
 
 Two runs at the same time cannot both bind one. Observed through Python's audit events, so only in this process.
 """
@@ -23,8 +23,8 @@ class AddressObserver:
     def __init__(self, folder: str, own_folder: str) -> None:
         self._notes = os.path.join(folder, "addresses")
         self._own_folder = os.path.realpath(own_folder) + os.sep
-        self._seen: set[str] = set()
-        self._uses_free_ports = False  # then a high port number may be one that the system chose
+        self._noted: set[str] = set()
+        self._uses_free_ports = False  # then the system may have chosen a high port number
 
     def start(self) -> None:
         """Observe from now on; Python has no way to remove an audit hook."""
@@ -35,8 +35,8 @@ class AddressObserver:
             return
         try:
             address = self._fixed_address(arguments[1])
-            if address and address not in self._seen:
-                self._seen.add(address)
+            if address and address not in self._noted:
+                self._noted.add(address)
                 append_note(self._notes, address)
         except (OSError, ValueError):
             pass

@@ -1,4 +1,4 @@
-"""Record which lines run, by coverage.py: with sys.monitoring where Python has it, else with a trace function."""
+"""Records which lines run, with coverage.py: by sys.monitoring if Python has it, else by a trace function."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class LineTracer:
-    """Traces from the moment when the first requested file is loaded: none of its lines can run before.
+    """Traces from the moment when the first requested file is loaded, as none of its lines can run before.
 
-    A trace function slows down everything, pytest's own start too. What may take time or fail is prepared before
-    the first test, because a test may mock what it needs.
+    A trace function slows down everything, including the start of pytest. Everything that takes time or may fail
+    is prepared before the first test, because a test may mock what it needs.
     """
 
     def __init__(self, files: list[str] | None, paths: ProjectPaths) -> None:
@@ -31,7 +31,7 @@ class LineTracer:
         self._paths = paths
         self._is_possible = self._files != frozenset()
         self._coverage: Any = None  # None: not loaded yet
-        self._tracing_state: tuple[object, ...] | None = None  # right after tracing began; None: not begun
+        self._tracing_state: tuple[object, ...] | None = None  # right after tracing began; None: not started
         self.doubts: list[str] = []  # reasons why lines may be missing
 
     def is_requested(self, path: str) -> bool:
@@ -48,9 +48,11 @@ class LineTracer:
         """Start tracing; a failure is added to the doubts."""
         if self._start_coverage():
             self._tracing_state = _current_tracing_state()
-            others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
-            if self.has_trace_function and others:
-                names = ", ".join(thread.name for thread in others[:5])
+            other_threads = [
+                thread for thread in threading.enumerate() if thread is not threading.current_thread()
+            ]
+            if self.has_trace_function and other_threads:
+                names = ", ".join(thread.name for thread in other_threads[:5])
                 self.doubts.append("threads ran before anything was traced: " + names)
 
     def prepare(self) -> None:
@@ -76,7 +78,7 @@ class LineTracer:
         if spec is not None and self._paths.is_project(spec.origin or ""):
             raise ImportError("the project has a module of that name", name="coverage")
         coverage: Any = importlib.import_module("coverage")
-        # For its own debugging coverage notes its callers, and reads the source of each for that.
+        # For debugging itself, coverage.py records its callers and reads the source of each.
         collector: Any = importlib.import_module("coverage.collector")
         collector.short_stack = lambda *_arguments, **_options: ""
         include, omit = self._paths.coverage_patterns()
@@ -86,16 +88,16 @@ class LineTracer:
 
     @property
     def is_tracing(self) -> bool:
-        """Whether anything is traced; threads that ran before may not be."""
+        """Whether tracing has begun; threads that ran before may not be traced."""
         return self._tracing_state is not None
 
     @property
     def has_trace_function(self) -> bool:
-        """Whether a trace function does the work, which every thread needs and other code can replace."""
+        """Whether a trace function is used, which every thread needs and other code can replace."""
         return self._tracing_state is not None and self._tracing_state[0] is not None
 
     def reason_if_replaced(self, frame: FrameType) -> str | None:
-        """A doubt when the code of a frame replaces our trace function; None for coverage in a new thread."""
+        """A doubt if the code of a frame replaces our trace function; None for coverage.py in a new thread."""
         if not self.has_trace_function:
             return None
         name, function = frame.f_globals.get("__name__"), frame.f_code.co_name
@@ -106,26 +108,26 @@ class LineTracer:
         return None if is_coverage or is_thread else "another tracer took over in %s" % frame.f_code.co_filename
 
     def take_lines(self) -> dict[str, set[int]]:
-        """The lines that ran since the last call, by resolved path; empty when nothing is traced.
+        """The lines that ran since the last call, by resolved path; empty if nothing is traced.
 
-        Read from the tracer's own sets: a test runs for a millisecond, and coverage's API takes longer.
+        Read from the sets of the tracer, because the API of coverage.py takes longer than a short test.
         """
         if self._tracing_state is None:
             return {}
         if self.has_trace_function and sys.gettrace() is None:
             self._coverage.stop()  # a test removed the trace function; trace the next test again
             self._coverage.start()
-        found: dict[str, set[int]] = {}
+        lines_by_path: dict[str, set[int]] = {}
         for file, lines in list(self._coverage._collector.data.items()):
             if lines:
                 path = self._paths.resolve(file)
                 if self.is_requested(path):
-                    found.setdefault(path, set()).update(lines)
+                    lines_by_path.setdefault(path, set()).update(lines)
                 lines.clear()
         if not self.has_trace_function:
             monitoring: Any = getattr(sys, "monitoring", None)
             monitoring.restart_events()  # sys.monitoring reports each line only once
-        return found
+        return lines_by_path
 
     def stop(self) -> dict[str, set[int]]:
         """Stop tracing; returns the lines that ran, by resolved path."""
@@ -171,5 +173,7 @@ def _current_tracing_state() -> tuple[object, ...]:
     """Everything that another tracer would change: of this thread, of new threads, of sys.monitoring."""
     monitoring: Any = getattr(sys, "monitoring", None)
     tools = [(number, monitoring.get_tool(number)) for number in range(6)] if monitoring is not None else []
-    of_coverage = [(number, monitoring.get_events(number)) for number, name in tools if "coverage" in str(name)]
-    return (sys.gettrace(), getattr(threading, "_trace_hook", None), of_coverage)
+    coverage_events = [
+        (number, monitoring.get_events(number)) for number, name in tools if "coverage" in str(name)
+    ]
+    return (sys.gettrace(), getattr(threading, "_trace_hook", None), coverage_events)

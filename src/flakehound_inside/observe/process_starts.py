@@ -1,4 +1,4 @@
-"""Notice that a process is started: the audit events that say so, and what raises no event."""
+"""Started processes: the audit events that report them, and a counter for those that raise no event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 
-# Audit event -> how to find the started program in its arguments.
+# How to find the started program in the arguments of each audit event.
 PROGRAM_IN_EVENT: dict[str, Callable[[tuple[Any, ...]], Any]] = {
     "subprocess.Popen": lambda arguments: arguments[1] or arguments[0],
     "os.system": lambda arguments: arguments[0],
@@ -33,7 +33,7 @@ def command_line(program: str | bytes | os.PathLike[str] | Iterable[Any]) -> str
 
 
 def decode_path(path: object) -> str:
-    """A path or word as text, as `os.fsdecode` would return it, without calling what a test may have mocked."""
+    """A path or word as text, as `os.fsdecode` would return it, but without calls that a test may have mocked."""
     return path.decode(_ENCODING, _ERRORS) if isinstance(path, bytes) else str(path)
 
 

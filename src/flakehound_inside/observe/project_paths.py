@@ -27,7 +27,7 @@ class ProjectPaths:
         self._standard = _folder_prefixes([os.path.dirname(os.__file__)])
         installed = [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
         self._installed = _folder_prefixes(installed)
-        # When the tests are those of an installed package, the project itself lies in site-packages.
+        # If the tests are those of an installed package, the project itself is in site-packages.
         self._libraries = tuple(
             path for path in self._standard + self._installed if not self._root[-1].startswith(path)
         )
@@ -37,7 +37,7 @@ class ProjectPaths:
         return path.startswith(self._libraries)
 
     def is_project(self, path: str) -> bool:
-        """Whether a file lies below the project's root and belongs to no installed package."""
+        """Whether a file is below the project's root and belongs to no installed package."""
         return path.startswith(self._root) and not self.is_library(path)
 
     def is_ignored(self, path: str) -> bool:

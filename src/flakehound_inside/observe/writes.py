@@ -1,6 +1,6 @@
-"""Note which lasting files a plain run writes, and save a copy of each before the first write.
+"""Notes which lasting files a plain run writes, and saves a copy of each before the first write.
 
-Runs that share such files are not independent: the next one finds what the last one left. Observed through
+Runs that share such files are not independent, because each finds what the one before has left. Observed through
 Python's audit events, so also in libraries, but not in child processes.
 """
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     _PathPositions = tuple[tuple[int, int | None], ...]
 
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-# Event -> positions in its arguments: of a path, and of the descriptor of the folder that the path starts from.
-_CREATING: dict[str, _PathPositions] = {
+_WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+# Positions in the arguments of each event: of a path, and of the descriptor of the folder that it is relative to.
+_CREATING_EVENTS: dict[str, _PathPositions] = {
     "os.mkdir": ((0, 2),),
     "os.symlink": ((1, 2),),
     "os.link": ((1, 3),),
     "os.truncate": ((0, None),),
 }
-_REMOVING: dict[str, _PathPositions] = {
+_REMOVING_EVENTS: dict[str, _PathPositions] = {
     "os.remove": ((0, 1),),
     "os.rmdir": ((0, 1),),
     "os.rename": ((0, 2), (1, 3)),
@@ -51,7 +51,7 @@ class WriteObserver:
         self._folder = folder
         self._notes = os.path.join(folder, "writes")
         self._own_folder = os.path.realpath(own_folder) + os.sep
-        self._seen: set[str] = set()
+        self._noted_paths: set[str] = set()
         self._is_handling = False
         self.phase = "collection"
 
@@ -74,18 +74,18 @@ class WriteObserver:
     def _note(self, path: str, creates: bool) -> None:
         if creates and os.path.islink(path):
             path = os.path.realpath(path)
-        if path in self._seen or path.startswith(("/dev/", "/proc/", "/sys/")):
+        if path in self._noted_paths or path.startswith(("/dev/", "/proc/", "/sys/")):
             return
         if not creates and not os.path.lexists(path):
             return  # there is nothing to remove
         if creates and not os.path.isdir(os.path.dirname(path)):
             return  # the attempt will fail; a later one may not
-        self._seen.add(path)
+        self._noted_paths.add(path)
         if os.path.realpath(path).startswith(self._own_folder) or any(part in path for part in IGNORED_PARTS):
             return
         saved = ""
         if os.path.isfile(path):
-            saved = os.path.join(self._folder, "saved-%d" % len(self._seen))
+            saved = os.path.join(self._folder, "saved-%d" % len(self._noted_paths))
             shutil.copy2(path, saved)
         elif os.path.isdir(path):
             saved = "folder"
@@ -96,7 +96,7 @@ class WriteObserver:
 
 def append_note(file: str, line: str) -> None:
     """Append one line to a file of notes."""
-    # Opened each time: a test may close a descriptor that stays open, and its number may be reused.
+    # Opened each time, because a test may close a descriptor that stays open, and its number may be reused.
     log = isolated_os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         isolated_os.write(log, (line + "\n").encode("utf-8", "backslashreplace"))
@@ -106,7 +106,7 @@ def append_note(file: str, line: str) -> None:
 
 def may_write(event: str) -> bool:
     """Whether an audit event may be about writing a file."""
-    return event in ("open", "sqlite3.connect") or event in _CREATING or event in _REMOVING
+    return event in ("open", "sqlite3.connect") or event in _CREATING_EVENTS or event in _REMOVING_EVENTS
 
 
 def written_paths(event: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str, bool]]:
@@ -123,7 +123,7 @@ def written_paths(event: str, arguments: tuple[Any, ...]) -> Iterator[tuple[str,
         if path:
             yield os.path.abspath(path), True
     else:
-        positions = _CREATING.get(event) or _REMOVING[event]
+        positions = _CREATING_EVENTS.get(event) or _REMOVING_EVENTS[event]
         for number, (position, folder_position) in enumerate(positions, 1):
             if _is_path(arguments[position]):
                 folder = None
@@ -155,4 +155,4 @@ def _database_file(name: str | bytes | os.PathLike[str]) -> str:
 def _is_writing(mode: object, flags: object) -> bool:
     if isinstance(mode, str):
         return any(letter in mode for letter in "wax+")
-    return bool(isinstance(flags, int) and flags & _WRITING)
+    return bool(isinstance(flags, int) and flags & _WRITING_FLAGS)

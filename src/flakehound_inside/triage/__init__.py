@@ -1,1 +1,1 @@
-"""`pytest --flakehound`: notice failures, rerun them, ask the controller, tell."""
+"""`pytest --flakehound`: detects failures, reruns them, asks the controller for verdicts and prints them."""

@@ -1,6 +1,6 @@
-"""The controller, `flakehound triage-facts`: the facts it is started with, its progress, and its answer.
+"""The controller, `flakehound triage-facts`: the facts that it gets, its progress, and its answer.
 
-`FLAKEHOUND_TRIAGE_COMMAND`, a JSON list, names another command in its place; for our own tests.
+`FLAKEHOUND_TRIAGE_COMMAND`, a JSON list, is another command to start instead; our own tests use it.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 SCHEMA = "flakehound/triage-facts/1"
 _RERUN_KEYS = ("stage", "outcome", "seed", "message", "same_state")
-_COMMAND = "FLAKEHOUND_TRIAGE_COMMAND"
-# Set by pytest and its plugins for their own processes. The user's own PYTEST_ADDOPTS and the like stay.
-_OF_THIS_RUN = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_", "COV_CORE_")
-_REMEDY = "try: "  # how the last line of an error of ours may begin
+_COMMAND_VARIABLE = "FLAKEHOUND_TRIAGE_COMMAND"
+# Prefixes of variables that pytest and its plugins set for their own processes. Those of the user stay.
+_VARIABLES_OF_THIS_RUN = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_", "COV_CORE_")
+_REMEDY_PREFIX = "try: "  # how the last line of an error of flakehound may begin
 _POLL_S = 0.1  # between two reads of the progress
-_STOP_S = 3.0  # to write its last lines: at its end, after an interrupt, and after each further signal
+_STOP_S = 3.0  # that it gets to write its last lines: at its end, after an interrupt, after each further signal
 
 
 def facts_of(
     session: pytest.Session, options: PluginOptions, seed: int, journals: Sequence[SessionJournal]
 ) -> RedRunFacts:
-    """Everything that is known of the run inside pytest, in values that JSON has."""
+    """Everything that is known about the run inside pytest, as values for JSON."""
     config = session.config
     return {
         "schema": SCHEMA,
@@ -59,14 +59,14 @@ def facts_of(
         },
         "tests": session.testscollected,
         "sessions": [journal.session_facts() for journal in journals],
-        "failures": [_to_send(failure) for journal in journals for failure in journal.failures],
+        "failures": [_facts_to_send(failure) for journal in journals for failure in journal.failures],
         "not_rerun": next((journal.not_rerun for journal in journals if journal.not_rerun), None),
         "rerun_by_others": sorted({test for journal in journals for test in journal.rerun_by_others}),
         "notes": list(dict.fromkeys(note for journal in journals for note in journal.notes)),
     }
 
 
-def _to_send(failure: FailureFacts) -> dict[str, object]:
+def _facts_to_send(failure: FailureFacts) -> dict[str, object]:
     facts: dict[str, object] = {key: value for key, value in failure.items() if key != "line"}
     facts["reruns"] = [
         {key: value for key, value in rerun.items() if key in _RERUN_KEYS} for rerun in failure["reruns"]
@@ -86,28 +86,28 @@ class Controller:
     """Starts the controller with the interpreter and the environment that pytest was started with."""
 
     def __init__(self, environment: Mapping[str, str], folder: str) -> None:
-        # As they were before the first test: tests change both.
-        self._environment = {k: v for k, v in environment.items() if not k.startswith(_OF_THIS_RUN)}
+        # Both are from before the first test, because tests may change them.
+        self._environment = {k: v for k, v in environment.items() if not k.startswith(_VARIABLES_OF_THIS_RUN)}
         self._python = sys.executable
         self._folder = folder
 
     def ask(self, facts: RedRunFacts, show: Callable[[str], None] | None) -> dict[str, Any]:
-        """The answer to the facts, or NoAnswer; `show` gets each line of progress."""
+        """The answer to the facts; raises NoAnswer without one. `show` is called with each line of progress."""
         folder = tempfile.mkdtemp(prefix="fh-triage-")
         try:
-            question, answer = os.path.join(folder, "facts.json"), os.path.join(folder, "answer.json")
-            with open(question, "w", encoding="utf-8") as file:
+            facts_path, answer = os.path.join(folder, "facts.json"), os.path.join(folder, "answer.json")
+            with open(facts_path, "w", encoding="utf-8") as file:
                 file.write(isolated_os.dumps(facts))
-            self._run([*self._command(), question, answer], answer, show)
+            self._run([*self._command(), facts_path, answer], answer, show)
             return _answer_in(answer)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _command(self) -> list[str]:
-        named = self._environment.get(_COMMAND)
-        if named is None:
+        command_json = self._environment.get(_COMMAND_VARIABLE)
+        if command_json is None:
             return [self._python, "-m", "flakehound", "triage-facts"]
-        return [str(word) for word in isolated_os.loads(named)]
+        return [str(word) for word in isolated_os.loads(command_json)]
 
     def _run(self, command: list[str], answer: str, show: Callable[[str], None] | None) -> None:
         try:
@@ -134,51 +134,52 @@ class Controller:
 
 
 class _Progress:
-    """What the controller writes to its standard error, read in a thread while we wait for its end."""
+    """The standard error of the controller, read in a thread while we wait for its end."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
         self._lines: collections.deque[str] = collections.deque(maxlen=20)
-        # A daemon: a process that it leaves behind may hold the stream open.
+        # A daemon thread, because a process that the controller leaves behind may keep the stream open.
         self._reader = threading.Thread(target=self._read, args=(stream,), daemon=True)
         self._reader.start()
 
     def _read(self, stream: Any) -> None:
-        rest = ""
+        incomplete_line = ""
         while True:
-            # As much as there is: a line of progress may end with a carriage return only.
+            # Not by lines, because a line of progress may end with only a carriage return.
             chunk = stream.read1(4096)
             if not chunk:
                 break
-            *whole, rest = (rest + chunk.decode("utf-8", "replace")).replace("\r", "\n").split("\n")
-            self._lines.extend(part.strip() for part in whole if part.strip())
-        if rest.strip():
-            self._lines.append(rest.strip())
+            text = incomplete_line + chunk.decode("utf-8", "replace")
+            *complete_lines, incomplete_line = text.replace("\r", "\n").split("\n")
+            self._lines.extend(part.strip() for part in complete_lines if part.strip())
+        if incomplete_line.strip():
+            self._lines.append(incomplete_line.strip())
 
     def newest(self) -> str:
         """The newest line; empty before the first."""
         return self._lines[-1] if self._lines else ""
 
     def last_lines(self) -> str:
-        """Its last lines, when it has ended: the error, and what to do about it."""
+        """Its last lines after it has ended: the error, and what to do about it."""
         self._reader.join(timeout=_STOP_S)
-        lines = [line for line in self._lines if not line.startswith(_REMEDY)][-1:]
-        lines += [line for line in self._lines if line.startswith(_REMEDY)][-1:]
+        lines = [line for line in self._lines if not line.startswith(_REMEDY_PREFIX)][-1:]
+        lines += [line for line in self._lines if line.startswith(_REMEDY_PREFIX)][-1:]
         return ". ".join(lines)
 
 
 def _wait(process: subprocess.Popen[bytes], progress: _Progress, show: Callable[[str], None] | None) -> int:
-    shown = ""
+    last_shown = ""
     while True:
         try:
             return process.wait(timeout=_POLL_S)
         except subprocess.TimeoutExpired:  # noqa: PERF203
-            if show is not None and progress.newest() != shown:
-                shown = progress.newest()
-                show(shown)
+            if show is not None and progress.newest() != last_shown:
+                last_shown = progress.newest()
+                show(last_shown)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    # A terminal has interrupted it together with us; it gets time to write what it knows, then signals.
+    # The terminal has interrupted it together with us. It gets time to write its answer, then signals.
     for number in (None, signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         try:
             if number is not None:
@@ -199,8 +200,8 @@ def _answer_in(path: str) -> dict[str, Any]:
         raise NoAnswer("its answer is no JSON: %s" % error) from None
     if not _is_answer(answer):
         raise NoAnswer("its answer is not of the shape that was agreed on")
-    found: dict[str, Any] = answer
-    return found
+    valid_answer: dict[str, Any] = answer
+    return valid_answer
 
 
 def _is_answer(answer: Any) -> bool:

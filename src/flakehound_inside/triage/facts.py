@@ -1,4 +1,4 @@
-"""The facts of a red run, as decision 0015 describes them; for the type checker, no run imports this."""
+"""The facts of a failed run, see decision 0015; only for the type checker, no run imports this module."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 class RerunFacts(TypedDict, total=False):
-    """One more run of a failed test in its own process."""
+    """One rerun of a failed test in the process of the failure."""
 
     stage: str  # "immediate", "postponed"
     outcome: str  # letter
-    seed: int | None  # None: the generators were left, or put back, as `same_state` says
+    seed: int | None  # None: the random state was not seeded; see `same_state`
     message: str
-    same_state: bool  # it started with the random state of the failure
-    # Below: for JUnit only, not sent to the controller.
+    same_state: bool  # whether it started with the random state of the failure
+    # The rest is only for JUnit, and is not sent to the controller.
     exception: str
     text: str
 
@@ -38,7 +38,7 @@ class FailureFacts(TypedDict):
 
 
 class SessionFacts(TypedDict):
-    """What one process ran."""
+    """The tests that one process ran."""
 
     worker: str
     order: list[str]
@@ -47,7 +47,7 @@ class SessionFacts(TypedDict):
 
 
 class WorkerFacts(TypedDict):
-    """What a worker of pytest-xdist sends to the process that started it."""
+    """The facts that a worker of pytest-xdist sends to the process that started it."""
 
     failures: list[FailureFacts]
     rerun_by_others: list[str]
@@ -68,7 +68,7 @@ class OptionFacts(TypedDict):
 
 
 class RedRunFacts(TypedDict):
-    """The whole red run: `flakehound/triage-facts/1`."""
+    """The whole failed run: `flakehound/triage-facts/1`."""
 
     schema: str
     rootdir: str
@@ -78,7 +78,7 @@ class RedRunFacts(TypedDict):
     options: OptionFacts
     tests: int
     sessions: list[SessionFacts]
-    failures: list[dict[str, object]]  # `FailureFacts` without what is not sent
+    failures: list[dict[str, object]]  # `FailureFacts` without the keys that are not sent
     not_rerun: str | None
     rerun_by_others: list[str]
     notes: list[str]

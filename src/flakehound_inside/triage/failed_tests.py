@@ -1,4 +1,4 @@
-"""What happens to a failed test: an entry in the journal, reruns at once, and reruns after the last test."""
+"""Failed tests: an entry in the journal for each, immediate reruns, and reruns after the last test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class StateBeforeTest:
-    """What a rerun has to know of the moment before a test that failed."""
+    """The state before a failed test that its reruns need."""
 
     def __init__(
         self, random_state: Snapshot, collectors_set_up: int, doctest_names: dict[str, Any] | None
@@ -41,12 +41,12 @@ class FailedTests:
         self._generators = generators
         self._threshold = threshold
         self._rerunner = rerunner
-        self._not_passed: list[RerunCandidate] = []  # in any rerun yet
+        self._postponed_candidates: list[RerunCandidate] = []  # that have not passed in a rerun yet
 
     def add(
         self, item: pytest.Item, nextitem: pytest.Item | None, before: StateBeforeTest, attempt: Attempt
     ) -> None:
-        """Write the failure of the test that ended last into the journal, and rerun the test at once."""
+        """Add the failure of the test that ended last to the journal, and rerun the test immediately."""
         random_state = self._generators.as_json(before.random_state)
         failure = self._journal.add_failure(attempt, random_state, _first_line(item))
         self._threshold.count_failure()
@@ -57,17 +57,17 @@ class FailedTests:
         if reason is not None:
             self._journal.note("%s was not rerun in its own process: %s" % (item.nodeid, reason))
             return
-        # Wider fixtures that were set up on the way may have drawn numbers; they will not draw them again.
-        repeatable = before.collectors_set_up >= len(item.listchain()) - 1 or not has_wider_fixtures(item)
+        # Wider fixtures that were set up for this test may have drawn random numbers, but not again in a rerun.
+        is_repeatable_state = before.collectors_set_up >= len(item.listchain()) - 1 or not has_wider_fixtures(item)
         candidate = RerunCandidate(
             failure,
             FailedItem(item, before.doctest_names),
-            before.random_state if repeatable else None,
+            before.random_state if is_repeatable_state else None,
             failed_in_teardown=attempt.failed_in_teardown,
         )
         self._rerun_immediately(candidate, nextitem)
         if not candidate.passed:
-            self._not_passed.append(candidate)
+            self._postponed_candidates.append(candidate)
 
     def _rerun_immediately(self, candidate: RerunCandidate, nextitem: pytest.Item | None) -> None:
         reason = reason_to_postpone(candidate.failed_item.item)
@@ -77,14 +77,14 @@ class FailedTests:
             self._journal.note("%s was not rerun right after its failure: %s" % (candidate.failure["id"], reason))
 
     def rerun_postponed(self) -> None:
-        """The postponed reruns, when the last test has ended."""
+        """Make the postponed reruns, after the last test has ended."""
         self._threshold.read_others()
         self._journal.not_rerun = self._threshold.reason
         if self._journal.not_rerun is not None:
             return
         snapshot = self._generators.snapshot()
         try:
-            for candidate in self._not_passed:
+            for candidate in self._postponed_candidates:
                 self._rerunner.rerun_postponed(candidate)
         finally:
             self._rerunner.end()
@@ -97,7 +97,7 @@ def _first_line(item: pytest.Item) -> int:
 
 
 def reason_against_rerun(item: pytest.Item) -> str | None:
-    """The reason not to rerun the item in this process at all; None when there is none."""
+    """The reason not to rerun the item in this process at all; None if there is none."""
     option = item.config.option
     if getattr(option, "usepdb", False) or getattr(option, "trace", False):
         return "a debugger is in use"
@@ -113,7 +113,7 @@ def reason_against_rerun(item: pytest.Item) -> str | None:
 
 
 def reason_to_postpone(item: pytest.Item) -> str | None:
-    """The reason not to rerun it right after its failure, although it can be rerun later."""
+    """The reason not to rerun the item right after its failure, although it can be rerun later."""
     collector = failed_collector(item)
     return None if collector is None else "%s itself could not be set up" % collector
 
@@ -125,17 +125,17 @@ def _runs_in_a_fork(item: pytest.Item) -> bool:
 
 
 def _may_end_the_run(item: pytest.Item) -> bool:
-    timeouts = _plugin(item, "pytest_timeout")
-    if timeouts is None:
+    timeout_plugin = _plugin(item, "pytest_timeout")
+    if timeout_plugin is None:
         return False
     try:
-        settings = timeouts._get_item_settings(item)
+        settings = timeout_plugin._get_item_settings(item)
         return bool(settings.timeout and settings.timeout > 0 and settings.method == "thread")
     except Exception:  # another version of it
         return False
 
 
 def _plugin(item: pytest.Item, module: str) -> Any:
-    """The plugin that is a whole module, if it is in use; its name among plugins depends on how it was loaded."""
+    """The plugin in this module, if it is registered; its name as a plugin depends on how it was loaded."""
     plugin = sys.modules.get(module)
     return plugin if plugin is not None and item.config.pluginmanager.is_registered(plugin) else None

@@ -1,4 +1,4 @@
-"""A second item for a failed test: nothing is left over from the failure, and only flakehound gets its reports."""
+"""A second item for a failed test, without anything left over from the failure, that reports only to us."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     OnReport = Callable[[pytest.TestReport], None]
 
-# Hooks that would make a rerun part of the user's results. No plugin's state changes by leaving them out:
-# `pytest_exception_interact` opens debuggers, the others write down.
+# Hooks that would make a rerun part of the user's results. They can be skipped: `pytest_exception_interact` opens
+# debuggers, and the others only record.
 _SKIPPED_HOOKS = (
     "pytest_runtest_logstart",
     "pytest_runtest_logfinish",
@@ -28,17 +28,17 @@ _SKIPPED_HOOKS = (
 
 
 class FailedItem:
-    """A failed test, of which fresh items can be made."""
+    """A failed test, from which fresh items can be created."""
 
     def __init__(self, item: pytest.Item, doctest_names: dict[str, Any] | None) -> None:
         self.item = item
         self._doctest_names = doctest_names  # running a doctest clears its names
 
     def fresh_item(self, on_report: OnReport | None = None) -> pytest.Item:
-        """An item that runs the same test; `on_report` gets what plugins report of it while it runs."""
+        """A new item for the same test; `on_report` gets the reports of plugins while it runs."""
         fresh: Any = fresh_copy(self.item)
         fresh._report_sections = []
-        # A TestCase that failed twice, in its test and in its tearDown, has one exception left over.
+        # A TestCase that failed both in its test and in its tearDown still has one of the exceptions.
         fresh.__dict__.pop("_excinfo", None)
         if self._doctest_names is not None:
             fresh.dtest.globs = dict(self._doctest_names)
@@ -52,14 +52,14 @@ class FailedItem:
 def _with_private_hooks(kind: type[pytest.Item]) -> type[pytest.Item]:
     """The same kind of item, whose hooks are those of `_flakehound_hooks`."""
     hooks = property(lambda self: self._flakehound_hooks)
-    # No slots of its own: an object can change its class only to one of the same layout.
+    # Without slots, because an object can only change to a class with the same layout.
     body = {"ihook": hooks, "__slots__": (), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
-    private: type[pytest.Item] = type(kind)(kind.__name__, (kind,), body)  # type: ignore[misc]  # its metaclass
-    return private
+    subclass: type[pytest.Item] = type(kind)(kind.__name__, (kind,), body)  # type: ignore[misc]  # its metaclass
+    return subclass
 
 
 class _PrivateHooks:
-    """The hooks of an item, except that no other plugin learns how the test ends."""
+    """The hooks of an item, without those by which other plugins would get the outcome of the test."""
 
     def __init__(self, relay: pluggy.HookRelay, on_report: OnReport) -> None:
         self._relay = relay
@@ -68,7 +68,7 @@ class _PrivateHooks:
             setattr(self, name, _NoHook())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A report that does not come from the protocol, as those of subtests."""
+        """Pass on a report that does not come from the test protocol, such as those of subtests."""
         self._on_report(report)
 
     def __getattr__(self, name: str) -> Any:
@@ -79,16 +79,16 @@ class _NoHook:
     """A hook that no plugin implements."""
 
     def __call__(self, *_arguments: object, **_named: object) -> None:
-        """Call nobody."""
+        """Do nothing."""
 
     def call_historic(self, *_arguments: object, **_named: object) -> None:
-        """Call nobody, now or later."""
+        """Do nothing, now or later."""
 
 
 class FailedFixtures:
     """Wider fixtures whose setup failed: pytest stores their exception and raises it for each test.
 
-    A rerun must set them up again, and the tests after it must meet the first exception.
+    A rerun must set them up again, and the tests after it must get the first exception again.
     """
 
     def __init__(self, failed_item: FailedItem) -> None:
@@ -100,12 +100,12 @@ class FailedFixtures:
         ]
 
     def forget(self) -> None:
-        """Let the next setup call the fixture functions again."""
+        """Make the next setup call the fixture functions again."""
         for definition, _result in self._failed:
             self._finish(definition)
 
     def restore(self) -> None:
-        """Tear down what has been set up since, and let later tests meet the first exception again."""
+        """Tear down what was set up since then, and make later tests get the first exception again."""
         for definition, result in self._failed:
             self._finish(definition)
             definition.cached_result = result
@@ -117,18 +117,18 @@ class FailedFixtures:
         try:
             definition.finish(request)
         except TEST_OUTCOME:
-            # Raised by the teardown of what only a rerun set up. pytest forgets the value all the same.
+            # Raised by the teardown of a fixture that only a rerun has set up. pytest discards the value anyway.
             definition.cached_result = None
 
 
 def _definitions(item: pytest.Item) -> list[Any]:
-    """The fixtures in use; of several with one name, the nearest comes last."""
+    """The fixtures that the item uses; of several with one name, the closest comes last."""
     by_name = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     return [definition for definitions in by_name.values() for definition in definitions]
 
 
 def has_wider_fixtures(item: pytest.Item) -> bool:
-    """Whether the test uses a fixture of the project, or of a plugin of its, that outlives the test."""
+    """Whether the test uses a fixture of the project or of one of its plugins that outlives the test."""
     return any(_is_wider(definition, item) for definition in _definitions(item))
 
 
@@ -139,9 +139,9 @@ def _is_wider(definition: Any, item: pytest.Item) -> bool:
     if "unittest_setUpClass" in name:  # every TestCase has one; most are unittest's own, and do nothing
         setup = getattr(getattr(item, "cls", None), "setUpClass", None)
         return getattr(setup, "__module__", None) != "unittest.case"
-    home = getattr(definition.func, "__module__", None) or ""
+    module = getattr(definition.func, "__module__", None) or ""
     # setup_module and the like are fixtures that pytest makes, with such names.
-    return "xunit_setup" in name or not home.startswith(("_pytest.", "pytest_asyncio", "anyio"))
+    return "xunit_setup" in name or not module.startswith(("_pytest.", "pytest_asyncio", "anyio"))
 
 
 def failed_collector(item: pytest.Item) -> str | None:

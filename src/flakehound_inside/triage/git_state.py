@@ -1,7 +1,8 @@
-"""The commit and branch of a green run. Git starts with the session, and is read before the first test.
+"""The commit and branch of a passing run, by a git that starts with the session.
 
-It answers while pytest collects, so that nobody waits for it. Not beside the tests: one of them may wait for every
-child of its process. And not after them: what they leave in the checkout is no change of the user's.
+Git runs while pytest collects, and its output is read before the first test. It must not run during the tests,
+because a test may wait for every child of its process, and not after them, because files that they leave are no
+changes of the user.
 """
 
 from __future__ import annotations
@@ -18,30 +19,30 @@ if TYPE_CHECKING:
 
 _STATUS = ("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z")
 _MAX_WAIT_S = 0.5  # once everything is collected
-_MADE_BY_RUNNING = ("__pycache__/", ".pyc", ".pytest_cache/", ".flakehound/")
-_CHUNK = 65536
+_WRITTEN_BY_RUNS = ("__pycache__/", ".pyc", ".pytest_cache/", ".flakehound/")
+_CHUNK_BYTES = 65536
 
 
 class GitState:
-    """One `git status`, and what it printed."""
+    """One `git status` and its output."""
 
     def __init__(self) -> None:
         self._output = ""
         self._pid = self._pipe = 0  # no process: not started, or its output has been read
 
     def start(self, root: str, environment: Mapping[str, str]) -> None:
-        """Start git; nothing happens where there is none."""
+        """Start git; does nothing if there is no git."""
         self._pid, self._pipe = _start_git(root, environment)
 
     def read(self) -> None:
-        """Wait for the output, if it has not been read yet; not for long."""
+        """Wait a short time for the output, if it has not been read yet."""
         if self._pid:
             output = _read_all(self._pipe)
             if self._end_process(kill=output is None) and output is not None:
                 self._output = output.decode("utf-8", "replace")
 
     def discard(self) -> None:
-        """End git where no test ran, so that nobody needs its output."""
+        """End git if no test ran and its output is not needed."""
         if self._pid:
             self._end_process(kill=True)
 
@@ -53,30 +54,30 @@ class GitState:
             if kill:
                 os.kill(pid, _signal.SIGKILL)
             return os.waitpid(pid, 0)[1] == 0
-        except OSError:  # what was collected has waited for every child of this process
+        except OSError:  # a collected module has waited for every child of this process
             return False
 
     def facts(self) -> dict[str, Any]:
-        """Commit and branch; a commit that the files differ from is marked."""
-        found: dict[str, Any] = {"commit": None, "branch": ""}
+        """Commit and branch; `-dirty` is appended to the commit if files differ from it."""
+        facts: dict[str, Any] = {"commit": None, "branch": ""}
         entries = self._output.split("\0")
         for entry in entries:
             if entry.startswith("# branch.oid ") and "(" not in entry:
-                found["commit"] = entry.split(" ", 2)[2]
+                facts["commit"] = entry.split(" ", 2)[2]
             elif entry.startswith("# branch.head "):
-                found["branch"] = entry.split(" ", 2)[2]
+                facts["branch"] = entry.split(" ", 2)[2]
         changed = (entry for entry in entries if entry[:2] in ("1 ", "2 ", "u ", "? "))
-        if found["commit"] and any(not entry.endswith(_MADE_BY_RUNNING) for entry in changed):
-            found["commit"] += "-dirty"
-        return found
+        if facts["commit"] and any(not entry.endswith(_WRITTEN_BY_RUNS) for entry in changed):
+            facts["commit"] += "-dirty"
+        return facts
 
 
 def _start_git(root: str, environment: Mapping[str, str]) -> tuple[int, int]:
-    """The id of the process and the pipe it writes to; 0 and 0 where there is no git."""
-    # Not by `subprocess`: importing it would take as long as git does.
+    """The id of the process and the pipe that it writes to; 0 and 0 if there is no git."""
+    # Not with `subprocess`, because importing it would take as long as git.
     if not hasattr(os, "posix_spawnp"):
         return 0, 0
-    # Locks are left alone: the user may commit at this very moment.
+    # Without locks, because the user may commit at the same time.
     variables = dict(environment, GIT_OPTIONAL_LOCKS="0", LC_ALL="C")
     read_end, write_end = os.pipe()
     to_null = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 2)]
@@ -92,13 +93,13 @@ def _start_git(root: str, environment: Mapping[str, str]) -> tuple[int, int]:
 
 
 def _read_all(pipe: int) -> bytes | None:
-    """All that comes through the pipe; None when it takes too long."""
+    """All output from the pipe; None if it takes too long."""
     output, end_s = b"", isolated.clock() + _MAX_WAIT_S
-    poll = select.poll()  # unlike `select`, it takes any number of open files
+    poll = select.poll()  # unlike `select`, it supports any number of open files
     poll.register(pipe, select.POLLIN)
     while poll.poll(max(0.0, end_s - isolated.clock()) * 1e3):
-        more = os.read(pipe, _CHUNK)
-        if not more:
+        chunk = os.read(pipe, _CHUNK_BYTES)
+        if not chunk:
             return output
-        output += more
+        output += chunk
     return None

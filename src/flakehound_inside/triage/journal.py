@@ -1,4 +1,4 @@
-"""What one process ran: the tests in their order, how each ended, and the failures with their reruns."""
+"""The journal of one process: its tests in their order, their outcomes, and the failures with their reruns."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from flakehound_inside.message_types import RandomState
     from flakehound_inside.triage.facts import FailureFacts, SessionFacts, WorkerFacts
 
-# What pytest-rerunfailures and pytest-retry call an attempt that they repeat.
-_REPEATED = ("rerun", "retried")
+# The outcomes that pytest-rerunfailures and pytest-retry give to an attempt that they repeat.
+_REPEATED_OUTCOMES = ("rerun", "retried")
 _PHASES = ("setup", "call", "teardown")
 _CRASH = "???"  # the phase that pytest-xdist gives to a test whose worker died
 _PASSING = ("P", "x", "X")
@@ -39,7 +39,7 @@ class Attempt:
 
     @property
     def passed(self) -> bool:
-        """Whether it ended as its author wants it to; a skipped test has shown nothing."""
+        """Whether it ended as its author expects; a skipped test has neither passed nor failed."""
         return self.letter in _PASSING
 
 
@@ -51,7 +51,7 @@ class _Lines(list):  # type: ignore[type-arg]  # no subscript at run time in Pyt
 
 def attempt_of(reports: Sequence[pytest.TestReport]) -> Attempt:
     """The attempt that pytest's reports describe."""
-    # Not above: a green run does not need them.
+    # Imported here, because a passing run does not need them.
     from flakehound_inside.isolated_os import isolated_os
     from flakehound_inside.recorder import Recorder
 
@@ -71,21 +71,21 @@ def attempt_of(reports: Sequence[pytest.TestReport]) -> Attempt:
 
 
 def last_attempt(reports: Sequence[pytest.TestReport]) -> list[pytest.TestReport]:
-    """The reports after the last attempt that another plugin has repeated; all, if none has."""
-    begin = 0
+    """The reports after the last attempt that another plugin has repeated; all reports if there is none."""
+    start = 0
     for place, report in enumerate(reports, 1):
-        if report.outcome in _REPEATED and report.when != _CRASH:
-            begin = place
-    return list(reports[begin:])
+        if report.outcome in _REPEATED_OUTCOMES and report.when != _CRASH:
+            start = place
+    return list(reports[start:])
 
 
 def was_repeated(reports: Sequence[pytest.TestReport]) -> bool:
     """Whether another plugin has run the test again."""
-    return any(report.outcome in _REPEATED for report in reports)
+    return any(report.outcome in _REPEATED_OUTCOMES for report in reports)
 
 
 class SessionJournal:
-    """Grows by one entry per test; a failed test gets an entry with more in addition."""
+    """Has one entry per test, and a detailed entry in addition for each failed test."""
 
     def __init__(self, worker: str = "") -> None:
         self.worker = worker
@@ -104,7 +104,7 @@ class SessionJournal:
         self.durations_s.append(duration_s)
 
     def note(self, text: str) -> None:
-        """Add something the user should know, once."""
+        """Add something that the user should know, unless it is there already."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -129,17 +129,17 @@ class SessionJournal:
         return failure
 
     def session_facts(self) -> SessionFacts:
-        """The process as one entry of the facts."""
+        """The entry of this process in the facts."""
         return {
             "worker": self.worker,
             "order": self.order,
             "outcomes": "".join(self.letters),
-            # Whole numbers: to write a float takes ten times as long, and every green run writes one per test.
+            # Integers, because writing a float takes ten times as long, and every run writes one per test.
             "durations_us": [int(duration_s * 1e6) for duration_s in self.durations_s],
         }
 
     def worker_facts(self) -> WorkerFacts:
-        """What the controller of pytest-xdist cannot know from the reports."""
+        """The facts that the controller of pytest-xdist cannot get from the reports."""
         return {
             "failures": self.failures,
             "rerun_by_others": self.rerun_by_others,
@@ -147,13 +147,13 @@ class SessionJournal:
             "notes": self.notes,
         }
 
-    def merge(self, sent: WorkerFacts) -> None:
-        """Replace what the reports said of failed tests by what their worker sent."""
-        known = {failure["id"] for failure in sent["failures"]}
+    def merge(self, worker_facts: WorkerFacts) -> None:
+        """Replace what the reports say about failed tests by the facts that their worker sent."""
+        reported_ids = {failure["id"] for failure in worker_facts["failures"]}
         self.failures = [
-            *sent["failures"],
-            *(failure for failure in self.failures if failure["id"] not in known),
+            *worker_facts["failures"],
+            *(failure for failure in self.failures if failure["id"] not in reported_ids),
         ]
-        self.rerun_by_others = sorted({*self.rerun_by_others, *sent["rerun_by_others"]})
-        self.not_rerun = sent["not_rerun"]
-        self.notes = sent["notes"]
+        self.rerun_by_others = sorted({*self.rerun_by_others, *worker_facts["rerun_by_others"]})
+        self.not_rerun = worker_facts["not_rerun"]
+        self.notes = worker_facts["notes"]

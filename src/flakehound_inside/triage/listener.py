@@ -1,4 +1,4 @@
-"""Notice failures while pytest runs its tests. A test that passes pays for this file alone."""
+"""Detects failures while pytest runs its tests. For a test that passes, only the code of this file runs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     _Hook = TypeVar("_Hook", bound=Callable[..., object])
     Wrapper = Generator[None, Any, Any]
     Reports = Union["TerminalReports", "HookReports"]
-    _Before = tuple[Snapshot, int, dict[str, Any] | None]  # the fields of a `StateBeforeTest`, quicker to make
+    # The fields of a `StateBeforeTest`; a tuple is quicker to create.
+    _Before = tuple[Snapshot, int, dict[str, Any] | None]
 
 _clock = isolated.clock
 _PHASES = ("setup", "call", "teardown")
-# Whoever implements one of these may run a test twice, or give a report another category.
-_DECIDING_HOOKS = ("pytest_runtest_protocol", "pytest_report_teststatus")
+# A plugin that implements one of these may run a test twice, or give a report another category.
+_OUTCOME_HOOKS = ("pytest_runtest_protocol", "pytest_report_teststatus")
 
 
 def _has_new_wrappers() -> bool:
-    # Tried out, because pluggy reads its metadata to know its version.
+    # Tried out, because pluggy would read its metadata to tell its version.
     try:
         pytest.hookimpl(wrapper=True)
     except TypeError:  # pluggy before 1.2
@@ -41,8 +42,8 @@ def _has_new_wrappers() -> bool:
 _HAS_NEW_WRAPPERS = _has_new_wrappers()
 
 
-def _outermost(hook: _Hook) -> _Hook:
-    if _HAS_NEW_WRAPPERS:  # the cheaper kind
+def _outermost_wrapper(hook: _Hook) -> _Hook:
+    if _HAS_NEW_WRAPPERS:  # these are faster
         return pytest.hookimpl(wrapper=True, tryfirst=True)(hook)
     return pytest.hookimpl(hookwrapper=True, tryfirst=True)(hook)
 
@@ -66,7 +67,7 @@ class FailureListener:
         self._journal = journal
         self._snapshot = generators.snapshot
         self._reports = reports
-        self._make_failed_tests = make_failed_tests  # called at the first failure: a green run does without
+        self._make_failed_tests = make_failed_tests  # called at the first failure only
         self._is_running = False
         self.failed_tests: FailedTests | None = None
 
@@ -75,20 +76,20 @@ class FailureListener:
 
     @property
     def failed_reports(self) -> int:
-        """How many there were, as pytest counts them for its exit code."""
+        """The number of failed reports, as pytest counts them for its exit code."""
         return self._reports.failed
 
-    @_outermost
+    @_outermost_wrapper
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapper:
-        """Let the test run; inspect its reports only if it did not simply pass."""
+        """Run the test; inspect its reports only if it did not simply pass."""
         before = self._begin(item)
-        began = _clock()
+        started_s = _clock()
         try:
             result = yield
         except BaseException:
-            self._end(item, nextitem, before, _clock() - began, False)
+            self._end(item, nextitem, before, _clock() - started_s, False)
             raise
-        self._end(item, nextitem, before, _clock() - began, True)
+        self._end(item, nextitem, before, _clock() - started_s, True)
         return result
 
     def _begin(self, item: pytest.Item) -> _Before | None:
@@ -105,23 +106,23 @@ class FailureListener:
             self._own_errors.report(error)
             return None
 
-    def _end(  # positional, and with no calls of ours but the journal's: every test pays for it
+    def _end(  # with positional arguments and few calls, because it runs after every test
         self,
         item: pytest.Item,
         nextitem: pytest.Item | None,
         before: _Before | None,
         duration_s: float,
-        complete: bool,
+        is_complete: bool,
     ) -> None:
         self._is_running = False
         if before is None or self._own_errors.occurred:
             return
         try:
-            if complete and self._reports.all_passed():
+            if is_complete and self._reports.all_passed():
                 self._journal.add(item.nodeid, "P", duration_s)
             else:
-                self._inspect(item, nextitem, before, duration_s, complete=complete)
-        except Exception as error:  # not an interrupt while we rerun: that is the user's, and ends the run
+                self._inspect(item, nextitem, before, duration_s, is_complete=is_complete)
+        except Exception as error:  # not KeyboardInterrupt, by which the user ends the run during a rerun
             self._own_errors.report(error)
 
     def _inspect(
@@ -131,15 +132,15 @@ class FailureListener:
         before: _Before,
         duration_s: float,
         *,
-        complete: bool,
+        is_complete: bool,
     ) -> None:
-        """Read the reports of a failure, a skip, another plugin's rerun, or the end of the run."""
+        """Read the reports of a test that failed, was skipped, was rerun by another plugin, or ended the run."""
         from flakehound_inside.triage.journal import attempt_of, last_attempt, was_repeated
 
         reports = self._reports.end(item.nodeid)
         attempt = attempt_of(last_attempt(reports))
-        self._journal.add(item.nodeid, attempt.letter if complete else "-", duration_s)
-        if attempt.failed and complete:
+        self._journal.add(item.nodeid, attempt.letter if is_complete else "-", duration_s)
+        if attempt.failed and is_complete:
             from flakehound_inside.triage.failed_tests import StateBeforeTest
 
             if self.failed_tests is None:
@@ -155,14 +156,14 @@ def _doctest_names(item: pytest.Item) -> dict[str, Any] | None:
 
 
 class OldPluggyListener(FailureListener):
-    """The same for a pluggy whose wrappers are given the outcome instead of the exception."""
+    """The same for older versions of pluggy, whose wrappers get the outcome instead of the exception."""
 
-    @_outermost
+    @_outermost_wrapper
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Wrapper:
         before = self._begin(item)
-        began = _clock()
+        started_s = _clock()
         outcome = yield
-        self._end(item, nextitem, before, _clock() - began, outcome.excinfo is None)
+        self._end(item, nextitem, before, _clock() - started_s, outcome.excinfo is None)
 
 
 def listener_class() -> type[FailureListener]:
@@ -171,10 +172,10 @@ def listener_class() -> type[FailureListener]:
 
 
 def reports_of(session: pytest.Session, own_errors: OwnErrors) -> Reports:
-    """The reports of the running test: pytest's terminal has them, unless another plugin runs or renames tests."""
+    """Where to read reports: from pytest's terminal reporter, unless another plugin affects outcomes."""
     terminal = session.config.pluginmanager.getplugin("terminalreporter")
     is_pytests_terminal = type(terminal).__module__ == "_pytest.terminal"
-    if is_pytests_terminal and all(_is_pytests_own(session, hook) for hook in _DECIDING_HOOKS):
+    if is_pytests_terminal and all(_is_pytests_own(session, hook) for hook in _OUTCOME_HOOKS):
         return TerminalReports(session, terminal.stats)
     reports = HookReports(own_errors)
     session.config.pluginmanager.register(reports, "flakehound-reports")
@@ -182,34 +183,34 @@ def reports_of(session: pytest.Session, own_errors: OwnErrors) -> Reports:
 
 
 def _is_pytests_own(session: pytest.Session, hook: str) -> bool:
-    known = getattr(session.config.hook, hook).get_hookimpls()
-    return all(one.function.__module__.split(".")[0] == "_pytest" for one in known)
+    implementations = getattr(session.config.hook, hook).get_hookimpls()
+    return all(implementation.function.__module__.split(".")[0] == "_pytest" for implementation in implementations)
 
 
 class TerminalReports:
-    """Reads the reports that the terminal stores. A hook of our own would be called three times for every test."""
+    """Reads the reports that the terminal reporter stores; a hook would be called three times for every test."""
 
-    def __init__(self, session: pytest.Session, stored: dict[str, list[Any]]) -> None:
+    def __init__(self, session: pytest.Session, reports_by_category: dict[str, list[Any]]) -> None:
         self._session = session
-        self._stored = stored  # by category
+        self._by_category = reports_by_category
         self._failed_before = 0
-        self.failed = 0  # reports in all, as pytest counts them for its exit code
-        self._count_stored()
+        self.failed = 0  # all failed reports, as pytest counts them for its exit code
+        self._count_reports()
 
-    def _count_stored(self) -> None:
-        self._lengths = {kind: len(reports) for kind, reports in self._stored.items()}
+    def _count_reports(self) -> None:
+        self._lengths = {kind: len(reports) for kind, reports in self._by_category.items()}
         self._find_lists()
-        # How long they are after the next test, if it passes.
-        self._passed_then = len(self._passed) + 1
-        self._other_phases_then = len(self._other_phases) + 2
+        # The lengths of these lists after the next test, if it passes.
+        self._expected_passed = len(self._passed) + 1
+        self._expected_other_phases = len(self._other_phases) + 2
 
     def _find_lists(self) -> None:
-        # Once the terminal has them: two dictionary lookups in every test would cost more.
-        self._passed = self._stored.get("passed", ())
-        self._other_phases = self._stored.get("", ())  # setup and teardown
+        # Kept as attributes, because two dictionary lookups in every test would take longer.
+        self._passed = self._by_category.get("passed", ())
+        self._other_phases = self._by_category.get("", ())  # setup and teardown
 
     def begin(self) -> None:
-        """A test starts."""
+        """Called when a test starts."""
         self._failed_before = self._session.testsfailed
 
     def all_passed(self) -> bool:
@@ -217,27 +218,28 @@ class TerminalReports:
         if not self._passed:
             self._find_lists()
         if (
-            len(self._passed) != self._passed_then
-            or len(self._other_phases) != self._other_phases_then
+            len(self._passed) != self._expected_passed
+            or len(self._other_phases) != self._expected_other_phases
             or self._session.testsfailed != self._failed_before
         ):
             return False
-        self._passed_then += 1
-        self._other_phases_then += 2
+        self._expected_passed += 1
+        self._expected_other_phases += 2
         return True
 
     def end(self, test: str) -> list[TestReport]:
-        """The reports of the test that ran, in their order; to be called unless all passed."""
+        """The reports of the test that ran, in their order; must be called unless all passed."""
         self.failed += self._session.testsfailed - self._failed_before
-        begin = {**self._lengths, "passed": self._passed_then - 1, "": self._other_phases_then - 2}
-        new = [one for kind, reports in self._stored.items() for one in reports[begin.get(kind, 0) :]]
-        self._count_stored()
-        # A warning has the test's id too.
-        return sorted((one for one in new if isinstance(one, TestReport) and one.nodeid == test), key=_sort_key)
+        begin = {**self._lengths, "passed": self._expected_passed - 1, "": self._expected_other_phases - 2}
+        new = [report for kind, reports in self._by_category.items() for report in reports[begin.get(kind, 0) :]]
+        self._count_reports()
+        # Warnings have the id of the test, too.
+        of_test = [report for report in new if isinstance(report, TestReport) and report.nodeid == test]
+        return sorted(of_test, key=_sort_key)
 
 
 def _sort_key(report: TestReport) -> tuple[int, bool]:
-    # A subtest has a report of its own type, before that of the test which it is part of.
+    # The report of a subtest has its own type, and comes before that of its test.
     phase = _PHASES.index(report.when) if report.when in _PHASES else len(_PHASES)
     return phase, type(report) is TestReport
 
@@ -249,7 +251,7 @@ class HookReports:
         self._own_errors = own_errors
         self._reports: list[TestReport] = []
         self._all_passed = True
-        self._has_flaky_plugin = "flaky" in sys.modules  # that plugin reports no attempt but the last
+        self._has_flaky_plugin = "flaky" in sys.modules  # that plugin reports only the last attempt
         self.failed = 0
 
     def pytest_runtest_logreport(self, report: TestReport) -> None:
@@ -258,14 +260,14 @@ class HookReports:
             self._reports.append(report)
             if report.outcome != "passed" or "wasxfail" in report.__dict__:
                 self._all_passed = False
-                # Now, not later: pytest 9 calls a test with failed subtests failed once the terminal has seen it.
+                # Counted now, because pytest 9 later changes a test with failed subtests to failed.
                 if report.outcome == "failed" and not hasattr(report, "wasxfail"):
                     self.failed += 1
         except Exception as error:
             self._own_errors.report(error)
 
     def begin(self) -> None:
-        """A test starts."""
+        """Called when a test starts."""
         self._reports.clear()
         self._all_passed = True
 

@@ -35,11 +35,11 @@ _BOOLEANS = {
     "no": False,
     "off": False,
 }
-MIN_RERUN_FAILURES = 10  # so many are always rerun, however small the suite
+MIN_RERUN_FAILURES = 10  # this many are always rerun, even in a small suite
 
 
 class PluginOptions:
-    """Validated options of `pytest --flakehound`. No dataclass: making one takes 1 ms at every start."""
+    """Validated options of `pytest --flakehound`. Not a dataclass: creating one takes 1 ms at every start."""
 
     def __init__(
         self,
@@ -64,37 +64,37 @@ class PluginOptions:
         self.check_base = check_base
         self.tolerate = tolerate
         self.json = json  # as given, relative to where pytest was started
-        self.store = store  # None: the default place
+        self.store = store  # None: the default path
 
     def max_failures(self, tests: int) -> float:
-        """How many failures may be seen before nothing more is rerun."""
+        """How many failures there may be before nothing more is rerun."""
         return max(float(MIN_RERUN_FAILURES), self.threshold * tests)
 
 
 def read_options(config: pytest.Config, environment: Mapping[str, str]) -> PluginOptions | None:
-    """The options; None when no triage is asked for. A value that makes no sense is a UsageError."""
-    given = _Sources(config, environment)
-    if not given.flag(""):
+    """The options; None if no triage is requested. Raises a UsageError for an invalid value."""
+    sources = _Sources(config, environment)
+    if not sources.flag(""):
         _refuse_options_without_triage(config, environment)
         return None
     if config.option.collectonly:
         return None
     return PluginOptions(
-        immediate=given.value("immediate", _number, "1", 1),
-        postponed=given.value("postponed", _number, "1", 1),
-        forked=given.value("forked", _number, "2", 2),
-        threshold=given.value("threshold", _share, "1%", 0.01),
-        since=given.value("since", _revision, "main", None),
-        intersect=not given.flag("no-intersect"),
-        check_base=given.flag("check-base"),
-        tolerate=given.flag("tolerate"),
-        json=given.value("json", _file(config), "triage.json", None),
-        store=given.value("store", _file(config, may_be_new=True), ".flakehound/flakehound.db", None),
+        immediate=sources.value("immediate", _number, "1", 1),
+        postponed=sources.value("postponed", _number, "1", 1),
+        forked=sources.value("forked", _number, "2", 2),
+        threshold=sources.value("threshold", _share, "1%", 0.01),
+        since=sources.value("since", _revision, "main", None),
+        intersect=not sources.flag("no-intersect"),
+        check_base=sources.flag("check-base"),
+        tolerate=sources.flag("tolerate"),
+        json=sources.value("json", _file(config), "triage.json", None),
+        store=sources.value("store", _file(config, may_be_new=True), ".flakehound/flakehound.db", None),
     )
 
 
 def without_own_options(arguments: list[str]) -> list[str]:
-    """pytest's arguments as given, without the options that are ours."""
+    """pytest's arguments without the options of flakehound."""
     remaining: list[str] = []
     rest = iter(arguments)
     for argument in rest:
@@ -109,13 +109,13 @@ def without_own_options(arguments: list[str]) -> list[str]:
 
 
 def _refuse_options_without_triage(config: pytest.Config, environment: Mapping[str, str]) -> None:
-    # Only what was typed: a project may keep such options in its addopts for the runs that do ask.
-    typed = {str(argument).partition("=")[0] for argument in config.invocation_params.args}
-    alone = [name for name in _SUB_OPTIONS if "--flakehound-" + name in typed]
-    if alone and "FLAKEHOUND" not in environment:
+    # Only typed options, because a project may have such options in its addopts for runs with --flakehound.
+    typed_options = {str(argument).partition("=")[0] for argument in config.invocation_params.args}
+    without_triage = [name for name in _SUB_OPTIONS if "--flakehound-" + name in typed_options]
+    if without_triage and "FLAKEHOUND" not in environment:
         raise pytest.UsageError(
             "--flakehound-%s does nothing without --flakehound. Try: pytest --flakehound %s"
-            % (alone[0], _as_typed(config, alone[0]))
+            % (without_triage[0], _as_typed(config, without_triage[0]))
         )
 
 
@@ -129,7 +129,7 @@ def _setting(name: str) -> str:
 
 
 class _Sources:
-    """The three places where an option can be given, the strongest first."""
+    """The three places where an option can be set, highest precedence first."""
 
     def __init__(self, config: pytest.Config, environment: Mapping[str, str]) -> None:
         self._config = config
@@ -141,34 +141,34 @@ class _Sources:
     def value(self, name: str, parse: Callable[[str], _Value], example: str, default: _Value) -> _Value:
         setting = _setting(name)
         option, variable = "--" + setting.replace("_", "-"), setting.upper()
-        given = getattr(self._config.option, setting, None)
-        if given is not None:
+        option_value = getattr(self._config.option, setting, None)
+        if option_value is not None:
             remedy = option if parse is _boolean else "%s %s" % (option, example)
-            return _read(str(given), parse, option, remedy)
+            return _parse(str(option_value), parse, option, remedy)
         if variable in self._environment:
             remedy = "%s=%s" % (variable, example)
-            return _read(self._environment[variable], parse, "the environment variable " + variable, remedy)
+            return _parse(self._environment[variable], parse, "the environment variable " + variable, remedy)
         remedy = "%s = %s" % (setting, "true" if parse is _boolean else example)
-        written = self._in_ini_file(setting, remedy)
-        if written in (None, "", []):
+        ini_value = self._in_ini_file(setting, remedy)
+        if ini_value in (None, "", []):
             return default
-        return _read(str(written), parse, self._place(setting), remedy)
+        return _parse(str(ini_value), parse, self._ini_location(setting), remedy)
 
     def _in_ini_file(self, setting: str, remedy: str) -> Any:
         try:
             return self._config.getini(setting)
         except (ValueError, TypeError, pytest.UsageError) as error:  # pytest's own check of the value
-            raise pytest.UsageError("%s: %s. Try: %s" % (self._place(setting), error, remedy)) from None
+            raise pytest.UsageError("%s: %s. Try: %s" % (self._ini_location(setting), error, remedy)) from None
 
-    def _place(self, setting: str) -> str:
+    def _ini_location(self, setting: str) -> str:
         return "%s in %s" % (setting, self._config.inipath or "the command line's -o")
 
 
-def _read(text: str, parse: Callable[[str], _Value], place: str, remedy: str) -> _Value:
+def _parse(text: str, parse: Callable[[str], _Value], source: str, remedy: str) -> _Value:
     try:
         return parse(text.strip())
     except ValueError as error:
-        raise pytest.UsageError("%s %s, not %r. Try: %s" % (place, error, text, remedy)) from None
+        raise pytest.UsageError("%s %s, not %r. Try: %s" % (source, error, text, remedy)) from None
 
 
 def _boolean(text: str) -> bool:
@@ -200,7 +200,7 @@ def _revision(text: str) -> str:
 
 
 def _file(config: pytest.Config, *, may_be_new: bool = False) -> Callable[[str], str]:
-    """Reads a path; with `may_be_new` its folder need not exist."""
+    """A parser of paths; with `may_be_new` the folder need not exist."""
 
     def parse(text: str) -> str:
         path = os.path.join(str(config.invocation_params.dir), text)

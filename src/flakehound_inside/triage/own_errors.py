@@ -1,4 +1,4 @@
-"""Errors of flakehound itself: one warning with the reason, then pytest goes on without us."""
+"""Errors of flakehound itself: one warning with the reason, then pytest continues without flakehound."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class OwnErrors:
     ) -> None:
         self._config = config
         self._message = message
-        self.occurred = False  # then whoever uses this does nothing more
+        self.occurred = False  # then its users do nothing more
 
     def __enter__(self) -> OwnErrors:
         return self
@@ -43,7 +43,7 @@ class OwnErrors:
             self.warn("%s: %s" % (self._message, _description_of(error)))
 
     def warn(self, message: str) -> None:
-        """A warning among pytest's own; not `warnings.warn`, which `-W error` would turn against the run."""
+        """Add a warning to those of pytest; not with `warnings.warn`, which `-W error` would make an error."""
         warning = warnings.WarningMessage(
             pytest.PytestWarning(message), pytest.PytestWarning, __file__, 1, line=""
         )
@@ -55,8 +55,10 @@ class OwnErrors:
 def _description_of(error: BaseException) -> str:
     name = type(error).__name__
     try:
-        ours = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_PACKAGE)]
-        place = " (%s:%s)" % (os.path.basename(ours[-1].filename), ours[-1].lineno) if ours else ""
-        return "%s: %s%s" % (name, error, place)
-    except Exception:  # of an error that cannot be printed
+        own_frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_PACKAGE)]
+        location = (
+            " (%s:%s)" % (os.path.basename(own_frames[-1].filename), own_frames[-1].lineno) if own_frames else ""
+        )
+        return "%s: %s%s" % (name, error, location)
+    except Exception:  # the error cannot be printed
         return name

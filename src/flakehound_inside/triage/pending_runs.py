@@ -1,4 +1,4 @@
-"""Green runs that wait, as files beside the store, until flakehound imports them; SQLite would cost every run."""
+"""Passing runs that wait as files next to the store until flakehound imports them; SQLite would take longer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from flakehound_inside.triage.journal import SessionJournal
 
-_MAX_RUNS = 200  # that wait; every red run and every hunt imports them
+_MAX_RUNS = 200  # that wait; every failed run and every hunt imports them
 
 
 class PendingRuns:
-    """The folder of pending runs, for one run to be added."""
+    """The folder of pending runs, to which one run is added."""
 
     def __init__(self, config: pytest.Config, store: str | None, started_s: float) -> None:
         root = str(config.rootpath)
@@ -31,7 +31,7 @@ class PendingRuns:
         self._started_s = started_s
 
     def add(self, journals: Sequence[SessionJournal], seed: int, git_facts: Mapping[str, Any]) -> None:
-        """Write the run under a name of its own; the oldest are removed when nobody imports them."""
+        """Write the run to a new file; the oldest files are removed if there are too many."""
         run = {
             "rootdir": self._rootdir,
             "python": ".".join(str(part) for part in sys.version_info[:3]),

@@ -1,7 +1,7 @@
-"""The global random generators: copy their state before a test, seed them for a rerun, restore them.
+"""The global random generators: copies their state before a test, seeds them for a rerun, restores them.
 
-Python builds 625 numbers to return the state of `random`, numpy needs 40 µs; either would be the larger part of
-what a test that passes pays. A copy of the memory takes less than 1 µs; it becomes numbers only if a test fails.
+Python creates 625 numbers to return the state of `random`, and numpy needs 40 µs; either would be most of our
+overhead for a passing test. Copying the memory takes less than 1 µs; it is converted only if a test fails.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     Snapshot = tuple[Any, Any]
 
 _WORDS = 624  # of a Mersenne twister, and one more for the position in them
-_BYTES = (_WORDS + 1) * 4
-# The position and a few words are enough to see that nothing has changed: each number drawn moves the position,
-# and when that is back where it was, every word is another.
+_STATE_BYTES = (_WORDS + 1) * 4
+# The position and a few words suffice to detect a change: each drawn number moves the position, and when it has
+# its old value again, all words have changed.
 _COMPARED_BYTES = 9 * 4
-_MIN_TESTS = 100  # below, importing _ctypes takes longer (1 ms) than it saves
+_MIN_TESTS = 100  # with fewer, importing _ctypes (1 ms) takes longer than it saves
 
 _set_state, _state_of_random = random.setstate, random.getstate
 _modules = sys.modules
@@ -46,47 +46,47 @@ class RandomGenerators:
         self._copy: Callable[[], Any] = _state_of_random
 
     def prepare(self, tests: int) -> None:
-        """Choose how to copy the state before each of so many tests."""
+        """Choose how to copy the state before each of this many tests."""
         self._twister = python_twister(_state_of_random, tests)
         self._copy = _state_of_random if self._twister is None else self._twister.copy
 
     def snapshot(self) -> Snapshot:
-        """The state now; called before every test, so it has to be cheap."""
+        """The current state; called before every test, so it has to be fast."""
         numpy_random = _modules.get("numpy.random")
         return self._copy(), None if numpy_random is None else self._numpy.state(numpy_random)
 
-    def _state_in(self, snapshot: Snapshot) -> tuple[Any, ...]:
+    def _state_of(self, snapshot: Snapshot) -> tuple[Any, ...]:
         state: tuple[Any, ...] = snapshot[0]
         return state if self._twister is None else self._twister.state(snapshot[0])
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Let the generators go on as if nothing had drawn from them since."""
-        _set_state(self._state_in(snapshot))
+        """Restore the generators to the state of the snapshot."""
+        _set_state(self._state_of(snapshot))
         numpy_random = _modules.get("numpy.random")
         if snapshot[1] is not None and numpy_random is not None:
             numpy_random.set_state(snapshot[1])
 
     @contextlib.contextmanager
     def seeded(self, seed: int) -> Iterator[None]:
-        """Whatever runs inside draws what this seed gives."""
+        """Within the block, all generators draw the numbers of this seed."""
         option = self._config.option
-        randomly = self._randomly_seed()
+        randomly_seed = self._randomly_seed()
         hypothesis_core: Any = _modules.get("hypothesis.core")
-        forced = getattr(hypothesis_core, "global_force_seed", None)
+        forced_seed = getattr(hypothesis_core, "global_force_seed", None)
         try:
-            if randomly is not None:
+            if randomly_seed is not None:
                 option.randomly_seed = seed
             apply_seed(seed)
             yield
         finally:
-            if randomly is not None:
-                option.randomly_seed = randomly
+            if randomly_seed is not None:
+                option.randomly_seed = randomly_seed
             if hasattr(hypothesis_core, "global_force_seed"):
-                hypothesis_core.global_force_seed = forced
+                hypothesis_core.global_force_seed = forced_seed
 
     def as_json(self, snapshot: Snapshot) -> RandomState:
-        """A snapshot in values that JSON has."""
-        version, numbers, gauss = self._state_in(snapshot)
+        """A snapshot as values for JSON."""
+        version, numbers, gauss = self._state_of(snapshot)
         return {
             "random": [version, list(numbers), gauss],
             "numpy": _numpy_as_json(snapshot[1]),
@@ -97,28 +97,28 @@ class RandomGenerators:
         seed = getattr(self._config.option, "randomly_seed", None)
         resets = getattr(self._config.option, "randomly_reset_seed", False)
         plugin = _modules.get("pytest_randomly")
-        active = plugin is not None and self._config.pluginmanager.is_registered(plugin)
-        return seed if resets and active and isinstance(seed, int) else None
+        is_active = plugin is not None and self._config.pluginmanager.is_registered(plugin)
+        return seed if resets and is_active and isinstance(seed, int) else None
 
 
 def _numpy_as_json(state: Any) -> list[Any] | None:
     if state is None:
         return None
-    name, numbers, place, has_gauss, gauss = state
-    return [str(name), numbers.tolist(), int(place), int(has_gauss), float(gauss)]
+    name, numbers, position, has_gauss, gauss = state
+    return [str(name), numbers.tolist(), int(position), int(has_gauss), float(gauss)]
 
 
 class PythonTwister:
-    """The memory of the generator behind `random`: after the head of the object its position, then its words."""
+    """The memory of the generator of `random`: after the header of the object its position, then its words."""
 
     def __init__(self, getstate: Any) -> None:
         self._generator = getstate.__self__
         self._version = getstate()[0]
-        self._memory = _view_of_memory(id(self._generator) + object.__basicsize__, _BYTES)
+        self._memory = _view_of_memory(id(self._generator) + object.__basicsize__, _STATE_BYTES)
         self.copy = self._copier()
 
     def _copier(self) -> Callable[[], tuple[bytes, Any]]:
-        """A function that copies the memory, and the number that `gauss` has ready for its next call."""
+        """A function that copies the memory, and the number that `gauss` has stored for its next call."""
         memory, generator, read_part = self._memory, self._generator, self._memory[:_COMPARED_BYTES].tobytes
         last_part, last_copy, last_gauss = b"", (b"", None), None
 
@@ -131,27 +131,27 @@ class PythonTwister:
 
         return copy
 
-    def state(self, copied: tuple[bytes, Any]) -> tuple[Any, ...]:
+    def state(self, copy: tuple[bytes, Any]) -> tuple[Any, ...]:
         """What `random.getstate` would have returned."""
-        memory, gauss = copied
-        place, *words = array("I", memory)
-        return self._version, (*words, place), gauss
+        memory, gauss = copy
+        position, *words = array("I", memory)
+        return self._version, (*words, position), gauss
 
 
 def python_twister(getstate: Any, tests: int) -> PythonTwister | None:
-    """The generator's memory, if it is proven to hold what we expect; None in another Python."""
+    """The generator's memory, if it has the expected layout; None if not."""
     can_read = "_ctypes" in sys.modules or tests >= _MIN_TESTS
     if sys.implementation.name != "cpython" or array("I").itemsize != 4 or not can_read:
         return None
     try:
         twister = PythonTwister(getstate)
-    except (ImportError, AttributeError):  # Python without ctypes, or somebody's own `random.getstate`
+    except (ImportError, AttributeError):  # Python without ctypes, or a replaced `random.getstate`
         return None
     return twister if twister.state(twister.copy()) == getstate() else None
 
 
 class NumpyTwister:
-    """numpy's global generator. Its memory lacks the number ready for the next gauss; it only shows a change."""
+    """numpy's global generator. Its memory does not contain the stored gauss number, so it only shows changes."""
 
     def __init__(self) -> None:
         self._generator: Any = None
@@ -160,14 +160,14 @@ class NumpyTwister:
         self._last_state: Any = None
 
     def state(self, numpy_random: Any) -> Any:
-        """numpy's legacy state; None of a generator that has none."""
+        """numpy's legacy state; None for a generator without one."""
         generator = numpy_random.get_bit_generator() if hasattr(numpy_random, "get_bit_generator") else None
         if generator is not self._generator:
             self._use(generator)
         if generator is not None and type(generator).__name__ != "MT19937":
             return None
         part = self._read_part()
-        # A gauss that is ready is used up without a move; without one, nothing can have changed.
+        # Drawing a stored gauss number does not move the position; without one, nothing can have changed.
         if not part or part != self._last_part or self._last_state is None or self._last_state[3]:
             self._last_part, self._last_state = part, _legacy_state(numpy_random)
         return self._last_state
@@ -176,8 +176,8 @@ class NumpyTwister:
         self._generator, self._last_part, self._read_part = generator, b"", bytes
         # numpy has imported ctypes itself.
         if type(generator).__name__ == "MT19937" and "ctypes" in sys.modules:
-            # Here the position stands after the words.
-            address = generator.ctypes.state_address + _BYTES - _COMPARED_BYTES
+            # In numpy the position comes after the words.
+            address = generator.ctypes.state_address + _STATE_BYTES - _COMPARED_BYTES
             self._read_part = _view_of_memory(address, _COMPARED_BYTES).tobytes
 
 
@@ -187,10 +187,10 @@ def _legacy_state(numpy_random: Any) -> Any:
 
 
 def _view_of_memory(address: int, size: int) -> memoryview:
-    """A view of memory that can be read without a call of a foreign function."""
+    """A view of memory that can be read without calling a foreign function."""
     import _ctypes
 
-    # What `ctypes` is made of: importing all of it would take three times as long.
+    # The C part of `ctypes`, because importing all of it would take three times as long.
     char = type("char", (_ctypes._SimpleCData,), {"_type_": "c"})
     chars: Any = type("chars", (_ctypes.Array,), {"_type_": char, "_length_": size})
     return memoryview(chars.from_address(address)).cast("B")

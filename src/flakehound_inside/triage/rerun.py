@@ -1,4 +1,4 @@
-"""Run a failed test again in its own process, invisible to other plugins and to the user's results."""
+"""Reruns a failed test in its own process, hidden from other plugins and from the user's results."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class RerunCandidate:
     ) -> None:
         self.failure = failure
         self.failed_item = failed_item
-        self.random_state = random_state  # as the failing run started; None: that cannot be repeated here
-        # What failed may be the teardown of a module or of more; then a rerun has to go as far.
+        self.random_state = random_state  # before the failure; None: it cannot be repeated here
+        # The teardown of a module or the session may have failed; then a rerun has to tear down as much.
         self.failed_in_teardown = failed_in_teardown
         self.passed = False
         self.seeds_used = 0
 
 
 class Rerunner:
-    """Reruns of one pytest session."""
+    """Makes the reruns of one pytest session."""
 
     def __init__(
         self,
@@ -58,27 +58,27 @@ class Rerunner:
         self._options = options
         self._generators = generators
         self._journal = journal
-        self._seed = seed  # the seeds of reruns are counted from it
+        self._seed = seed  # the seeds of reruns count up from it
         self._protocol = _Protocol(session.config.pluginmanager)
 
     def exclude_wrapper(self, plugin: object) -> None:
-        """Name a plugin that wraps the user's runs of a test and must not wrap ours."""
+        """Exclude a plugin that wraps the user's runs of a test and must not wrap our reruns."""
         self._protocol.excluded = plugin
 
     def rerun_immediately(self, candidate: RerunCandidate, nextitem: pytest.Item | None) -> None:
-        """The immediate reruns; afterwards everything is as if there had been none."""
+        """Make the immediate reruns, then restore the state from before them."""
         if not self._options.immediate:
             return
         fixtures = FailedFixtures(candidate.failed_item)
-        with contextlib.ExitStack() as afterwards:  # the last one first, and each whatever became of the others
-            afterwards.callback(self._generators.restore, self._generators.snapshot())
-            afterwards.callback(fixtures.restore)
-            afterwards.callback(self._tear_down, nextitem)
+        with contextlib.ExitStack() as cleanup:  # last one first, each even if another fails
+            cleanup.callback(self._generators.restore, self._generators.snapshot())
+            cleanup.callback(fixtures.restore)
+            cleanup.callback(self._tear_down, nextitem)
             fixtures.forget()
             self._rerun(candidate, "immediate", self._options.immediate, nextitem)
 
     def rerun_postponed(self, candidate: RerunCandidate) -> None:
-        """The postponed reruns; the caller ends them with `end`."""
+        """Make the postponed reruns; the caller has to call `end` afterwards."""
         if not self._options.postponed:
             return
         self._tear_down(candidate.failed_item.fresh_item())
@@ -86,7 +86,7 @@ class Rerunner:
         self._rerun(candidate, "postponed", self._options.postponed, None)
 
     def end(self) -> None:
-        """Tear down whatever the postponed reruns set up last."""
+        """Tear down what the postponed reruns have set up."""
         self._tear_down(None)
 
     def _rerun(self, candidate: RerunCandidate, stage: str, times: int, nextitem: pytest.Item | None) -> None:
@@ -102,7 +102,7 @@ class Rerunner:
                 return
 
     def _repeat_random_state(self, candidate: RerunCandidate, stage: str, nextitem: pytest.Item | None) -> None:
-        """Run it once more with the random state of the failure: does that decide the outcome?"""
+        """Run it once more with the random state of the failure, to see whether that decides the outcome."""
         if candidate.random_state is None:
             return
         self._generators.restore(candidate.random_state)
@@ -113,20 +113,22 @@ class Rerunner:
     def _run_once(self, candidate: RerunCandidate, nextitem: pytest.Item | None) -> Attempt:
         reports: list[pytest.TestReport] = []
         fresh = candidate.failed_item.fresh_item(reports.append)
-        # Named as the next test, another fresh item keeps what its module and its class have set up.
-        follower = candidate.failed_item.fresh_item()
+        # With another fresh item as the next test, fixtures of the module and the class stay set up.
+        next_fresh_item = candidate.failed_item.fresh_item()
         try:
-            with silenced(self._session.config):
-                reports.extend(self._protocol.run(fresh, nextitem if candidate.failed_in_teardown else follower))
-        except pytest.exit.Exception as error:  # the user's run goes on, whatever a rerun says
+            with silence_logs(self._session.config):
+                reports.extend(
+                    self._protocol.run(fresh, nextitem if candidate.failed_in_teardown else next_fresh_item)
+                )
+        except pytest.exit.Exception as error:  # a rerun must not end the user's run
             return Attempt("F", {"exception": "pytest.exit", "message": "pytest.exit: %s" % error.msg})
         finally:
-            self._tear_down(follower)
+            self._tear_down(next_fresh_item)
         return attempt_of(reports)
 
     def _tear_down(self, nextitem: pytest.Item | None) -> None:
-        # An error here is of a fixture that a rerun set up; its own failure has been reported before.
-        for _try in range(2):  # a finalizer that raises SystemExit leaves the rest set up
+        # An error here comes from a fixture that a rerun has set up; the test's own failure was reported before.
+        for _try in range(2):  # after a finalizer that raises SystemExit, the rest is still set up
             try:
                 tear_down_for(self._session, nextitem)
             except KeyboardInterrupt:  # noqa: PERF203
@@ -149,7 +151,7 @@ def _rerun_facts(stage: str, attempt: Attempt, seed: int | None) -> RerunFacts:
 
 
 class _Protocol:
-    """Runs one test as pytest does, with the wrappers of every plugin and none of their reruns and reports."""
+    """Runs one test as pytest does, with the wrappers of every plugin, but without their reruns and reports."""
 
     def __init__(self, manager: pytest.PytestPluginManager) -> None:
         self._manager = manager
@@ -158,7 +160,7 @@ class _Protocol:
         self._reports: list[pytest.TestReport] = []
 
     def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
-        """Run the item; its reports."""
+        """Run the item and return its reports."""
         if not self._manager.is_registered(self):
             self._manager.register(self, "flakehound-rerun")
         self._item, self._reports = item, []
@@ -181,7 +183,7 @@ class _Protocol:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """As pytest's own, but without logging, and only for the item that is rerun."""
+        """Run the item that is rerun like pytest, but without logging its reports."""
         if item is not self._item:
             return None
         self._reports = runtestprotocol(item, log=False, nextitem=nextitem)
@@ -193,8 +195,8 @@ def _wraps(implementation: object) -> bool:
 
 
 @contextlib.contextmanager
-def silenced(config: pytest.Config) -> Iterator[None]:
-    """Neither live logs, nor lines of the log file, nor --setup-show, for the time of a rerun."""
+def silence_logs(config: pytest.Config) -> Iterator[None]:
+    """Within the block, suppress live logs, lines in the log file, and the output of --setup-show."""
     handlers = _log_handlers(config)
     shows_setup = getattr(config.option, "setupshow", False)
     for handler in handlers:

@@ -1,4 +1,4 @@
-"""The triage of one pytest session: listen to its tests, rerun failures, ask the controller, show its answer."""
+"""The triage of one pytest session: detects and reruns failures, asks the controller, shows its answer."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class TriageSession:
         self._worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
         self._seed = self._first_seed()
         self._started_s = time.time()
-        # From before the first test: tests change the environment.
+        # Copied before the first test, because tests may change the environment.
         self._environment = dict(os.environ)
         self._git_state = GitState()
         self._journals: list[SessionJournal] = []
         self._listener: FailureListener | None = None
         self._workers: XdistWorkers | None = None
-        self._has_ended = False  # the tests ran to their end, or to where -x ends them
+        self._has_ended = False  # all tests ran, or -x ended them
         self._was_interrupted = False
         self._output: TriageOutput | None = None  # None: nothing to show
         if self._worker_input is None and getattr(config.option, "dist", "no") != "no":
@@ -58,22 +58,22 @@ class TriageSession:
         return [name for name in vars(type(self)) if name.startswith("pytest_")]
 
     def _first_seed(self) -> int:
-        shared = (self._worker_input or {}).get("flakehound", {}).get("seed")
-        asked = self._config.getoption("--flakehound-seed", None)
-        if shared is None and asked is None:
+        shared_seed = (self._worker_input or {}).get("flakehound", {}).get("seed")
+        user_seed = self._config.getoption("--flakehound-seed", None)
+        if shared_seed is None and user_seed is None:
             return int.from_bytes(os.urandom(4), "big")
-        return int(asked if shared is None else shared)
+        return int(user_seed if shared_seed is None else shared_seed)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Start git now, although only the end of a green run needs its answer: it runs while pytest collects."""
+        """Start git, so that it runs while pytest collects; a passing run needs its output at the end."""
         if self._worker_input is None:
             with self._own_errors:
                 self._git_state.start(str(self._config.rootpath), self._environment)
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, None]:
-        """Listen while the tests run, and rerun when the last one has ended."""
+        """Listen while the tests run, and rerun after the last one has ended."""
         with self._own_errors:
             self._git_state.read()
             if not self._config.pluginmanager.hasplugin("dsession"):
@@ -100,7 +100,7 @@ class TriageSession:
             reports_of(session, self._own_errors),
             lambda listener: self._make_failed_tests(session, journal, listener),
         )
-        # Here and not earlier: what is registered last wraps all others.
+        # Not earlier, because the plugin that is registered last wraps all others.
         self._config.pluginmanager.register(self._listener, "flakehound-listener")
 
     def _make_failed_tests(
@@ -122,7 +122,7 @@ class TriageSession:
             return
         try:
             failed_tests.rerun_postponed()
-        except KeyboardInterrupt:  # every test has run; what is interrupted is ours alone
+        except KeyboardInterrupt:  # every test has run; only our reruns are interrupted
             self._was_interrupted = True
 
     def _send_to_controller(self) -> None:
@@ -130,12 +130,12 @@ class TriageSession:
 
         if self._journals and any(self._journals[0].worker_facts().values()):
             output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
-            # ASCII: execnet cannot send half of a surrogate pair.
+            # As ASCII, because execnet cannot send lone surrogates.
             output["flakehound"] = isolated_os.dumps(self._journals[0].worker_facts())
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """After every other plugin has finished: have failures judged, or leave a green run for the store."""
+        """After all other plugins have finished, ask for verdicts on failures, or save a passing run."""
         with self._own_errors:
             self._git_state.discard()
         if self._worker_input is not None or self._own_errors.occurred or not self._has_ended:
@@ -154,7 +154,7 @@ class TriageSession:
         pending_runs = PendingRuns(self._config, self._options.store, self._started_s)
         try:
             pending_runs.add(self._journals, self._seed, self._git_state.facts())
-        except OSError:  # a checkout that may not be written to is none of the user's problems
+        except OSError:  # a read-only checkout must not disturb the user
             return
 
     def _judge(self, session: pytest.Session) -> None:
@@ -175,8 +175,10 @@ class TriageSession:
         else:
             self._output.set_answer(answer, self._environment)
             if self._options.tolerate:
-                counted = self._listener or self._workers
-                self._output.tolerate(session, answer, counted.failed_reports if counted is not None else 0)
+                report_counter = self._listener or self._workers
+                self._output.tolerate(
+                    session, answer, report_counter.failed_reports if report_counter is not None else 0
+                )
         finally:
             self._output.end_progress()
 
@@ -187,12 +189,12 @@ class TriageSession:
                 self._output.print(terminalreporter)
 
 
-def _has_ended(session: pytest.Session, raised: Any) -> bool:
-    """Whether the tests ended as tests end: all of them, or up to where -x or a plugin stops them."""
-    if raised is None:
+def _has_ended(session: pytest.Session, error_info: Any) -> bool:
+    """Whether all tests ran, or -x or a plugin stopped them in the usual way."""
+    if error_info is None:
         return True
-    error = raised[1]
+    error = error_info[1]
     if isinstance(error, (session.Failed, session.Interrupted)):
         return True
-    # pytest-xdist has an exception of its own for it, also when a worker was interrupted by the user.
+    # pytest-xdist raises its own exception, also if the user interrupted a worker.
     return type(error).__name__ == "Interrupted" and "keyboard-interrupt" not in str(error)

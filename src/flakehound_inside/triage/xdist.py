@@ -1,4 +1,4 @@
-"""The reports and facts that pytest-xdist's controller gets from its workers."""
+"""The reports and facts that the controller of pytest-xdist gets from its workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from flakehound_inside.triage.own_errors import OwnErrors
 
-KEY = "flakehound"  # of what is sent in workerinput and in workeroutput
+_KEY = "flakehound"  # of our values in workerinput and workeroutput
 
 
 class _WorkerReports:
@@ -34,7 +34,7 @@ class _WorkerReports:
         self._reports.append(report)
 
     def end_test(self) -> None:
-        """No more reports of the current test will come."""
+        """Called when no more reports of the current test will come."""
         reports, self._reports = self._reports, []
         if not reports:
             return
@@ -45,7 +45,7 @@ class _WorkerReports:
             return
         attempt = attempt_of(last_attempt(reports))
         self.journal.add(node_id, attempt.letter, duration_s)
-        # A crashed worker's test that another plugin gives to the next worker has not failed yet.
+        # If another plugin gives the test of a crashed worker to the next worker, it has not failed yet.
         if attempt.failed and any(report.outcome == "failed" for report in reports):
             self.journal.add_failure(attempt, line=_line_of(reports[0]))
         elif attempt.passed and was_repeated(reports):
@@ -58,20 +58,20 @@ def _line_of(report: pytest.TestReport) -> int:
 
 
 class XdistWorkers:
-    """The plugin of the process that pytest-xdist spreads tests from."""
+    """The plugin for the process that distributes the tests with pytest-xdist."""
 
     def __init__(self, own_errors: OwnErrors, seed: int) -> None:
         self._own_errors = own_errors
         self._seed = seed
         self._reports: dict[str, _WorkerReports] = {}
-        self._sent: dict[str, str] = {}
+        self._facts_by_worker: dict[str, str] = {}
         self._folder: str | None = None
         self.failed_reports = 0
 
     def pytest_configure_node(self, node: Any) -> None:
-        """Send a worker what all of them share."""
+        """Send a worker the values that all workers share."""
         with self._own_errors:
-            node.workerinput[KEY] = {"seed": self._seed, "tally": self._shared_file()}
+            node.workerinput[_KEY] = {"seed": self._seed, "tally": self._shared_file()}
 
     def _shared_file(self) -> str:
         if self._folder is None:
@@ -81,7 +81,7 @@ class XdistWorkers:
         return path
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add the report to those of its worker; a crash comes without a worker's own facts."""
+        """Add the report to those of its worker; after a crash there are no facts of the worker."""
         if report.outcome == "failed" and not hasattr(report, "wasxfail"):
             self.failed_reports += 1
         if self._own_errors.occurred:
@@ -93,22 +93,22 @@ class XdistWorkers:
             self._reports[worker].add(report)
 
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Store what the worker sends at its end; one that crashed sends nothing."""
+        """Store the facts that the worker sends at its end; a crashed worker sends none."""
         with self._own_errors:
-            sent = (getattr(node, "workeroutput", None) or {}).get(KEY)
-            if sent is not None:
-                self._sent[_name_of(node)] = sent
+            facts = (getattr(node, "workeroutput", None) or {}).get(_KEY)
+            if facts is not None:
+                self._facts_by_worker[_name_of(node)] = facts
 
     def journals(self) -> list[SessionJournal]:
         """One journal per worker, in the order of their first reports."""
         for worker, reports in self._reports.items():
             reports.end_test()
-            if worker in self._sent:
-                reports.journal.merge(isolated_os.loads(self._sent[worker]))
+            if worker in self._facts_by_worker:
+                reports.journal.merge(isolated_os.loads(self._facts_by_worker[worker]))
         return [reports.journal for reports in self._reports.values()]
 
     def pytest_unconfigure(self) -> None:
-        """Remove what the workers shared."""
+        """Remove the file that the workers shared."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 

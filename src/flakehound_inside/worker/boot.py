@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main(settings_path: str, pytest_args: list[str]) -> int:
-    """Run pytest with our plugins; does not return when the session gets as far as its tests."""
+    """Run pytest with our plugins; does not return if the session reaches its tests."""
     with open(settings_path, encoding="utf-8") as file:
         settings: PytestSessionSettings = isolated_os.loads(file.read())
     if settings["mode"] == "once" and isolated_os.fork is not None:
@@ -26,13 +26,13 @@ def main(settings_path: str, pytest_args: list[str]) -> int:
         continue_under_guardian(settings["request"], settings["peer"])
     _set_first_path_entry()
     _imitate_python_m_pytest(pytest_args)
-    recorders = _started_recorders(settings)
+    recorders = _start_recorders(settings)
     import pytest
 
     from flakehound_inside.worker.disable_plugins import DisablePlugins
     from flakehound_inside.worker.session import HuntSession
 
-    writes = _started_write_observer(settings)
+    writes = _start_write_observer(settings)
     disable_plugins = DisablePlugins(settings.get("keep_plugins", ()))
     session = HuntSession(settings, disable_plugins, writes)
     code = pytest.main(pytest_args, plugins=[disable_plugins, session, *recorders])
@@ -41,8 +41,8 @@ def main(settings_path: str, pytest_args: list[str]) -> int:
     return code
 
 
-def _started_write_observer(settings: PytestSessionSettings) -> WriteObserver | None:
-    """What notes written files and bound addresses, if requested."""
+def _start_write_observer(settings: PytestSessionSettings) -> WriteObserver | None:
+    """Start the observers of written files and bound addresses, if requested."""
     notes = settings.get("watch")
     if not notes:
         return None
@@ -55,8 +55,8 @@ def _started_write_observer(settings: PytestSessionSettings) -> WriteObserver | 
     return writes
 
 
-def _started_recorders(settings: PytestSessionSettings) -> list[DependencyRecorder]:
-    """The recorder of dependencies, if requested; it starts before pytest or the project is imported."""
+def _start_recorders(settings: PytestSessionSettings) -> list[DependencyRecorder]:
+    """Start the recorder of dependencies, if requested, before pytest or the project is imported."""
     request = settings.get("record")
     if not request:
         return []
@@ -68,7 +68,7 @@ def _started_recorders(settings: PytestSessionSettings) -> list[DependencyRecord
 
 
 def _set_first_path_entry() -> None:
-    # `python -c` starts the path with an empty entry, `python -m` with the folder; -P with neither.
+    # The first entry is empty with `python -c`, the working folder with `python -m`; with -P there is neither.
     if sys.path and sys.path[0] == "":
         sys.path[0] = os.getcwd()
 

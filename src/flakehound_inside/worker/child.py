@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from flakehound_inside.observe.state.observer import StateObserver
     from flakehound_inside.recorder import Recorder
 
-_SESSION_ENDING = (pytest.exit.Exception, KeyboardInterrupt)
+_SESSION_ENDING_ERRORS = (pytest.exit.Exception, KeyboardInterrupt)
 RESULTS_LOST_CODE = 74  # the exit code that sysexits.h calls EX_IOERR
 
 
 class RequestRunner:
-    """Runs requests inside a pytest session that has collected."""
+    """Runs requests in a pytest session that has collected."""
 
     def __init__(
         self,
@@ -62,7 +62,9 @@ class RequestRunner:
         self._files_to_separate = files_open_for_reading(descriptors)
         self._log: EventLog = None  # type: ignore[assignment]  # opened when a request starts
         self._output = SlotOutput(self._config)
-        self._meter: FeatureMeter | None = None  # this and the next: created for the first request that needs it
+        self._meter: FeatureMeter | None = (
+            None  # this and the next are created for the first request that needs them
+        )
         self._state_observer: StateObserver | None = None
         self._config.pluginmanager.register(recorder, "flakehound-recorder")
         prepare_tear_down(session)
@@ -77,10 +79,10 @@ class RequestRunner:
             try:
                 self._run_once(request)
             finally:
-                recording = self._config.pluginmanager.getplugin("flakehound-dependencies")
-                if recording is not None:
-                    recording.finish()
-            _with_errors_printed(self._config._ensure_unconfigure)
+                dependency_recorder = self._config.pluginmanager.getplugin("flakehound-dependencies")
+                if dependency_recorder is not None:
+                    dependency_recorder.finish()
+            _call_and_print_error(self._config._ensure_unconfigure)
 
     def _run_once(self, request: RunRequest) -> None:
         items = items_for(request["order"], self._session.items)
@@ -95,7 +97,7 @@ class RequestRunner:
         with open(path, encoding="utf-8") as file:
             state: RandomState = isolated_os.loads(file.read())
         version, numbers, gauss_next = state["random"]
-        random_seeds.restore((version, tuple(numbers), gauss_next))
+        random_seeds.restore_random((version, tuple(numbers), gauss_next))
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None and state["numpy"]:
             numpy_random.set_state(tuple(state["numpy"]))
@@ -105,14 +107,14 @@ class RequestRunner:
             self._config.pluginmanager.register(_RandomlySeeding(randomly))
 
     def redirect_output(self, output: str) -> None:
-        """Let this process, and the children forked from it, print into a file."""
+        """Redirect the output of this process, and of the children forked from it, to a file."""
         self._output.redirect_to(output)
 
     def run_forked(self, request: RunRequest, signals: Mapping[int, SignalHandler]) -> None:
         """Run a request in the process that was just forked for it, and end that process."""
         with _ExitAfter(request):
             self._begin_fork(request, signals)
-            self._run_tree(request)
+            self._run_with_branches(request)
 
     def _begin_fork(self, request: RunRequest, signals: Mapping[int, SignalHandler]) -> None:
         isolated_os.setsid()
@@ -130,9 +132,9 @@ class RequestRunner:
         self._seed(request)
         trace_request = request.get("trace")
         if trace_request:
-            from flakehound_inside.observe.calls.plugin import trace
+            from flakehound_inside.observe.calls.plugin import start_trace
 
-            trace(self._config, self._recorder, trace_request)
+            start_trace(self._config, self._recorder, trace_request)
         measure = request.get("measure")
         if self._meter is not None and measure:
             self._recorder.observers.append(self._meter)
@@ -157,7 +159,7 @@ class RequestRunner:
     def _seed(self, request: RunRequest) -> None:
         self_seeded = request.get("self_seeded", ())
         if "random" in self_seeded:
-            random_seeds.restore(self._random_state)
+            random_seeds.restore_random(self._random_state)
         seed = request.get("seed")
         if seed is not None:
             random_seeds.apply_seed(seed, self_seeded)
@@ -171,25 +173,28 @@ class RequestRunner:
             factory._given_basetemp = type(self._config.rootpath)(folder, "pytest")
             factory._basetemp = None
 
-    def _run_tree(self, request: RunRequest) -> None:
+    def _run_with_branches(self, request: RunRequest) -> None:
         branches = request.get("branches", ())
-        before, items = request["order"], self._session.items
-        trunk = items_for(before, items)
+        order, items = request["order"], self._session.items
+        trunk = items_for(order, items)
         if not branches:
             self._run(trunk)
             return
-        at = request.get("at") or [len(before)] * len(branches)
-        branch_items = [items_for(before[:place] + branch, items)[place:] for place, branch in zip(at, branches)]  # noqa: B905
+        places = request.get("at") or [len(order)] * len(branches)
+        branch_items = [
+            items_for(order[:place] + branch, items)[place:]
+            for place, branch in zip(places, branches)  # noqa: B905 (Python 3.8)
+        ]
         descriptors = open_descriptors()
         # With the last test as next item, fixtures of its class and module stay until the branches are forked.
-        trunk.append(items_for([before[-1], before[-1]], items)[1] if before else None)
-        finished = 0
-        for place in sorted(set(at)):
+        trunk.append(items_for([order[-1], order[-1]], items)[1] if order else None)
+        finished_tests = 0
+        for place in sorted(set(places)):
             next_item = next((item for item in trunk[place:] if item is not None), None)
-            if not self._run(trunk[finished:place], next_item=next_item, first=finished):
+            if not self._run(trunk[finished_tests:place], next_item=next_item, first=finished_tests):
                 return
-            finished = place
-            due = [(number, items) for number, items in enumerate(branch_items) if at[number] == place]
+            finished_tests = place
+            due = [(number, items) for number, items in enumerate(branch_items) if places[number] == place]
             if not self._run_branches(request, due, descriptors):
                 return
 
@@ -199,24 +204,24 @@ class RequestRunner:
         branches: Iterable[tuple[int, Sequence[pytest.Item | None]]],
         descriptors: Mapping[int, str],
     ) -> bool:
-        """Run each branch in a fork of this process; False if it cannot be forked, or the wanted outcome came."""
+        """Run each branch in a fork of this process; False if it cannot be forked or `until` occurred."""
         try:
-            against = reasons_against_forking(descriptors)
-            files, random_state = files_open_for_reading(descriptors), random_seeds.saved_state()
+            reasons = reasons_against_forking(descriptors)
+            files, random_state = files_open_for_reading(descriptors), random_seeds.random_state()
             temporary_files = FolderSnapshot(request["tmp"])
             for number, items in branches:
-                if against:
+                if reasons:
                     break
                 log_size = self._log.size() if request.get("until") else 0
                 self._run_branch(number, items, request, files, random_state)
                 temporary_files.restore()
                 if request.get("until") and last_outcome_in(self._log.content_since(log_size)) == request["until"]:
                     return False
-        except (OSError, FolderTooLarge) as obstacle:
-            against = [str(obstacle)]
-        if against:
-            self._log.write("u " + isolated_os.dumps("; ".join(against)))
-        return not against
+        except (OSError, FolderTooLarge) as error:
+            reasons = [str(error)]
+        if reasons:
+            self._log.write("u " + isolated_os.dumps("; ".join(reasons)))
+        return not reasons
 
     def _run_branch(
         self,
@@ -236,8 +241,8 @@ class RequestRunner:
                 isolated_os.set_handler(signal.SIGCHLD, sigchld_handler)
             separate_read_positions(files_to_separate)
             self._run_in_branch(number, items, request, random_state)
-        ended = supervise(pid, request, peer=None)
-        self._log.write("b %d %s" % (number, isolated_os.dumps(ended)))
+        process_end = supervise(pid, request, peer=None)
+        self._log.write("b %d %s" % (number, isolated_os.dumps(process_end)))
 
     def _run_in_branch(
         self, number: int, items: Sequence[pytest.Item | None], request: RunRequest, random_state: tuple[Any, ...]
@@ -247,26 +252,26 @@ class RequestRunner:
             self._log.adopt()
             seed = request.get("seed")
             if request["order"]:
-                # Python reseeds `random` in a fork; the tests of one process continue from one state.
-                random_seeds.restore(random_state)
+                # Python reseeds `random` in a fork, but the branch continues the run of the tests before it.
+                random_seeds.restore_random(random_state)
                 first = next((item for item in items if item is not None), None)
-                _with_errors_printed(tear_down_for, self._session, first)
+                _call_and_print_error(tear_down_for, self._session, first)
             elif seed is not None:
                 # No test ran before: this is a separate run, with its own seed.
                 self._seed({**request, "seed": (seed + number) % 2**32})
             else:
                 self._seed(request)
-            # The state is observed before fixtures of the class or module are torn down, as by a next test.
+            # With a next test, the state is compared before fixtures of the class or module are torn down.
             last = items[-1] if request.get("states") and items else None
             next_item = fresh_copy(last) if last is not None else None
             self._run(items, next_item=next_item)
             if next_item is not None:
-                _with_errors_printed(tear_down_for, self._session, None)
+                _call_and_print_error(tear_down_for, self._session, None)
 
     def _run(
         self, items: Sequence[pytest.Item | None], next_item: pytest.Item | None = None, first: int = 0
     ) -> bool:
-        """Run the items in order, numbered from `first`; False when one of them ended the session."""
+        """Run the items in order, numbered from `first`; False if one of them ended the session."""
         hook, recorder = self._config.hook, self._recorder
         present = [(place, item) for place, item in enumerate(items, first) if item is not None]
         next_items = [item for _place, item in present[1:]] + [next_item]
@@ -274,12 +279,12 @@ class RequestRunner:
             recorder.start(place)
             try:
                 hook.pytest_runtest_protocol(item=item, nextitem=following)
-            except BaseException as stop:
+            except BaseException as error:
                 self._exit_if_forked_by_a_test()
-                recorder.stop(stop)
-                if not isinstance(stop, _SESSION_ENDING):
+                recorder.stop(error)
+                if not isinstance(error, _SESSION_ENDING_ERRORS):
                     raise
-                _with_errors_printed(tear_down_for, self._session, None)
+                _call_and_print_error(tear_down_for, self._session, None)
                 return False
             self._exit_if_forked_by_a_test()
             recorder.end()
@@ -291,7 +296,7 @@ class RequestRunner:
 
 
 class _ExitAfter:
-    """Ends the process after the block, however the block ends."""
+    """Ends the process after the `with` block, also if the block raises an error."""
 
     def __init__(self, request: RunRequest) -> None:
         self._request = request
@@ -313,7 +318,7 @@ class _ExitAfter:
 
 
 class _RandomlySeeding:
-    """Lets pytest-randomly, which is disabled, seed one test as it did in the run that is repeated."""
+    """Lets the disabled pytest-randomly seed one test as it did in the run that is repeated."""
 
     def __init__(self, randomly: Any) -> None:
         self.pytest_runtest_setup = lambda item: randomly.pytest_runtest_setup(item)
@@ -321,8 +326,8 @@ class _RandomlySeeding:
         self.pytest_runtest_teardown = lambda item: randomly.pytest_runtest_teardown(item)
 
 
-def _with_errors_printed(step: Callable[..., object], *arguments: object) -> None:
-    # An error in the teardown of an earlier test is not reported for the test that follows.
+def _call_and_print_error(step: Callable[..., object], *arguments: object) -> None:
+    # An error in the teardown of an earlier test must not be reported as an error of the next test.
     try:
         step(*arguments)
     except Exception:

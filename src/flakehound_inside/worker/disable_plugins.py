@@ -1,4 +1,4 @@
-"""Disable what reorders, reruns, distributes or measures tests, and report what was disabled.
+"""Disables plugins and options that reorder, rerun, distribute or measure tests, and reports which.
 
 Done after the options are parsed: `-p no:NAME` would turn the user's own `--reruns 2` in addopts into an
 unknown option. Markers stay registered for the same reason (`--strict-markers`).
@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from typing import Iterable, Iterator
 
-# Entry-point name -> why it must not be active.
+# Reasons for disabling a plugin, by entry-point name.
 DISABLED_PLUGINS = {
     "randomly": "changes the order and the seeds",
     "random_order": "changes the order",
@@ -32,7 +32,7 @@ DISABLED_PLUGINS = {
     "xdist.looponfail": "reruns failing tests",
 }
 
-# Option -> the value with which it has no effect. Most are set by the user's addopts.
+# Values with which an option has no effect. Most of these options are set by the user's addopts.
 _NEUTRAL_OPTIONS: dict[str, object] = {
     "maxfail": 0,
     "lf": False,
@@ -51,7 +51,7 @@ _NEUTRAL_OPTIONS: dict[str, object] = {
     "flake_finder_enable": False,
 }
 
-# Option -> the value with which its plugin writes no report, which would replace the user's own.
+# Values with which the plugin of an option writes no report, which would overwrite that of the user.
 _NO_REPORT: dict[str, object] = {
     "xmlpath": None,
     "htmlpath": None,
@@ -61,12 +61,12 @@ _NO_REPORT: dict[str, object] = {
     "log_file": os.devnull,  # None would mean the file that the project's settings name
 }
 
-# Disabled before it is configured: when it is registered, rerunfailures opens a socket and starts a thread.
+# xdist is disabled first: with it, rerunfailures would open a socket and start a thread.
 _DISABLED_FIRST = ("xdist", "xdist_group: specify group for tests should run in same session.")
 
 
 class DisablePlugins:
-    """A pytest plugin that disables others and remembers which."""
+    """A pytest plugin that disables other plugins and records which ones."""
 
     def __init__(self, keep: Iterable[str] = ()) -> None:
         self._keep = frozenset(keep)

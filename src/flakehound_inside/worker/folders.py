@@ -1,4 +1,4 @@
-"""Save a folder of temporary files and restore it, by functions that no test can mock."""
+"""Saves and restores a folder of temporary files, using functions that no test can mock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_BYTES = 50000000
 
 
 class FolderTooLarge(Exception):
-    """The folder contains more than we are willing to copy into memory."""
+    """The folder is too large to be copied into memory."""
 
 
 class FolderSnapshot:
@@ -30,11 +30,11 @@ class FolderSnapshot:
         self._contents = {path: _content(path, status) for path, status in self._entries}
 
     def restore(self) -> None:
-        """Undo every change since; writes nothing when there was none."""
-        now = list(_entries(self._folder))
-        if [_stamp(path, status) for path, status in now] == self._stamps:
+        """Undo every change since then; writes nothing if nothing has changed."""
+        current_entries = list(_entries(self._folder))
+        if [_stamp(path, status) for path, status in current_entries] == self._stamps:
             return
-        for path, status in reversed(now):
+        for path, status in reversed(current_entries):
             (isolated_os.rmdir if stat.S_ISDIR(status.st_mode) else isolated_os.unlink)(path)
         for path, status in self._entries:
             _create(path, status, self._contents[path])

@@ -18,7 +18,7 @@ _WRITABLE = os.O_WRONLY | os.O_RDWR
 
 
 def reasons_against_forking(before: Mapping[int, str]) -> list[str]:
-    """Why a fork of this process would not behave like a new process; empty when it would.
+    """Why a fork of this process would not behave like a new process; empty if it would.
 
     Only Python threads count. Libraries such as OpenBLAS start native threads and handle forks themselves.
     """
@@ -33,20 +33,20 @@ def reasons_against_forking(before: Mapping[int, str]) -> list[str]:
 
 
 def unsafe_handles(before: Mapping[int, str]) -> list[str]:
-    """Descriptors opened since `before` whose position or peer two processes would share wrongly."""
+    """Descriptors opened since `before` that two processes cannot share, because of their position or peer."""
     unsafe = []
     for number, target in open_descriptors().items():
-        if before.get(number) != target and _is_shared_wrongly(number, target):
+        if before.get(number) != target and _is_unsafe_to_share(number, target):
             unsafe.append(target)
     return sorted(unsafe)
 
 
 def files_open_for_reading(before: Mapping[int, str]) -> list[int]:
-    """Descriptors of plain files opened since `before` for reading only; each process can read them apart."""
+    """Descriptors of regular files opened since `before` for reading only, which processes can read separately."""
     return [
         number
         for number, target in open_descriptors().items()
-        if before.get(number) != target and _is_plain(number) and not _flags_of(number) & _WRITABLE
+        if before.get(number) != target and _is_regular_file(number) and not _flags_of(number) & _WRITABLE
     ]
 
 
@@ -54,25 +54,25 @@ def separate_read_positions(numbers: Iterable[int]) -> None:
     """Give this process its own position in these files; forked processes share one."""
     for number in numbers:
         try:
-            place = isolated_os.lseek(number, 0, os.SEEK_CUR)
-            own = isolated_os.open("/proc/self/fd/%d" % number, os.O_RDONLY)
+            position = isolated_os.lseek(number, 0, os.SEEK_CUR)
+            new_number = isolated_os.open("/proc/self/fd/%d" % number, os.O_RDONLY)
         except OSError:
             continue
-        isolated_os.lseek(own, place, os.SEEK_SET)
-        isolated_os.dup2(own, number, os.get_inheritable(number))
-        isolated_os.close(own)
+        isolated_os.lseek(new_number, position, os.SEEK_SET)
+        isolated_os.dup2(new_number, number, os.get_inheritable(number))
+        isolated_os.close(new_number)
 
 
-def _is_shared_wrongly(number: int, target: str) -> bool:
+def _is_unsafe_to_share(number: int, target: str) -> bool:
     if target.startswith(("socket:", "pipe:", "anon_inode:[eventpoll]", "anon_inode:[io_uring]")):
         return True
-    if not _is_plain(number) or target.endswith("(deleted)"):
+    if not _is_regular_file(number) or target.endswith("(deleted)"):
         return False
     flags = _flags_of(number)
     return bool(flags & _WRITABLE and not flags & _APPEND)
 
 
-def _is_plain(number: int) -> bool:
+def _is_regular_file(number: int) -> bool:
     try:
         return stat.S_ISREG(isolated_os.fstat(number).st_mode)
     except OSError:

@@ -36,6 +36,6 @@ def _be_guardian(pid: int, request: SupervisedRun, peer: socket.socket) -> NoRet
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         isolated_os.set_handler(number, int(signal.SIG_IGN))
     become_reaper()
-    ended = supervise(pid, request, peer, is_reaper=True)
-    peer.sendall(isolated_os.dumps(ended).encode() + b"\n")
+    process_end = supervise(pid, request, peer, is_reaper=True)
+    peer.sendall(isolated_os.dumps(process_end).encode() + b"\n")
     isolated_os.exit(0)

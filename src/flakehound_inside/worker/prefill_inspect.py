@@ -1,4 +1,4 @@
-"""Fill a table of `inspect` once, before the forks, that every process with a failing test would fill again."""
+"""Fills a table of `inspect` once before forking, so that not every process with a failing test has to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def prefill_source_files() -> None:
     """Fill the table of `inspect` from files to modules.
 
     The first failure of a process fills it, which takes 20 ms and more: a `realpath` per imported module.
-    Only modules with a `__file__` of their own: asking a lazy module for it would import it.
+    Reads `__file__` from the module's namespace, because getting the attribute of a lazy module would import it.
     """
     files = getattr(inspect, "_filesbymodname", None)
     modules = getattr(inspect, "modulesbyfile", None)
@@ -23,7 +23,7 @@ def prefill_source_files() -> None:
         if isinstance(file, str) and name not in files:
             try:
                 path = inspect.getabsfile(module)
-            except (TypeError, OSError):  # built in, or its folder is gone
+            except (TypeError, OSError):  # built in, or its folder no longer exists
                 continue
             files[name] = file
             modules[path] = modules[os.path.realpath(path)] = module.__name__

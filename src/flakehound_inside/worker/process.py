@@ -29,7 +29,7 @@ class SlotOutput:
         self._identity: tuple[int, int] | None = None
 
     def redirect_to(self, path: str) -> None:
-        """Print into the file at `path` from now on; does nothing if that is so already."""
+        """Redirect output to the file at `path`; does nothing if it is redirected there already."""
         if self._identity is None or self._identity != _identity_of(path) or not self._captured_files_are_empty():
             self._redirect(path)
             self._identity = _identity_of(path)
@@ -45,13 +45,13 @@ class SlotOutput:
         isolated_os.dup2(output, 2)
         isolated_os.close(output)
         if capture is not None:
-            # Own capture files: slots that share them would read what the tests of others print.
+            # Each slot needs its own capture files, else it would read what tests of other slots print.
             capture.start_global_capturing()
             capture.suspend_global_capture(in_=True)
         enable_stack_dumps(path)
 
     def _captured_files_are_empty(self) -> bool:
-        # A test that ended its process left its output there; it must not be reported as the next one's.
+        # A test that ended its process has left output there, which must not be reported for the next test.
         captures = getattr(self._capture, "_global_capturing", None)
         stream: Any
         for stream in (getattr(captures, "out", None), getattr(captures, "err", None)):
@@ -75,7 +75,7 @@ _crash_files: list[io.FileIO] = []
 
 
 def enable_stack_dumps(path: str) -> None:
-    """Let Python print its stacks into a file when it crashes, or on SIGUSR2."""
+    """Make Python print its stacks into a file when it crashes, or on SIGUSR2."""
     # Never closed: faulthandler needs the descriptor when the process is already dying.
     file = open(path, "ab", buffering=0)  # noqa: SIM115
     _crash_files[:] = [file]

@@ -1,4 +1,4 @@
-"""Adopt orphaned processes, and end with the parent process; without effect on systems other than Linux."""
+"""Adopting orphaned processes, and ending together with the parent process; has an effect only on Linux."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def become_reaper() -> None:
-    """Let this process become the parent of orphaned descendants, so that it can end them."""
+    """Make this process the parent of orphaned descendants, so that it can end them."""
     _control_process(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -24,10 +24,10 @@ def die_with_parent() -> None:
     _control_process(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _control_process(what: int, value: int) -> None:
+def _control_process(option: int, value: int) -> None:
     control = _prctl()
     if control is not None:
-        control(what, int(value), 0, 0, 0)
+        control(option, int(value), 0, 0, 0)
 
 
 @functools.lru_cache(maxsize=None)  # looked up once, before the forks that need it

@@ -1,4 +1,4 @@
-"""Serve runs: one process that never runs a test keeps the slots, each slot forks a child per request."""
+"""Serves runs: one process, which runs no test itself, forks the slots; each slot forks a child per request."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _OUTPUT_TAIL_BYTES = 16384  # reported of a process that ended with an error
 
 
 class SlotServer:
-    """The collected session; tests run in children of its children, so that no test can easily end it."""
+    """The collected session; tests run in grandchildren of its process, so that a test cannot easily end it."""
 
     def __init__(self, settings: PytestSessionSettings, runner: RequestRunner) -> None:
         self._runner = runner
         self._control = socket.socket(fileno=settings["control"])
         self._sockets = [socket.socket(fileno=number) for number in settings["slots"]]
         self._folder = settings["folder"]
-        self._slots: dict[int, int] = {}  # process id -> slot number
-        self._suite_processes = set(own_children())  # started while the suite was imported; live as long as we do
+        self._slots: dict[int, int] = {}  # slot numbers by process id
+        self._suite_processes = set(own_children())  # started during import; they live as long as the session
         self._signals = {number: isolated_os.handler_of(number) for number in _SIGNAL_HANDLERS}
 
     def serve(self) -> None:
-        """Keep every slot running until the engine closes the control socket."""
+        """Keep all slots running until the engine closes the control socket."""
         for number, handler in _SIGNAL_HANDLERS.items():
             isolated_os.set_handler(number, handler)
         become_reaper()  # for the orphans of a slot that a test killed
@@ -79,8 +79,8 @@ class SlotServer:
             slot = self._slots.pop(pid, None)
             if slot is not None:
                 end_children(spared=self._suite_processes.union(self._slots))
-                died = {"slot_died": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0, "pid": pid}
-                _send(self._sockets[slot], died)
+                message = {"slot_died": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0, "pid": pid}
+                _send(self._sockets[slot], message)
                 self._fork_slot(slot)
 
 
@@ -95,7 +95,7 @@ class Slot:
         self._runner = runner
         self._signals = signals
         self._runs = 0
-        self._unread = b""
+        self._unread_input = b""
 
     def serve(self) -> NoReturn:
         """Answer requests until the engine closes the socket."""
@@ -109,12 +109,12 @@ class Slot:
                 self._answer(request)
 
     def _next_request(self) -> RunRequest:
-        while b"\n" not in self._unread:
+        while b"\n" not in self._unread_input:
             part = self._peer.recv(1 << 16)
             if not part:
                 isolated_os.exit(0)
-            self._unread += part
-        line, _newline, self._unread = self._unread.partition(b"\n")
+            self._unread_input += part
+        line, _newline, self._unread_input = self._unread_input.partition(b"\n")
         request: RunRequest = isolated_os.loads(line.decode())
         return request
 
@@ -126,22 +126,22 @@ class Slot:
         self._runner.redirect_output(request["output"])
         self._runner.prepare(request)
         os.makedirs(request["tmp"], 0o700)
-        # A message right behind the request can only cancel it.
-        ended = CANCELLED if self._unread else self._run(request)
+        # A message that follows the request can only cancel it.
+        process_end = CANCELLED if self._unread_input else self._run(request)
         events = _read(request["events"])
-        reply: SlotReply = {"ended": ended, "events": len(events), "id": request["id"]}
-        if ended["signal"] or ended["code"] or ended["cut"]:
+        reply: SlotReply = {"ended": process_end, "events": len(events), "id": request["id"]}
+        if process_end["signal"] or process_end["code"] or process_end["cut"]:
             reply["output"] = _output_tail(request["output"])
         _send(self._peer, reply, events)
         _remove(request["tmp"])
 
     def _run(self, request: RunRequest) -> ProcessEnd:
         if request.get("trace"):
-            # Imported here once, and not in every child.
+            # Imported once here instead of in every child.
             from flakehound_inside.observe.calls import plugin  # noqa: F401
         pid = isolated_os.fork()
         if pid == 0:
-            # If what a test leaves behind kept it open, the engine would not notice that the session has ended.
+            # A process that a test leaves behind would keep it open, and the engine would not notice the end.
             isolated_os.close(self._peer.detach())
             die_with_parent()
             self._runner.run_forked(request, self._signals)

@@ -1,4 +1,4 @@
-"""Stop a pytest session after collection, report the collected tests, then serve runs or make a single one."""
+"""Stops a pytest session after collection, reports the collected tests, then serves runs or makes a single run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from flakehound_inside.isolated_os import isolated_os
 from flakehound_inside.items import is_repeatable
 from flakehound_inside.proc_filesystem import open_descriptors
-from flakehound_inside.random_seeds import generator_digests, saved_state
+from flakehound_inside.random_seeds import generator_digests, random_state
 from flakehound_inside.recorder import Recorder
 from flakehound_inside.worker.child import RequestRunner
 from flakehound_inside.worker.disable_plugins import silence_terminal
@@ -32,7 +32,7 @@ _COLLECTION_ERROR_LIMIT = 4000
 
 
 class HuntSession:
-    """The pytest plugin that takes over when the tests would start."""
+    """The pytest plugin that takes control after collection, instead of running the tests."""
 
     def __init__(
         self, settings: PytestSessionSettings, disable_plugins: DisablePlugins, writes: WriteObserver | None = None
@@ -41,29 +41,29 @@ class HuntSession:
         self._settings = settings
         self._disable_plugins = disable_plugins
         self._errors: list[dict[str, str]] = []
-        # Before any conftest is imported, which may open what a fork cannot share.
+        # Read before any conftest is imported, because it may open files that a fork cannot share.
         self._descriptors = open_descriptors()
-        self._began = isolated_os.clock()
+        self._started_s = isolated_os.clock()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep pytest's report about what could not be collected."""
+        """Record pytest's report about a module that could not be collected."""
         if report.failed:
             self._errors.append({"id": report.nodeid, "text": report.longreprtext[-_COLLECTION_ERROR_LIMIT:]})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> NoReturn:
         """Answer requests instead of running the collected tests."""
-        stops = bool(self._errors) and not session.config.option.continue_on_collection_errors
-        against = reasons_against_forking(self._descriptors)
-        self._write_handshake(session, against, stops)
-        if stops or not session.items:
+        has_fatal_errors = bool(self._errors) and not session.config.option.continue_on_collection_errors
+        reasons = reasons_against_forking(self._descriptors)
+        self._write_handshake(session, reasons, has_fatal_errors)
+        if has_fatal_errors or not session.items:
             _exit_session(session.config)
-        runner = RequestRunner(session, Recorder(None), saved_state(), self._descriptors)
+        runner = RequestRunner(session, Recorder(None), random_state(), self._descriptors)
         if self._writes is not None:
             self._writes.phase = "tests"
         if self._settings["mode"] == "once":
             runner.run_in_this_process(_with_numbers(self._settings["request"], session.items))
-        if not against or self._settings.get("force_fork"):
+        if not reasons or self._settings.get("force_fork"):
             silence_terminal(session.config)
             prefill_source_files()
             gc.collect()
@@ -71,18 +71,18 @@ class HuntSession:
             SlotServer(self._settings, runner).serve()
         _exit_session(session.config)
 
-    def _write_handshake(self, session: pytest.Session, against: list[str], stops: bool) -> None:
+    def _write_handshake(self, session: pytest.Session, reasons: list[str], has_fatal_errors: bool) -> None:
         handshake = {
-            "tests": [_description(item) for item in session.items],
+            "tests": [_describe(item) for item in session.items],
             "errors": self._errors,
-            "stops_on_errors": stops,
-            "against_forking": against if isolated_os.fork is not None else ["this platform has no fork"],
+            "stops_on_errors": has_fatal_errors,
+            "against_forking": reasons if isolated_os.fork is not None else ["this platform has no fork"],
             "digests": generator_digests(),
             "switched_off": self._disable_plugins.switched_off,
             "python": ".".join(str(part) for part in sys.version_info[:3]),
             "pytest": pytest.__version__,
             "rootdir": str(session.config.rootpath),
-            "collection_s": isolated_os.clock() - self._began,
+            "collection_s": isolated_os.clock() - self._started_s,
         }
         path = self._settings["handshake"]
         with open(path + ".part", "w", encoding="utf-8") as file:
@@ -90,7 +90,7 @@ class HuntSession:
         os.replace(path + ".part", path)
 
 
-def _description(item: pytest.Item) -> list[str | bool]:
+def _describe(item: pytest.Item) -> list[str | bool]:
     module = item.getparent(pytest.Module)
     return [
         item.nodeid,
@@ -109,7 +109,7 @@ def _with_numbers(request: RunRequestByIds, items: Sequence[pytest.Item]) -> Run
 
 
 def _exit_session(config: pytest.Config) -> NoReturn:
-    # Not by returning: pytest would write empty JUnit and HTML reports over the user's.
+    # Not by returning: pytest would overwrite the user's JUnit and HTML reports with empty ones.
     try:
         config._ensure_unconfigure()
         end_children()

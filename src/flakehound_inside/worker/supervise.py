@@ -1,4 +1,4 @@
-"""Wait for a forked process within its limits, and end whatever it leaves behind."""
+"""Waits for a forked process within its limits, and ends all processes that it leaves behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _POLL_INTERVAL_MS = 100
 _STACK_DUMP_S = 0.2  # for faulthandler to write the stacks of a hanging test
 _SECONDS_PER_NANOSECOND = 1e-9
-_MAX_KILL_S = 5.0  # a process that survives SIGKILL for so long hangs in the kernel
+_MAX_KILL_S = 5.0  # a process that survives SIGKILL for longer hangs in the kernel
 
 CANCELLED: ProcessEnd = {
     "code": None,
@@ -37,9 +37,9 @@ def supervise(pid: int, run: SupervisedRun, peer: socket.socket | None, is_reape
     """Wait for the process `pid` and report how it ended: code or signal, limit hit, resources used.
 
     `peer` is the socket to the engine, or None; a message from it, or its closing, cancels the run.
-    A reaper also ends every other child of this process; only one that starts nothing else may be a reaper.
+    With `is_reaper`, every other child of this process is ended, too; so it must have started no other processes.
     """
-    began = isolated_os.clock()
+    started_s = isolated_os.clock()
     waiter = _Waiter(pid, peer)
     current_test = _CurrentTest(run)
     sampler = _sampler(pid, run)
@@ -51,7 +51,7 @@ def supervise(pid: int, run: SupervisedRun, peer: socket.socket | None, is_reape
                 break
             if sampler is not None:
                 sampler.sample()
-            cut = _limit_hit(began, run, current_test) or (waiter.is_cancelled and "cancelled") or ""
+            cut = _limit_hit(started_s, run, current_test) or (waiter.is_cancelled and "cancelled") or ""
             if cut:
                 ended = _kill(pid, waiter, dump_stacks=cut != "cancelled")
                 break
@@ -61,7 +61,7 @@ def supervise(pid: int, run: SupervisedRun, peer: socket.socket | None, is_reape
     if is_reaper:
         end_children()
     status, usage = ended
-    return _summary(status, usage, cut, isolated_os.clock() - began, waiter.queued_s)
+    return _summary(status, usage, cut, isolated_os.clock() - started_s, waiter.queued_s)
 
 
 def _sampler(pid: int, run: SupervisedRun) -> ProcessSampler | None:
@@ -86,12 +86,12 @@ def _summary(
     }
 
 
-def _limit_hit(began: float, run: SupervisedRun, current_test: _CurrentTest) -> str:
+def _limit_hit(started_s: float, run: SupervisedRun, current_test: _CurrentTest) -> str:
     now = isolated_os.clock()
     run_limit_s, test_limit_s = run.get("run_limit_s"), run.get("test_limit_s")
-    if run_limit_s and now - began > run_limit_s:
+    if run_limit_s and now - started_s > run_limit_s:
         return "run limit"
-    if test_limit_s and now - current_test.began(now) > test_limit_s:
+    if test_limit_s and now - current_test.started_s(now) > test_limit_s:
         return "test limit"
     return ""
 
@@ -111,7 +111,7 @@ def _kill(pid: int, waiter: _Waiter, dump_stacks: bool) -> tuple[int, resource.s
 
 
 def end_children(spared: Collection[int] = ()) -> None:
-    """End and reap every child of this process except the spared ones; orphans of a test become its reaper's."""
+    """End and reap every child of this process except the spared ones, including adopted orphans."""
     deadline = isolated_os.clock() + _MAX_KILL_S
     while isolated_os.clock() < deadline:
         remaining = [pid for pid in own_children() if pid not in spared]
@@ -146,24 +146,24 @@ def _signal_group(pid: int, number: int) -> None:
 
 
 class _CurrentTest:
-    """When the test that runs now began, read from the event log."""
+    """When the current test started, read from the event log."""
 
     def __init__(self, run: SupervisedRun) -> None:
         self._path = run["events"]
         self._is_limited = bool(run.get("test_limit_s"))
         self._offset = 0
-        self._began = isolated_os.clock() + run.get("collection_limit_s", 0.0)
+        self._started_s = isolated_os.clock() + run.get("collection_limit_s", 0.0)
         self._tail = b""
 
-    def began(self, now: float) -> float:
+    def started_s(self, now: float) -> float:
         if not self._is_limited:
             return now
         for line in self._new_lines():
             if line[:2] == b"s ":
-                self._began = _clock_value(line, now)
+                self._started_s = _clock_value(line, now)
             elif line[:2] in (b"e ", b"B "):
-                self._began = now
-        return self._began
+                self._started_s = now
+        return self._started_s
 
     def _new_lines(self) -> list[bytes]:
         try:
@@ -192,13 +192,13 @@ class _NoUsage:
 
 
 class _Waiter:
-    """Waits for the end of a process: by a pidfd where the system has one, else by polling."""
+    """Waits for the end of a process, with a pidfd if the system has one, else by polling."""
 
     def __init__(self, pid: int, peer: socket.socket | None) -> None:
         self._pid = pid
         self._peer = peer
         self.is_cancelled = False
-        self.queued_s = 0.0  # time that the process waited for a core; stays 0 where the system does not report it
+        self.queued_s = 0.0  # time that the process waited for a core; 0 if the system does not report it
         self._pidfd: int | None = None
         self._poll = isolated_os.poll()
         if isolated_os.pidfd_open is not None:
@@ -214,10 +214,10 @@ class _Waiter:
     def wait(
         self, milliseconds: int, ignore_cancel: bool = False
     ) -> tuple[int, resource.struct_rusage | type[_NoUsage]] | None:
-        """(status, usage) when the process has ended, None after `milliseconds` or a message from the peer."""
+        """(status, usage) if the process has ended, None after `milliseconds` or a message from the peer."""
         waited = 0
         while True:
-            self._read_queued()  # possible for an ended process too, until it is waited for
+            self._read_queued()  # also possible for an ended process, until `wait4`
             try:
                 pid, status, usage = isolated_os.wait4(self._pid, os.WNOHANG)
             except OSError:  # with SIGCHLD ignored, the system does not keep the status of children

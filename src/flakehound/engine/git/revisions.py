@@ -46,7 +46,7 @@ class _ServerBase:
     """A base that the environment of a build server specifies."""
 
     revisions: tuple[str, ...]  # the first that exists is used
-    what: str  # a description for the user
+    description: str  # for the user
     is_branch_point: bool = False  # the merge base with the revision is the base, not the revision itself
     refspecs: tuple[str, ...] = ()  # what `git fetch` needs to get it
 
@@ -69,13 +69,15 @@ def base_revision(
         commit = _commit_of(repository, server_base)
         if commit is None:
             missing.append(
-                f"{server_base.what} is not in this clone; "
+                f"{server_base.description} is not in this clone; "
                 f"to compare with it: {_fetch_command(repository, server_base)}"
             )
         elif commit != repository.head:
             name = repository.short(commit)
             is_branch_point = server_base.is_branch_point
-            where = f"where this branch left {server_base.what}" if is_branch_point else server_base.what
+            where = (
+                f"where this branch left {server_base.description}" if is_branch_point else server_base.description
+            )
             return Base(revision=commit, name=name, why=f"compared with {name}, {where}")
     on_server = any(env.get(name, "").lower() not in ("", "0", "false") for name in _SERVER_VARIABLES)
     base = _base_without_server(repository, on_server, excluded)
@@ -109,13 +111,13 @@ def _github_bases(env: Mapping[str, str]) -> Iterator[_ServerBase]:
         tip = _text(event, "pull_request", "base", "sha")
         if tip:
             yield _ServerBase(
-                revisions=(tip,), what="the pull request's base", is_branch_point=True, refspecs=(tip,)
+                revisions=(tip,), description="the pull request's base", is_branch_point=True, refspecs=(tip,)
             )
         if env.get("GITHUB_REF", "").endswith("/merge"):
-            yield _ServerBase(revisions=("HEAD^1",), what="the pull request's base")
+            yield _ServerBase(revisions=("HEAD^1",), description="the pull request's base")
     elif _is_commit(_text(event, "before")):
         before = _text(event, "before")
-        yield _ServerBase(revisions=(before,), what="the last push before this one", refspecs=(before,))
+        yield _ServerBase(revisions=(before,), description="the last push before this one", refspecs=(before,))
     elif _text(event, "repository", "default_branch"):
         yield _branch(_text(event, "repository", "default_branch"), "the default branch")
 
@@ -123,17 +125,17 @@ def _github_bases(env: Mapping[str, str]) -> Iterator[_ServerBase]:
 def _gitlab_bases(env: Mapping[str, str]) -> Iterator[_ServerBase]:
     start, before = env.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""), env.get("CI_COMMIT_BEFORE_SHA", "")
     if _is_commit(start):
-        yield _ServerBase(revisions=(start,), what="the merge request's base", refspecs=(start,))
+        yield _ServerBase(revisions=(start,), description="the merge request's base", refspecs=(start,))
     elif _is_commit(before):
-        yield _ServerBase(revisions=(before,), what="the last push before this one", refspecs=(before,))
+        yield _ServerBase(revisions=(before,), description="the last push before this one", refspecs=(before,))
     elif env.get("CI_DEFAULT_BRANCH"):
         yield _branch(env["CI_DEFAULT_BRANCH"], "the default branch")
 
 
-def _branch(name: str, what: str) -> _ServerBase:
+def _branch(name: str, description: str) -> _ServerBase:
     return _ServerBase(
         revisions=(f"refs/remotes/origin/{name}", f"refs/heads/{name}"),
-        what=f"{what}, {name}",
+        description=f"{description}, {name}",
         is_branch_point=True,
         refspecs=(f"{name}:refs/remotes/origin/{name}",),
     )

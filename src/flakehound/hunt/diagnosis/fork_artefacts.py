@@ -68,9 +68,9 @@ def _finding_of_ageing_session(suspect: Suspect, finding: Finding) -> Question[F
     if last_pass > min(s.record.started_s for s in forked):
         return None
     why, times = f"does {test} fail in a new interpreter too?", limits.SAME_SEED_RUNS
-    seen = yield from suspect.ask.tally_in_new_interpreters(test, times=times, why=why)
-    latest = yield from Questions(history=history).tally_of_last((test,), times=times, why=why)
-    if seen.failed or not seen.n or not latest.failed:
+    spawned = yield from suspect.ask.tally_in_new_interpreters(test, times=times, why=why)
+    latest_forks = yield from Questions(history=history).tally_of_last((test,), times=times, why=why)
+    if spawned.failed or not spawned.n or not latest_forks.failed:
         return None
-    words = f"fails only in forks of an ageing session, passed {seen.n} of {seen.n} in new interpreters"
+    words = f"fails only in forks of an ageing session, passed {spawned.n} of {spawned.n} in new interpreters"
     return replace(finding.with_first_evidence(words), kind=Kind.UNRESOLVED)

@@ -14,7 +14,7 @@ from flakehound.core.plans import Order
 from flakehound.hunt.diagnosis.questions import Question
 
 Decides: TypeAlias = Callable[[Sequence[Order]], Question[list[bool]]]
-"""Tells for each list of earlier tests whether it still has the effect."""
+"""Asks for each list of earlier tests whether it still has the effect."""
 
 
 def shrink(

@@ -211,5 +211,5 @@ def _clean_runs_for(suspect: Suspect, after: Tally, times: int) -> int:
     others = suspect.passes_in_original_order.n
     if not after.is_mixed:
         return max(times, passes_that_rule_out_chance(after, limits.MAX_PROOF_RUNS) - others)
-    most = limits.MAX_CLEAN_RUNS if suspect.is_cheap((suspect.test,)) else limits.RUNS_OF_MIXED_OUTCOMES
-    return max(limits.RUNS_OF_MIXED_OUTCOMES, passes_that_rule_out_chance(after, most) - others)
+    max_runs = limits.MAX_CLEAN_RUNS if suspect.is_cheap((suspect.test,)) else limits.RUNS_OF_MIXED_OUTCOMES
+    return max(limits.RUNS_OF_MIXED_OUTCOMES, passes_that_rule_out_chance(after, max_runs) - others)

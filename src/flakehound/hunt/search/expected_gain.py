@@ -171,7 +171,7 @@ class ExpectedGain:
             for way in (FlakyWay.ANYWHERE, FlakyWay.ORDER, FlakyWay.ALONE, FlakyWay.REPEATED)
         )
 
-    def suite_factor(self, found: int, still_expected: float) -> float:
+    def suite_factor(self, flaky_found: int, still_expected: float) -> float:
         """How many times more flaky tests than other suites this one has; at least 1.
 
         Suites differ more than the tests of one suite: one that had more flaky tests than expected so far will
@@ -179,7 +179,7 @@ class ExpectedGain:
         """
         expected_so_far = max(0.0, self._expected_at_first - still_expected)
         caution = limits.SUITE_FACTOR_CAUTION
-        return min(limits.MAX_SUITE_FACTOR, max(1.0, (found + caution) / (expected_so_far + caution)))
+        return min(limits.MAX_SUITE_FACTOR, max(1.0, (flaky_found + caution) / (expected_so_far + caution)))
 
     def _runs_so_far(self, test: NodeId) -> dict[FlakyWay, int]:
         tally = self._history.tally

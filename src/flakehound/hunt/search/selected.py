@@ -36,5 +36,5 @@ def can_be_victim(options: SearchOptions, test: NodeId) -> bool:
     return victims is None or test in victims
 
 
-def _selected(tests: Order, chosen: frozenset[NodeId] | None) -> Order:
-    return tests if chosen is None else tuple(test for test in tests if test in chosen)
+def _selected(tests: Order, selected: frozenset[NodeId] | None) -> Order:
+    return tests if selected is None else tuple(test for test in tests if test in selected)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flakehound_inside.observe.calls.names import CName
 
 _MAX_PROCESSES = 100  # of one test
-# Event -> the function that raises it, by the name that a tracer would give it.
+# The function that raises each event, by the name that a tracer would give it.
 FUNCTION_OF_EVENT: dict[str, CName] = {
     "open": ("_io", "", "open"),
     "os.listdir": ("posix", "", "listdir"),
@@ -34,12 +34,12 @@ FUNCTION_OF_EVENT: dict[str, CName] = {
 
 
 class AuditedCalls:
-    """Adds audited calls to the ledger, as far as the tracer does not report them itself."""
+    """Adds audited calls to the ledger, unless the tracer reports them itself."""
 
     def __init__(self, ledger: CallLedger) -> None:
         self._ledger = ledger
         self._process = isolated_os.getpid()
-        # Replaced where the tracer may be switched off for a while.
+        # Replaced if the tracer may be switched off for a while.
         self.is_traced: Callable[[], bool] = lambda: True
         self.resume_tracer: Callable[[], None] = lambda: None
 
@@ -49,7 +49,7 @@ class AuditedCalls:
 
     def _receive(self, event: str, arguments: tuple[Any, ...]) -> None:
         ledger = self._ledger
-        if ledger.seen is None:
+        if ledger.current_calls is None:
             return
         program_in = PROGRAM_IN_EVENT.get(event)
         if program_in is not None:
@@ -69,7 +69,7 @@ class AuditedCalls:
 
     def _add_function(self, name: CName) -> None:
         ledger = self._ledger
-        if ledger.seen is None or not ledger.is_wanted_c(name):
+        if ledger.current_calls is None or not ledger.is_wanted_c(name):
             return
-        ledger.seen[name] = ledger.seen.get(name, 0) + 1
-        ledger.hit(name, sys._getframe(2))
+        ledger.current_calls[name] = ledger.current_calls.get(name, 0) + 1
+        ledger.add_hit(name, sys._getframe(2))

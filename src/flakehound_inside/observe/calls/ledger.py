@@ -1,4 +1,4 @@
-"""What was called during one test, by phase, and the project's lines from which wanted functions were reached."""
+"""The calls of one test by phase, and the project's lines from which wanted functions were reached."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ class CallLedger:
         self._wanted_c: dict[CName, bool] = {}
         self.on_open: Callable[[], None] = lambda: None
         self.on_close: Callable[[], None] = lambda: None
-        self.classes: dict[CodeType, str] = {}  # before Python 3.11, whose code has no qualified name
+        self.classes: dict[CodeType, str] = {}  # before Python 3.11, where code has no qualified name
         self.clear()
 
     def clear(self) -> None:
-        """Forget the last test."""
+        """Forget the calls of the last test."""
         self.phase = ""
-        self.seen: dict[object, int] | None = None  # function -> calls, in the order of first calls; None: closed
+        # Calls by function, in the order of first calls; None: closed.
+        self.current_calls: dict[object, int] | None = None
         self.calls: dict[str, dict[object, int]] = {}  # by phase
         self.hits: dict[tuple[str, object], tuple[str, int, str] | None] = {}
         self._neutral_calls: dict[tuple[str, object], int] = {}
@@ -51,11 +52,11 @@ class CallLedger:
         if phase == self.phase:
             return
         self.phase = phase
-        self.seen = self.calls.setdefault(phase, {}) if phase else None
+        self.current_calls = self.calls.setdefault(phase, {}) if phase else None
         (self.on_open if phase else self.on_close)()
 
     def note(self, text: str) -> None:
-        """Note a reason why the calls may be incomplete."""
+        """Add a reason why the calls may be incomplete."""
         self.notes[text] = None
 
     def is_wanted_code(self, code: CodeType, frame: FrameType | None = None) -> bool:
@@ -67,25 +68,25 @@ class CallLedger:
 
     def is_wanted_c(self, name: CName) -> bool:
         """Whether a C function is one of the wanted ones."""
-        known = self._wanted_c.get(name)
-        if known is None:
-            known = self._wanted_c[name] = self.wanted.matches("<%s>" % name[0], name[1], name[2])
-        return known
+        is_wanted = self._wanted_c.get(name)
+        if is_wanted is None:
+            is_wanted = self._wanted_c[name] = self.wanted.matches("<%s>" % name[0], name[1], name[2])
+        return is_wanted
 
-    def hit(self, key: object, frame: FrameType | None) -> None:
-        """Remember the line of the project from which a wanted function is reached."""
+    def add_hit(self, key: object, frame: FrameType | None) -> None:
+        """Add the line of the project from which a wanted function is reached."""
         key_in_phase = (self.phase, key)
         if key_in_phase in self.hits:
             return
-        found = self._line_above(frame)
-        if found is None:
+        line = self._line_above(frame)
+        if line is None:
             calls = self._neutral_calls[key_in_phase] = self._neutral_calls.get(key_in_phase, 0) + 1
             if calls < _MAX_NEUTRAL_CALLS:
                 return
-        self.hits[key_in_phase] = found
+        self.hits[key_in_phase] = line
 
     def _line_above(self, frame: FrameType | None) -> tuple[str, int, str] | None:
-        """The innermost line of the project; empty when there is none, None when a neutral module is nearer."""
+        """The innermost line of the project; empty if there is none, None if a neutral module comes first."""
         for _step in range(_MAX_FRAMES):
             if frame is None:
                 break
@@ -100,12 +101,12 @@ class CallLedger:
 
     def is_project(self, file: str) -> bool:
         """Whether a source file is the project's own."""
-        known = self._is_project.get(file)
-        if known is None:
-            inside = file.startswith(self.root) and not file.startswith(self._standard)
-            known = inside and not any(part in file[len(self.root) :] for part in _INSTALL_FOLDERS)
-            self._is_project[file] = known
-        return known
+        is_project = self._is_project.get(file)
+        if is_project is None:
+            is_inside = file.startswith(self.root) and not file.startswith(self._standard)
+            is_project = is_inside and not any(part in file[len(self.root) :] for part in _INSTALL_FOLDERS)
+            self._is_project[file] = is_project
+        return is_project
 
     def displayed_path(self, file: str) -> str:
         """The path of a project file relative to the root, as in node ids; other paths unchanged."""

@@ -1,7 +1,7 @@
-"""Name called functions: file, class and function of Python code, module, class and function of C code.
+"""Names of called functions: file, class and function of Python code, module, class and function of C code.
 
 The class is the one that defines the function, also when it is called on a subclass. Nothing here keeps an object
-of the test alive or runs its code: no `__class__`, no `__getattr__`, only types and what they store.
+of the test alive or runs its code: it reads only types and what they store, no `__class__` or `__getattr__`.
 """
 
 from __future__ import annotations
@@ -32,54 +32,54 @@ _dict_of: Any = vars(type)["__dict__"].__get__
 
 
 class CNames:
-    """Names functions written in C, with a cache that holds only functions of modules, types and names."""
+    """Names functions written in C; its cache holds only functions of modules, types and names."""
 
     def __init__(self) -> None:
         self._of_modules: dict[Any, CName] = {}
         self._of_types: dict[tuple[type, str], CName] = {}
 
-    def of(self, called: Any) -> CName | None:
-        """The name of a function written in C; None for anything else, classes too."""
-        kind = type(called)
+    def of(self, function: Any) -> CName | None:
+        """The name of a function written in C; None for all other objects, including classes."""
+        kind = type(function)
         if kind is _FUNCTION:
             return None
         if kind is _DESCRIPTOR:
-            return self._method(called.__objclass__, called.__name__)
+            return self._method(function.__objclass__, function.__name__)
         if kind is _BUILTIN:
-            owner = called.__self__
+            owner = function.__self__
             if owner is None or type(owner) is _MODULE:
-                known = self._of_modules.get(called)
-                if known is None:
-                    known = self._of_modules[called] = (_text(called.__module__), "", called.__name__)
-                return known
-            return self._method(owner if issubclass(type(owner), type) else type(owner), called.__name__)
+                name = self._of_modules.get(function)
+                if name is None:
+                    name = self._of_modules[function] = (_text(function.__module__), "", function.__name__)
+                return name
+            return self._method(owner if issubclass(type(owner), type) else type(owner), function.__name__)
         if kind is _METHOD:
-            return _cython_name(called.__func__)
-        return self.of(called.func) if kind is partial else _cython_name(called)
+            return _cython_name(function.__func__)
+        return self.of(function.func) if kind is partial else _cython_name(function)
 
     def _method(self, owner: type, name: str) -> CName:
-        known = self._of_types.get((owner, name))
-        if known is None:
-            known = self._of_types[owner, name] = _method_name(owner, name)
-        return known
+        c_name = self._of_types.get((owner, name))
+        if c_name is None:
+            c_name = self._of_types[owner, name] = _method_name(owner, name)
+        return c_name
 
 
 def _method_name(owner: type, name: str) -> CName:
     for base in _mro_of(owner):
         if name in _dict_of(base):
-            return _named(base, name)
-    return _named(owner, name)
+            return _c_name(base, name)
+    return _c_name(owner, name)
 
 
-def _named(owner: type, name: str) -> CName:
+def _c_name(owner: type, name: str) -> CName:
     return (_text(_module_of(owner)), _name_of(owner), name)
 
 
-def _cython_name(called: Any) -> CName | None:
-    if _name_of(type(called)) != _CYTHON:
+def _cython_name(function: Any) -> CName | None:
+    if _name_of(type(function)) != _CYTHON:
         return None
-    _outer, _dot, owner = called.__qualname__.rpartition(".")[0].rpartition(".")
-    return (_text(called.__module__), owner, called.__name__)
+    _outer, _dot, owner = function.__qualname__.rpartition(".")[0].rpartition(".")
+    return (_text(function.__module__), owner, function.__name__)
 
 
 def _text(name: object) -> str:
@@ -124,17 +124,17 @@ class FunctionPatterns:
         for row in rows:
             self._by_function.setdefault(row[2], []).append(row)
         self._for_any_function = self._by_function.pop("*", [])
-        self._known: dict[object, bool] = {}
+        self._cache: dict[object, bool] = {}
 
     def matches(self, file: str, owner: str, name: str) -> bool:
         """Whether a function is wanted; the file of a C function is its module in angle brackets."""
         key = (file, owner, name)
-        known = self._known.get(key)
-        if known is None:
+        is_match = self._cache.get(key)
+        if is_match is None:
             rows = self._by_function.get(name, []) + self._for_any_function
-            known = any(_row_matches(row, file, owner) for row in rows)
-            self._known[key] = known
-        return known
+            is_match = any(_row_matches(row, file, owner) for row in rows)
+            self._cache[key] = is_match
+        return is_match
 
 
 def _row_matches(row: Sequence[str], file: str, owner: str) -> bool:
@@ -146,7 +146,7 @@ def _row_matches(row: Sequence[str], file: str, owner: str) -> bool:
 def is_in(file: str, module: str) -> bool:
     """Whether a file belongs to a module, or to a module in that package."""
     if file.startswith("<"):
-        own = file.strip("<>").rpartition(" ")[2]  # "<frozen os>"
-        return own == module or own.startswith(module + ".")
+        file_module = file.strip("<>").rpartition(" ")[2]  # "<frozen os>"
+        return file_module == module or file_module.startswith(module + ".")
     path = "/" + module.replace(".", "/")
     return ("/" + file).endswith(path + ".py") or path + "/" in "/" + file

@@ -9,7 +9,7 @@ import pytest
 
 from flakehound_inside.isolated_os import isolated_os
 from flakehound_inside.observe.calls.audit import AuditedCalls
-from flakehound_inside.observe.calls.gates import FIXTURE, TEST, TraceGates, code_of, is_suspendable
+from flakehound_inside.observe.calls.boundaries import FIXTURE, TEST, TraceBoundaries, code_of, is_suspendable
 from flakehound_inside.observe.calls.ledger import PHASES, CallLedger
 from flakehound_inside.observe.calls.monitoring import CallMonitor
 from flakehound_inside.observe.calls.names import python_name
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from flakehound_inside.recorder import Recorder
 
 PLUGIN_NAME = "flakehound-calls"
-# Methods of a unittest case that its own `run` calls, and the phase they belong to.
-_UNITTEST = {"setUp": "setup", "asyncSetUp": "setup", "tearDown": "teardown", "asyncTearDown": "teardown"}
+# The phase of each method of a unittest case that its own `run` calls.
+_UNITTEST_PHASES = {"setUp": "setup", "asyncSetUp": "setup", "tearDown": "teardown", "asyncTearDown": "teardown"}
 
 
-def trace(config: pytest.Config, recorder: Recorder, request: TraceRequest) -> None:
-    """Trace every test that this process runs from now on."""
-    plugin = MonitoredCalls if sys.version_info >= (3, 12) else ProfiledCalls
+def start_trace(config: pytest.Config, recorder: Recorder, request: TraceRequest) -> None:
+    """Start to trace every test that this process runs."""
+    plugin = MonitoringCallTracer if sys.version_info >= (3, 12) else ProfilingCallTracer
     config.pluginmanager.register(plugin(recorder, request, str(config.rootpath)), PLUGIN_NAME)
 
 
-class TracedCalls:
-    """Opens and closes the ledger around each test's function and each fixture's."""
+class CallTracer:
+    """Opens and closes the ledger around test functions and fixture functions; writes it after each test."""
 
     def __init__(self, recorder: Recorder, request: TraceRequest, root: str) -> None:
         self._recorder = recorder
         self._ledger = CallLedger(request, root)
-        self._gates = TraceGates(self._ledger)
-        self._numbers: dict[object, int] = {}  # of the functions already written
+        self._boundaries = TraceBoundaries(self._ledger)
+        self._numbers: dict[object, int] = {}  # of the functions that were written already
         self._counts = request["counts"]
         self._problem = ""  # why nothing is traced
         self._audit = AuditedCalls(self._ledger)
@@ -48,22 +48,22 @@ class TracedCalls:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Write what a test called before its end is written."""
+        """Write the calls of a test before its end is written."""
         self._ledger.clear()
         if self._problem:
             self._ledger.note(self._problem)
-        self._add_gates(item)
+        self._add_boundaries(item)
         yield
-        self._gates.end()
+        self._boundaries.end()
         self._write()
 
-    def _add_gates(self, item: pytest.Item) -> None:
+    def _add_boundaries(self, item: pytest.Item) -> None:
         function = getattr(item, "obj", None)
         if hasattr(item, "_testcase"):
             case = getattr(getattr(item, "parent", None), "obj", None)
-            for name, phase in _UNITTEST.items():
-                self._gates.add(getattr(case, name, None), phase)
-        if not self._gates.add(function, TEST):
+            for name, phase in _UNITTEST_PHASES.items():
+                self._boundaries.add(getattr(case, name, None), phase)
+        if not self._boundaries.add(function, TEST):
             self._ledger.note("the test is no Python function, and is not traced")
 
     def _write(self) -> None:
@@ -100,90 +100,90 @@ class TracedCalls:
         return (self._ledger.displayed_path(key.co_filename), self._ledger.classes.get(key, owner), name, "python")
 
 
-class MonitoredCalls(TracedCalls):
-    """With sys.monitoring, where functions report their start and end."""
+class MonitoringCallTracer(CallTracer):
+    """Traces with sys.monitoring, which reports the start and the end of functions."""
 
     def __init__(self, recorder: Recorder, request: TraceRequest, root: str) -> None:
         super().__init__(recorder, request, root)
-        self._monitor = CallMonitor(self._ledger, self._gates, request["mode"], request["counts"])
+        self._monitor = CallMonitor(self._ledger, self._boundaries, request["mode"], request["counts"])
         try:
             self._monitor.start()
         except Exception as error:  # our failure must not fail the user's test
             self._problem = "calls are not traced: %s" % error
 
-    def _add_gates(self, item: pytest.Item) -> None:
+    def _add_boundaries(self, item: pytest.Item) -> None:
         self._monitor.next_test()
-        super()._add_gates(item)
+        super()._add_boundaries(item)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        """Fixtures and setup methods."""
-        self._gates.begin("setup")
+        """Begin to trace fixtures and setup methods."""
+        self._boundaries.begin("setup")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
-        """The test itself."""
-        self._gates.begin("call")
+        """Begin to trace the test itself."""
+        self._boundaries.begin("call")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self) -> None:
-        """What fixtures do after their yield, and teardown methods."""
-        self._gates.begin("teardown")
+        """Begin to trace the code of fixtures after their yield, and teardown methods."""
+        self._boundaries.begin("teardown")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> None:
-        """A fixture is about to run."""
-        self._gates.add(fixturedef.func, FIXTURE)
+        """Called before a fixture runs."""
+        self._boundaries.add(fixturedef.func, FIXTURE)
 
 
-class ProfiledCalls(TracedCalls):
-    """With a profile function, set by the hooks that are called right before the traced code."""
+class ProfilingCallTracer(CallTracer):
+    """Traces with a profile function that hooks set right before the traced code runs."""
 
     def __init__(self, recorder: Recorder, request: TraceRequest, root: str) -> None:
         super().__init__(recorder, request, root)
-        self._profiler = CallProfiler(self._ledger, self._gates, request["mode"])
+        self._profiler = CallProfiler(self._ledger, self._boundaries, request["mode"])
         self._audit.is_traced, self._audit.resume_tracer = self._profiler.is_tracing, self._profiler.resume
         self._has_yield_fixture = False  # then teardown has code to trace
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_setup(self) -> Iterator[None]:
-        """Fixtures and setup methods."""
-        yield from self._stage("setup", False)
+        """Begin to trace fixtures and setup methods."""
+        yield from self._run_stage("setup", False)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        """The test itself; test cases of unittest have no hook of their own."""
-        yield from self._stage("call", hasattr(item, "_testcase"))
+        """Begin to trace the test itself; test cases of unittest have no `pytest_pyfunc_call`."""
+        yield from self._run_stage("call", hasattr(item, "_testcase"))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self) -> Iterator[None]:
-        """What fixtures do after their yield, and teardown methods."""
-        yield from self._stage("teardown", self._has_yield_fixture)
+        """Begin to trace the code of fixtures after their yield, and teardown methods."""
+        yield from self._run_stage("teardown", self._has_yield_fixture)
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_pyfunc_call(self) -> Iterator[None]:
-        """The test's function is about to run."""
-        yield from self._profiled()
+        """Called before the test function runs."""
+        yield from self._profile_block()
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
-        """A fixture is about to run."""
-        if self._gates.add(fixturedef.func, FIXTURE) and is_suspendable(code_of(fixturedef.func)):
+        """Called before a fixture runs."""
+        if self._boundaries.add(fixturedef.func, FIXTURE) and is_suspendable(code_of(fixturedef.func)):
             self._has_yield_fixture = True
-        yield from self._profiled()
+        yield from self._profile_block()
 
-    def _stage(self, stage: str, is_profiled: bool) -> Iterator[None]:
-        self._gates.begin(stage)
+    def _run_stage(self, stage: str, is_profiled: bool) -> Iterator[None]:
+        self._boundaries.begin(stage)
         self._profiler.set_allowance(stage)
         if is_profiled:
-            yield from self._profiled()
+            yield from self._profile_block()
         else:
             yield
-        self._gates.end()
+        self._boundaries.end()
 
-    def _profiled(self) -> Iterator[None]:
+    def _profile_block(self) -> Iterator[None]:
         has_begun = self._profiler.begin()
         yield
         if has_begun:
             self._profiler.end()
-            self._gates.close()
+            self._boundaries.close()

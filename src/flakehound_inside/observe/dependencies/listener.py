@@ -1,9 +1,9 @@
-"""Receive Python's audit events about files, folders, imports, processes and services that a process uses.
+"""Receives Python's audit events about files, folders, imports, processes and services that a process uses.
 
 Events raised in libraries are received too. No event is raised, so nothing is noted, for: `os.stat` and so
 `Path.exists` (a comparison with a change has to consider files added to and deleted from the used folders), files
 that native code opens by itself, datagrams, threads that native code or `_thread` starts (before Python 3.12 no
-tracer reaches them), and everything in other processes, whose start is a doubt.
+tracer reaches them), and everything in other processes; starting one is noted as a doubt.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _WRITE_ONLY = os.O_WRONLY | os.O_TRUNC
 
 
 class DependencyListener:
-    """Fills the notes from its start to its end."""
+    """Adds events to the notes, from `start` to `end`."""
 
     def __init__(self, notes: DependencyNotes, paths: ProjectPaths, lines: LineTracer) -> None:
         self._notes = notes
         self._paths = paths
         self._lines = lines
-        self.in_tests = False  # before: pytest itself starts and collects
+        self.in_tests = False  # False while pytest starts and collects
         self._services = LocalServices()
         self._paused_threads: set[int] = set()
         self._has_ended = False
@@ -75,17 +75,17 @@ class DependencyListener:
     def start(self) -> None:
         """Note events from now on."""
         sys.addaudithook(self._receive)
-        # importlib.import_module raises no event; only the finders are asked.
+        # importlib.import_module raises no event; it only asks the finders.
         sys.meta_path.insert(0, self)  # importlib needs no more of a finder than find_spec
 
     def end(self) -> None:
-        """Note nothing any more; Python has no way to remove an audit hook."""
+        """Stop adding notes; Python has no way to remove an audit hook."""
         self._has_ended = True
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
     @contextlib.contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Within the block, events of this thread are ignored: they are flakehound's own."""
         self._paused_threads.add(_thread_id())
         try:
@@ -94,7 +94,7 @@ class DependencyListener:
             self._paused_threads.discard(_thread_id())
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Note a name that is about to be imported; the finders that follow answer."""
+        """Note a name that is about to be imported; returns None, so that the next finder is asked."""
         self._notes.attempted.add(name)
 
     def _receive(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -130,7 +130,7 @@ class DependencyListener:
 
     def _on_code(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         if self._lines.should_begin_at(arguments[0].co_filename):
-            with self.paused():
+            with self.pause():
                 self._lines.begin()
 
     def _on_listing(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
@@ -181,7 +181,7 @@ class DependencyListener:
         return on_process
 
     def _is_of_project(self, frame: FrameType | None) -> bool:
-        """Whether the test or code of the project causes an event, and not pytest while it starts."""
+        """Whether the test or code of the project caused an event, and not pytest during its start."""
         while frame is not None and not self.in_tests:
             path = self._paths.resolve(frame.f_code.co_filename)
             if self._paths.is_project(path) and "flakehound" not in _module_of(frame):
@@ -197,12 +197,12 @@ def _module_of(frame: FrameType | None) -> str:
 
 def _responsible_frame(frame: FrameType) -> FrameType:
     """The frame on whose behalf the standard library opens a file."""
-    found = frame
-    while found.f_back is not None and (
-        found.f_code.co_filename == _IMPORTLIB or _module_of(found) in _INTERMEDIATE_MODULES
+    responsible = frame
+    while responsible.f_back is not None and (
+        responsible.f_code.co_filename == _IMPORTLIB or _module_of(responsible) in _INTERMEDIATE_MODULES
     ):
-        found = found.f_back
-    return found
+        responsible = responsible.f_back
+    return responsible
 
 
 def _is_importing(frame: FrameType) -> bool:

@@ -1,4 +1,4 @@
-"""Services on this machine that a process connects to, and those among them that it runs itself."""
+"""Services on this machine that a process connects to, and those of them that it runs itself."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ class LocalServices:
         self._bound.append(weakref.ref(socket))
 
     def is_own(self, address: Any) -> bool:
-        """Whether the process itself listens at an address: then the code of the service is observed."""
+        """Whether the process itself listens at an address, so that the code of the service is observed, too."""
         for reference in self._bound:
             bound = reference()
             try:
-                own = _socket.socket.getsockname(bound) if bound is not None else None
+                own_address = _socket.socket.getsockname(bound) if bound is not None else None
             except OSError:  # closed
                 continue
-            if own == address or (isinstance(own, tuple) and isinstance(address, tuple) and own[1] == address[1]):
+            if own_address == address:
+                return True
+            if isinstance(own_address, tuple) and isinstance(address, tuple) and own_address[1] == address[1]:
                 return True
         return False
 

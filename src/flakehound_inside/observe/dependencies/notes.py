@@ -1,4 +1,4 @@
-"""What was noted of a process while it ran: files, folders, modules, and reasons why the notes may be incomplete.
+"""Notes on a process while it runs: files, folders, modules, and reasons why the notes may be incomplete.
 
 Only names are noted while a test runs, and no function is called that a test may have mocked.
 """
@@ -28,11 +28,11 @@ class DependencyNotes:
         self._paths = paths
         self.opened: set[str] = set()
         self.listed: set[str] = set()
-        self.settings: set[str] = set()  # what pytest read as its configuration
+        self.settings: set[str] = set()  # files that pytest read as its configuration
         self.linked: set[str] = set()
         self.native: set[str] = set()  # libraries and extension modules
         self.attempted: set[str] = set(sys.modules)  # names of modules that were or could not be imported
-        self.loaded: dict[str, str] = {}  # file -> its module, also of modules that left sys.modules again
+        self.loaded: dict[str, str] = {}  # modules by file, including those that were removed from sys.modules
         self.doubts: dict[str, None] = {}  # in the order in which they arose
 
     def add_doubt(self, text: str) -> None:
@@ -40,14 +40,14 @@ class DependencyNotes:
         if len(self.doubts) < _MAX_DOUBTS:
             self.doubts[text] = None
 
-    def add_path(self, known: set[str], path: str) -> None:
-        """Add a path to one of the sets unless no change of the project can be there."""
-        if path in known or self._paths.is_ignored(path):
+    def add_path(self, paths: set[str], path: str) -> None:
+        """Add a path to one of the sets, unless a change of the project cannot be there."""
+        if path in paths or self._paths.is_ignored(path):
             return
-        if len(known) >= MAX_PATHS:
+        if len(paths) >= MAX_PATHS:
             self.add_doubt("it reaches for more than %d files" % MAX_PATHS)
         else:
-            known.add(path)
+            paths.add(path)
 
     def add_opened(self, path: str, module: str) -> None:
         """Note a file that a module opened for reading."""
@@ -56,7 +56,7 @@ class DependencyNotes:
         self.add_path(self.opened, path)
 
     def add_relative(self, path: str) -> None:
-        """Doubt a file that `os.open` got by a relative path and that does not exist in the working folder.
+        """Add a doubt if `os.open` got a relative path that does not exist in the working folder.
 
         The call may start from the descriptor of another folder, which the audit event does not contain.
         """

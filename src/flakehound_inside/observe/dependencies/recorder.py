@@ -1,8 +1,9 @@
-"""Record what a test depends on, from before pytest is imported to after the last teardown.
+"""Records the dependencies of a test, from before pytest is imported to after the last teardown.
 
-Writes `flakehound/dependencies/1` (docs/decisions/0015). Also `folders`, those of the used files: what is
-added or deleted there may matter though nothing opened it; and `settings` is the part of `opened` that pytest read
-as its configuration. What may be missing is listed under `doubts`; a process that dies writes nothing.
+Writes `flakehound/dependencies/1` (docs/decisions/0015-triage-in-two-processes.md), and in addition: `folders`,
+the folders of the used files, because a file that is added or deleted there may matter although nothing opened it;
+and `settings`, the part of `opened` that pytest read as its configuration. `doubts` says what may be missing. A
+process that dies writes nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _module_namespace: Any = vars(types.ModuleType)["__dict__"]  # does not load laz
 
 
 class DependencyRecorder:
-    """A pytest plugin that listens and traces until the test is over, then writes what it found."""
+    """A pytest plugin that listens and traces until the test is over, then writes its dependencies."""
 
     def __init__(self, request: RecordRequest, own_folder: str) -> None:
         self.__name__ = PLUGIN_NAME
@@ -51,8 +52,8 @@ class DependencyRecorder:
         self._listener.start()
 
     def pytest_collection_finish(self) -> None:
-        """From here on every event is caused by the test."""
-        with self._listener.paused():
+        """Every event after this one is caused by the test."""
+        with self._listener.pause():
             self._lines.prepare()
         self._listener.in_tests = True
 
@@ -68,12 +69,12 @@ class DependencyRecorder:
         self._listener.end()
         try:
             content = self._content()
-        except Exception as error:  # a test may leave anything behind; its outcome counts all the same
+        except Exception as error:  # a test may leave anything behind, but its outcome still counts
             content = {"doubts": ["recording failed: %s: %s" % (type(error).__name__, error)]}
         try:
             self._write(isolated_os.dumps(content).encode("ascii"))
         except OSError:
-            return  # the reader takes a missing file for a doubt
+            return  # the reader treats a missing file as a doubt
 
     def _write(self, payload: bytes) -> None:
         file = isolated_os.open(self._path + ".part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -109,13 +110,13 @@ class DependencyRecorder:
         }
 
     def _imported(self) -> dict[str, str | None]:
-        """Every module with its file; of two modules of one name, the replaced one's key contains its file."""
-        found = {name: self._paths.resolve(file) if file else None for name, file in _module_files()}
+        """The file of every module; if two have the same name, the key of the replaced one contains its file."""
+        files_by_module = {name: self._paths.resolve(file) if file else None for name, file in _module_files()}
         for file, name in self._notes.loaded.items():
             file = self._paths.resolve(file)
-            if found.setdefault(name, file) != file:
-                found["%s (%s)" % (name, file)] = file
-        return found
+            if files_by_module.setdefault(name, file) != file:
+                files_by_module["%s (%s)" % (name, file)] = file
+        return files_by_module
 
     def _doubts(self, imported: Iterable[str]) -> Iterator[str]:
         native = {self._paths.resolve(path) for path in self._notes.native}
@@ -130,14 +131,14 @@ class DependencyRecorder:
             yield "threads still run: " + ", ".join(sorted(thread.name for thread in remaining)[:5])
 
     def _add_untraced_files(self, lines: dict[str, set[int]], imported: Iterable[str]) -> None:
-        """Count every line as executed of imported files that ran without being traced.
+        """Count every line of imported files that were not traced as executed.
 
-        Those are the modules loaded before us, and those of which the tracer reports nothing: pytest may keep a
-        module compiled under the name that its folder had before it was moved.
+        Those are modules that were loaded before us, and modules for which the tracer reports nothing: pytest may
+        have a compiled module in its cache under the name that its folder had before it was moved.
         """
-        early = {self._paths.resolve(file) for file in self._modules_before.values() if file}
+        loaded_before = {self._paths.resolve(file) for file in self._modules_before.values() if file}
         untraced = {file for file in imported if file not in lines}
-        for file in early.union(untraced):
+        for file in loaded_before.union(untraced):
             if self._lines.is_requested(file) and os.path.isfile(file):
                 with open(file, "rb") as source:
                     lines[file] = set(range(1, source.read().count(b"\n") + 2))

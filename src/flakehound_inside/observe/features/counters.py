@@ -1,4 +1,4 @@
-"""What the kernel counts for this process, read by functions that no test can mock."""
+"""Counters of the kernel for this process, read by functions that no test can mock."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ProcFile:
         self._identity: tuple[int, int] | None = None
 
     def read(self) -> bytes:
-        """Its content now; empty where the system has no such file."""
+        """Its current content; empty if the system has no such file."""
         try:
             self._open()
             return isolated_os.pread(self._fd, 8192, 0)
@@ -78,7 +78,7 @@ class ProcessCounters:
         self._schedule = ProcFile("/proc/thread-self/schedstat")
         self._status = ProcFile("/proc/self/status")
         self._reset = ProcFile("/proc/self/clear_refs", os.O_WRONLY)
-        self._earlier_peak = -1  # kilobytes, where the kernel cannot reset the peak
+        self._earlier_peak = -1  # kilobytes, if the kernel cannot reset the peak
 
     def read(self) -> CounterReading:
         """The values of all counters now; 0 for those that the system does not have."""
@@ -88,14 +88,14 @@ class ProcessCounters:
                 reads = int(line[6:])
             elif line[:6] == b"syscw:":
                 writes = int(line[6:])
-        queued = self._schedule.read().split()
+        schedule = self._schedule.read().split()
         switches, cpu_s = 0, 0.0
         if resource is not None:
             for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-                used = isolated_os.usage(who)
-                switches += used.ru_nvcsw
-                cpu_s += used.ru_utime + used.ru_stime
-        queued_s = int(queued[1]) * _NANO if len(queued) > 1 else 0.0
+                usage = isolated_os.usage(who)
+                switches += usage.ru_nvcsw
+                cpu_s += usage.ru_utime + usage.ru_stime
+        queued_s = int(schedule[1]) * _NANO if len(schedule) > 1 else 0.0
         return CounterReading(isolated_os.clock(), reads, writes, switches, cpu_s, queued_s)
 
     @property
@@ -104,20 +104,20 @@ class ProcessCounters:
         return bool(self._io.read())
 
     def reset_peak(self) -> None:
-        """Measure the peak of memory from now on."""
+        """Start to measure the peak of memory."""
         if not self._reset.write(b"5"):
             self._earlier_peak = self._peak_kilobytes()[0]
 
     def peak_bytes(self) -> int:
-        """The largest resident memory since the last reset; 0 where the system does not report it."""
-        peak, now = self._peak_kilobytes()
+        """The largest resident memory since the last reset; 0 if the system does not report it."""
+        peak, current = self._peak_kilobytes()
         # An unchanged peak is from before the reset that the kernel refused.
-        return (now if peak == self._earlier_peak else peak) * _KILO
+        return (current if peak == self._earlier_peak else peak) * _KILO
 
     def _peak_kilobytes(self) -> tuple[int, int]:
-        found = {}
+        kilobytes = {}
         for line in self._status.read().split(b"\n"):
             name, _colon, rest = line.partition(b":")
             if name in (b"VmHWM", b"VmRSS"):
-                found[name] = int(rest.split()[0])
-        return found.get(b"VmHWM", 0), found.get(b"VmRSS", 0)
+                kilobytes[name] = int(rest.split()[0])
+        return kilobytes.get(b"VmHWM", 0), kilobytes.get(b"VmRSS", 0)

@@ -1,4 +1,4 @@
-"""Measure each test while it runs: the eleven features that only a run can show.
+"""Measures each test while it runs: the eleven features that only a run can show.
 
 Measured within the hooks of each phase, so that what pytest itself reads, writes and waits for between the phases
 is not attributed to the test. See docs/guide/features.md for what each figure means.
@@ -39,13 +39,13 @@ class FeatureMeter:
         self._counters = ProcessCounters()
         self._concurrency = ThreadsAndChildren()
         self._total = [0.0] * 6
-        self._phase_began: CounterReading | None = None
-        self._wants_lines = True
-        self._own_reads = 0  # of one reading of the counters, which is counted itself
+        self._phase_start: CounterReading | None = None
+        self._measures_lines = True
+        self._own_reads = 0  # reads that reading the counters causes
 
     def start(self, lines: bool = True) -> None:
         """Begin in the process that runs the tests; without `lines` covered lines are not measured."""
-        self._wants_lines = lines
+        self._measures_lines = lines
         self._counters.read()
         before, after = self._counters.read(), self._counters.read()
         self._own_reads = after.reads - before.reads
@@ -55,18 +55,18 @@ class FeatureMeter:
             self._lines.begin()
 
     def begin_test(self) -> None:
-        """Forget the last test."""
+        """Forget the measures of the last test."""
         self._total = [0.0] * 6
         self._lines.take_lines()
         self._concurrency.reset()
         self._counters.reset_peak()
 
     def report(self) -> dict[str, float | str | None]:
-        """The features of the test that has just ended; None for what could not be measured."""
+        """The features of the test that has just ended; None for those that could not be measured."""
         self._concurrency.finish_test()
         memory = self._counters.peak_bytes()
         run_s, reads, writes, switches, cpu_s, queued_s = self._total
-        found: dict[str, float | str | None] = {
+        features: dict[str, float | str | None] = {
             "read_count": max(0.0, reads),
             "write_count": writes,
             "run_time_s": round(run_s, 7),
@@ -77,42 +77,42 @@ class FeatureMeter:
             "max_memory_bytes": memory or None,
         }
         if not self._counters.counts_io:
-            found["read_count"] = found["write_count"] = None
-        found.update(self._coverage_features())
-        return found
+            features["read_count"] = features["write_count"] = None
+        features.update(self._coverage_features())
+        return features
 
     def _coverage_features(self) -> dict[str, float | str | None]:
-        if not self._wants_lines:
+        if not self._measures_lines:
             return {}
         lines = self._lines.take_lines()
         if not self._lines.is_tracing:
             return {"doubt": "; ".join(self._lines.doubts)}
-        of_source = {path: found for path, found in lines.items() if not self._is_test_code(path)}
-        counted: dict[str, float | str | None] = {
+        source_lines = {path: numbers for path, numbers in lines.items() if not self._is_test_code(path)}
+        features: dict[str, float | str | None] = {
             "covered_lines": sum(map(len, lines.values())),
-            "source_covered_lines": sum(map(len, of_source.values())),
+            "source_covered_lines": sum(map(len, source_lines.values())),
         }
         if self._churn is not None:
             changes = 0
-            for path, found in lines.items():
+            for path, numbers in lines.items():
                 counts = self._churn.get(path, {})
-                changes += sum(counts[line] for line in found if line in counts)
-            counted["covered_changes"] = changes
-        return counted
+                changes += sum(counts[line] for line in numbers if line in counts)
+            features["covered_changes"] = changes
+        return features
 
     def _is_test_code(self, path: str) -> bool:
         return path in self._test_files or os.path.basename(path) == "conftest.py"
 
     def _begin_phase(self) -> None:
-        self._phase_began = self._counters.read()
+        self._phase_start = self._counters.read()
 
     def _end_phase(self) -> None:
-        before, after = self._phase_began, self._counters.read()
+        before, after = self._phase_start, self._counters.read()
         if before is not None:
-            for index, (begun, ended) in enumerate(zip(before, after)):  # noqa: B905 (Python 3.8)
-                self._total[index] += ended - begun
+            for index, (start, end) in enumerate(zip(before, after)):  # noqa: B905 (Python 3.8)
+                self._total[index] += end - start
             self._total[1] -= self._own_reads
-        self._phase_began = None
+        self._phase_start = None
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Iterator[None]:
@@ -137,7 +137,7 @@ class FeatureMeter:
 
 
 def _read_churn(path: str | None) -> Mapping[str, Mapping[int, int]] | None:
-    """File -> line -> how often it changed, without lines that never changed; None: not known."""
+    """How often each line changed, by file, without lines that never changed; None: not known."""
     if not path:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Sample a process from its parent: what the process's own counters do not show.
+"""Samples a process from its parent, for values that the process's own counters do not show.
 
 y <clock> <threads> <children>      the counts from now on, until the next such line
 """

@@ -1,7 +1,7 @@
-"""The most threads and child processes that a test has at the same time, counted each time it starts one.
+"""The largest numbers of threads and child processes that a test has at the same time.
 
-A number can only grow when one is started, so its peak is right after a start, however short the test is. Threads
-and processes started by native code are not noticed here; the parent process takes samples for them.
+Counted at each start of one, because a number can only grow then. Threads and processes that native code starts
+are not counted here; the parent process takes samples for them.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class ThreadsAndChildren:
         self._count_threads: Callable[[], int] = _thread._count
 
     def start(self) -> None:
-        """Count starts from now on; cannot be undone, so only for a process that ends with its run."""
+        """Start to count; cannot be undone, so only for a process that ends with its run."""
         self._process = isolated_os.getpid()
         for name in _THREAD_STARTERS:
             original = getattr(threading, name, None)
             if original is not None:
-                setattr(threading, name, self._counting(original))
+                setattr(threading, name, self._counting_starter(original))
         sys.addaudithook(self._receive)
 
     def reset(self) -> None:
-        """Begin another test: the peaks are what exists now."""
+        """Begin another test with the current numbers as peaks."""
         self.max_threads = 1 + self._count_threads()
         self.max_children = count_running_descendants(isolated_os.getpid()) if this_thread_has_children() else 0
         self._multiprocessing_before = multiprocessing_counter()
@@ -53,10 +53,10 @@ class ThreadsAndChildren:
         if self._multiprocessing_before != multiprocessing_counter():
             self.max_children = max(self.max_children, 1)
 
-    def _counting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def start(*arguments: Any, **named: Any) -> Any:
+    def _counting_starter(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def start(*arguments: Any, **keywords: Any) -> Any:
             self.max_threads = max(self.max_threads, self._count_threads() + 2)  # the main one and the new one
-            return original(*arguments, **named)
+            return original(*arguments, **keywords)
 
         return start
 

@@ -1,6 +1,6 @@
-"""A hash of what a value contains, equal as long as the content is equal, without running code of the value.
+"""A hash of the content of a value, computed without running code of the value.
 
-Bounded: of deep or long values only the upper levels, the first elements and the length count.
+It is limited: of deep or long values only the upper levels, the first elements and the length count.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ class ValueDigester:
             )
         if issubclass(kind, (set, frozenset)):
             base = set if issubclass(kind, set) else frozenset
-            return (base.__len__(value), sum(hash(self._summary(one, depth)) for one in base.__iter__(value)))
+            return (
+                base.__len__(value),
+                sum(hash(self._summary(element, depth)) for element in base.__iter__(value)),
+            )
         if kind is types.FunctionType:
             # A call may change a mutable default, which the function keeps.
             return (
@@ -76,26 +79,28 @@ class ValueDigester:
         return (id(value), self._attributes(value, depth))
 
     def _summaries(self, values: Iterable[Any], depth: int) -> tuple[Any, ...]:
-        found = []
-        for number, one in enumerate(values):
-            found.append(self._summary(one, depth) if number < MAX_ELEMENTS else 0)
-        return tuple(found)
+        summaries = []
+        for number, element in enumerate(values):
+            summaries.append(self._summary(element, depth) if number < MAX_ELEMENTS else 0)
+        return tuple(summaries)
 
     def _attributes(self, value: Any, depth: int) -> Any:
-        found = attributes_of(value)
-        return None if found is None else self._summaries([*found.keys(), *found.values()], depth)
+        attributes = attributes_of(value)
+        if attributes is None:
+            return None
+        return self._summaries([*attributes.keys(), *attributes.values()], depth)
 
 
 def attributes_of(value: Any) -> dict[str, Any] | None:
     """The `__dict__` of an object, read without running code of its class; None: it has none."""
     try:
-        found = object.__getattribute__(value, "__dict__")
+        attributes = object.__getattribute__(value, "__dict__")
     except Exception:  # no such attribute, or a class that raises even here
         return None
-    return found if type(found) is dict else None
+    return attributes if type(attributes) is dict else None
 
 
 def globals_of(module: types.ModuleType) -> dict[str, Any]:
     """The variables of a module; a lazy module is not loaded."""
-    found: dict[str, Any] = _module_namespace.__get__(module)
-    return found
+    variables: dict[str, Any] = _module_namespace.__get__(module)
+    return variables

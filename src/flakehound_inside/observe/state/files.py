@@ -1,4 +1,4 @@
-"""Which lasting files a test writes outside its project and its temporary folder.
+"""The lasting files that a test writes outside its project and its temporary folder.
 
 Files inside those folders are compared, see `state.process`; elsewhere there are too many, so writes are observed
 through audit events, which child processes do not raise here.
@@ -19,7 +19,7 @@ _SYSTEM_FOLDERS = ("/dev/", "/proc/", "/sys/")
 
 
 class OutsideWrites:
-    """The paths written since the last reset, without those in the folders that are compared anyway."""
+    """The paths written since the last reset, without those in folders whose content is compared."""
 
     def __init__(self, *compared_folders: str) -> None:
         self._compared = tuple(os.path.join(os.path.realpath(folder), "") for folder in compared_folders if folder)
@@ -34,7 +34,7 @@ class OutsideWrites:
         """Forget what was written so far."""
         self._paths = set()
 
-    def written(self) -> list[str]:
+    def changed_paths(self) -> list[str]:
         """The files and folders that were written, created or removed."""
         return sorted(path for path in map(os.path.realpath, self._paths) if self._is_outside(path))
 

@@ -1,4 +1,4 @@
-"""The names in the project's code that runs in a test: state shared with other tests must be named there.
+"""The names in the project's code that runs in a test, because state shared with other tests must be named there.
 
 Taken from the functions that are called, whether or not the name is used; names in libraries are not included.
 """
@@ -30,7 +30,7 @@ class MentionedNames:
         self._is_profiling = False
 
     def begin(self) -> None:
-        """Forget the last test and record from now on."""
+        """Forget the last test and start to record."""
         self._called = set()
         self._is_profiling = sys.getprofile() is None
         if self._is_profiling:
@@ -38,16 +38,16 @@ class MentionedNames:
             sys.setprofile(self._profile)
 
     def end(self) -> list[str] | None:
-        """The names in the functions called since; None: not known."""
+        """Stop recording; the names in the functions that were called, or None if they are not known."""
         if not self._is_profiling or sys.getprofile() != self._profile:
             return None
         sys.setprofile(None)
         threading.setprofile(None)
-        found: set[str] = set()
+        names: set[str] = set()
         for code in self._called:
             if self._is_project_file(code.co_filename):
-                found.update(self._names_in(code))
-        return sorted(found) if len(found) <= MAX_NAMES else None
+                names.update(self._names_in(code))
+        return sorted(names) if len(names) <= MAX_NAMES else None
 
     def _profile(self, frame: FrameType, event: str, _argument: Any) -> None:
         if event == "call":

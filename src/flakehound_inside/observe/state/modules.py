@@ -30,15 +30,15 @@ _IGNORED_MODULES = ("flakehound_inside", "_pytest", "pytest", "pluggy", "coverag
 
 
 class ModuleState:
-    """The state of all modules; libraries are compared with what they contained when they were remembered."""
+    """The state of all modules; libraries are compared with their content at `remember_libraries`."""
 
     def __init__(self, paths: ProjectPaths) -> None:
         self._paths = paths
         self._is_project: dict[str, bool] = {}
         self._digester = ValueDigester()
-        self._libraries: dict[str, dict[str, Any]] = {}  # module -> its attributes that may be patched
-        self._classes: dict[type, dict[str, Any]] = {}  # of libraries, as far as the project can reach them
-        self._names: dict[str, frozenset[str]] = {}  # module -> names of its variables
+        self._libraries: dict[str, dict[str, Any]] = {}  # attributes that may be patched, by module
+        self._classes: dict[type, dict[str, Any]] = {}  # classes of libraries that the project can reach
+        self._names: dict[str, frozenset[str]] = {}  # names of variables, by module
 
     def remember_libraries(self) -> None:
         """Take the current content of libraries as unpatched."""
@@ -76,10 +76,10 @@ class ModuleState:
 
     def is_new_submodule(self, name: str) -> bool:
         """Whether a module has become an attribute of its package since libraries were remembered."""
-        package, _dot, last = name.rpartition(".")
-        return package in self._names and last not in self._names[package]
+        package, _dot, submodule = name.rpartition(".")
+        return package in self._names and submodule not in self._names[package]
 
-    def current(self) -> State:
+    def current_state(self) -> State:
         """Every module, every variable of the project's modules, and every patched attribute of libraries."""
         for name, module in list(sys.modules.items()):
             yield ("imported module", name), id(module)
@@ -91,21 +91,21 @@ class ModuleState:
         yield from self._patched_classes()
 
     def _patched_classes(self) -> State:
-        for owner, known in self._classes.items():
+        for owner, remembered in self._classes.items():
             variables = vars(owner)
-            if len(variables) != len(known) or any(
-                variables.get(key) is not value for key, value in known.items()
+            if len(variables) != len(remembered) or any(
+                variables.get(key) is not value for key, value in remembered.items()
             ):
-                for key in {*variables, *known} - _IGNORED_NAMES:
-                    if variables.get(key) is not known.get(key):
+                for key in {*variables, *remembered} - _IGNORED_NAMES:
+                    if variables.get(key) is not remembered.get(key):
                         path = "%s.%s.%s" % (owner.__module__, owner.__qualname__, key)
                         yield ("patched class attribute", path), id(variables.get(key))
 
     def _is_project_module(self, name: str, module: types.ModuleType) -> bool:
         if name not in self._is_project:
             file = globals_of(module).get("__file__")
-            known = isinstance(file, str) and not name.startswith(_IGNORED_MODULES)
-            self._is_project[name] = known and self._paths.is_project(self._paths.resolve(str(file)))
+            has_file = isinstance(file, str) and not name.startswith(_IGNORED_MODULES)
+            self._is_project[name] = has_file and self._paths.is_project(self._paths.resolve(str(file)))
         return self._is_project[name]
 
     def _patched_in(self, name: str, module: types.ModuleType) -> State:

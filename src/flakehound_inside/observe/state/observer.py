@@ -1,4 +1,4 @@
-"""Report what each test leaves changed in its process: a test that leaves something may be a polluter.
+"""Reports what each test leaves changed in its process; a test that leaves something may be a polluter.
 
 In a process forked from the collected session, everything is compared with what collection left, so the changes of
 a test that runs alone are its own.
@@ -48,19 +48,19 @@ class StateObserver:
         self._before = self._current_state()
 
     def begin_test(self) -> None:
-        """Forget the writes and mentions of the last test; the state that it left is known."""
+        """Forget the writes and mentions of the last test; the state that it left is recorded already."""
         self._outside_writes.reset()
         self._mentions.begin()
 
     def report(self) -> dict[str, object]:
         """What the test left, each change with how, kind and name; and the names that its code mentions."""
         mentions = self._mentions.end()
-        outside = [["changed", "file", path] for path in self._outside_writes.written()]
-        now = self._current_state()
-        before, self._before = self._before, now
-        changes = [["added", *self._key_of_added(key)] for key in now if key not in before]
-        changes += [["removed", *key] for key in before if key not in now]
-        changes += [["changed", *key] for key, digest in now.items() if before.get(key, digest) != digest]
+        outside = [["changed", "file", path] for path in self._outside_writes.changed_paths()]
+        after = self._current_state()
+        before, self._before = self._before, after
+        changes = [["added", *self._key_of_added(key)] for key in after if key not in before]
+        changes += [["removed", *key] for key in before if key not in after]
+        changes += [["changed", *key] for key, digest in after.items() if before.get(key, digest) != digest]
         changes += outside
         return {"left": sorted(changes, key=lambda change: change[1:])[:MAX_REPORTED], "mentions": mentions}
 
@@ -70,6 +70,6 @@ class StateObserver:
         return ("imported submodule", name) if is_submodule else key
 
     def _current_state(self) -> dict[tuple[str, str], int]:
-        found = dict(self._modules.current())
-        found.update(process_state(self._root, self._tmp))
-        return found
+        state = dict(self._modules.current_state())
+        state.update(process_state(self._root, self._tmp))
+        return state

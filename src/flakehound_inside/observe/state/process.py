@@ -1,4 +1,4 @@
-"""State of a process, beside its modules, that outlives a test: each part with its kind, name and a digest."""
+"""State of a process, apart from its modules, that outlives a test: each part with its kind, name and a digest."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _NEW_LOGGER_STATE = (0, True, False, (), ())
 
 
 def _logger_state(logger: logging.Logger) -> tuple[object, ...]:
-    handlers = tuple((id(one), one.level, id(one.formatter)) for one in logger.handlers)
+    handlers = tuple((id(handler), handler.level, id(handler.formatter)) for handler in logger.handlers)
     return (logger.level, logger.propagate, logger.disabled, handlers, tuple(map(id, logger.filters)))
 
 
@@ -112,8 +112,8 @@ def _threads() -> State:
 
 
 def _files(folder: str, kind: str) -> State:
-    pending, seen = [folder], 0
-    while pending and seen < MAX_FILES:
+    pending, file_count = [folder], 0
+    while pending and file_count < MAX_FILES:
         current = pending.pop()
         try:
             names = isolated_os.listdir(current)
@@ -125,7 +125,7 @@ def _files(folder: str, kind: str) -> State:
                 status = isolated_os.lstat(path)
             except OSError:
                 continue
-            seen += 1
+            file_count += 1
             if stat.S_ISDIR(status.st_mode):
                 if (
                     name not in _IGNORED_FOLDERS

@@ -23,7 +23,7 @@ class GitHubJob:
     """A job of GitHub Actions, as its environment describes it."""
 
     def __init__(self, environment: Mapping[str, str], rootdir: str) -> None:
-        self.active = environment.get("GITHUB_ACTIONS") == "true"
+        self.is_active = environment.get("GITHUB_ACTIONS") == "true"
         self._workspace = environment.get("GITHUB_WORKSPACE", "")
         self._summary = environment.get("GITHUB_STEP_SUMMARY", "")
         self._rootdir = rootdir
@@ -34,15 +34,15 @@ class GitHubJob:
         return [self._annotation(verdict, lines.get(verdict["id"], 0)) for verdict in verdicts]
 
     def _annotation(self, verdict: Mapping[str, Any], line: int) -> str:
-        word = str(verdict.get("verdict"))
+        verdict_name = str(verdict.get("verdict"))
         properties = ["file=" + _escape_property(self._path(verdict["id"]))]
         if line:
             properties.append("line=%d" % line)
-        properties.append("title=" + _escape_property(_TITLES.get(word, word)))
+        properties.append("title=" + _escape_property(_TITLES.get(verdict_name, verdict_name)))
         return "::%s %s::%s" % (
-            "warning" if word in _HARMLESS else "error",
+            "warning" if verdict_name in _HARMLESS else "error",
             ",".join(properties),
-            _escape_message("%s: %s" % (verdict["id"], verdict.get("evidence") or word)),
+            _escape_message("%s: %s" % (verdict["id"], verdict.get("evidence") or verdict_name)),
         )
 
     def _path(self, node_id: str) -> str:
@@ -59,9 +59,9 @@ class GitHubJob:
             return
         rows = ["### flakehound", "", "| test | verdict | evidence |", "|---|---|---|"]
         for verdict in verdicts:
-            word = str(verdict.get("verdict"))
+            verdict_name = str(verdict.get("verdict"))
             kind = " (%s)" % verdict["kind"] if verdict.get("kind") else ""
-            cells = ("`%s`" % verdict["id"], word + kind, str(verdict.get("evidence") or ""))
+            cells = ("`%s`" % verdict["id"], verdict_name + kind, str(verdict.get("evidence") or ""))
             rows.append("| %s |" % " | ".join(_escape_cell(cell) for cell in cells))
         with open(self._summary, "a", encoding="utf-8") as file:
             file.write("\n".join(rows) + "\n\n")

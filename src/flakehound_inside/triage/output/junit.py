@@ -1,6 +1,6 @@
-"""Write verdicts and failed attempts into the JUnit file that pytest has written.
+"""Writes verdicts and failed attempts into the JUnit file that pytest has written.
 
-The file, not pytest's own writer: that one forgets which test a finished element belongs to.
+The file is changed afterwards, because pytest's own writer forgets to which test a finished element belongs.
 """
 
 from __future__ import annotations
@@ -24,17 +24,19 @@ _PASSED = ("P", "x", "X")
 def write_verdicts(
     path: str, prefix: str | None, verdicts: Sequence[Mapping[str, Any]], failures: Sequence[FailureFacts]
 ) -> None:
-    """Add properties and Surefire's elements to each failed test; what is in the file stays."""
+    """Add properties and Surefire's elements to each failed test; the rest of the file stays as it is."""
     tree = ElementTree.parse(path)
     cases = list(tree.iter("testcase"))
-    inside = {failure["id"]: failure for failure in failures}
+    failures_by_id = {failure["id"]: failure for failure in failures}
     for verdict in verdicts:
         names = _names_of(verdict["id"], prefix)
-        found = [case for case in cases if _failed(case) and (case.get("classname"), case.get("name")) == names]
-        for case in found:
+        failed_cases = [
+            case for case in cases if _has_failed(case) and (case.get("classname"), case.get("name")) == names
+        ]
+        for case in failed_cases:
             _add_properties(case, verdict)
-        if found:
-            _add_attempts(found[0], verdict, inside.get(verdict["id"]))
+        if failed_cases:
+            _add_attempts(failed_cases[0], verdict, failures_by_id.get(verdict["id"]))
     _save(tree, path)
 
 
@@ -43,7 +45,7 @@ def _names_of(node_id: str, prefix: str | None) -> tuple[str, str]:
     return ".".join([prefix, *packages] if prefix else packages), bin_xml_escape(name)
 
 
-def _failed(case: ElementTree.Element) -> bool:
+def _has_failed(case: ElementTree.Element) -> bool:
     return case.find("failure") is not None or case.find("error") is not None
 
 
@@ -60,13 +62,13 @@ def _add_properties(case: ElementTree.Element, verdict: Mapping[str, Any]) -> No
 
 
 def _add_attempts(case: ElementTree.Element, verdict: Mapping[str, Any], failure: FailureFacts | None) -> None:
-    """One element per failed attempt, behind pytest's own and before what was printed."""
+    """Add one element per failed attempt, after pytest's own elements and before the captured output."""
     reruns = _with_messages(verdict.get("reruns", ()), failure["reruns"] if failure else [])
     failed = [rerun for rerun in reruns if rerun["outcome"] not in (*_PASSED, "S", "-")]
     place = max(n for n, child in enumerate(case) if child.tag in ("failure", "error", "properties")) + 1
     passed = any(rerun["outcome"] in _PASSED for rerun in reruns)
-    if passed and verdict.get("verdict") != "likely-real":  # whoever reads the element takes the test for flaky
-        # Surefire counts every failed attempt of a flaky test, the first one too.
+    if passed and verdict.get("verdict") != "likely-real":  # readers of these elements take the test for flaky
+        # Surefire lists every failed attempt of a flaky test, including the first.
         attempts = [_element("flaky", rerun) for rerun in (_first_attempt(failure), *failed) if rerun]
     else:
         attempts = [_element("rerun", rerun) for rerun in failed]
@@ -74,11 +76,13 @@ def _add_attempts(case: ElementTree.Element, verdict: Mapping[str, Any], failure
         case.insert(place + offset, attempt)
 
 
-def _with_messages(judged: Iterable[Mapping[str, Any]], inside: Sequence[RerunFacts]) -> list[Mapping[str, Any]]:
-    """The controller's reruns, those inside with the messages that only this process has."""
-    remaining = list(inside)
+def _with_messages(
+    judged_reruns: Iterable[Mapping[str, Any]], own_reruns: Sequence[RerunFacts]
+) -> list[Mapping[str, Any]]:
+    """The controller's reruns; those of this process with the messages that only this process has."""
+    remaining = list(own_reruns)
     reruns: list[Mapping[str, Any]] = []
-    for rerun in judged:
+    for rerun in judged_reruns:
         if remaining and (rerun["stage"], rerun["outcome"]) == (remaining[0]["stage"], remaining[0]["outcome"]):
             reruns.append({**rerun, **remaining.pop(0)})
         else:
@@ -105,13 +109,13 @@ def _element(prefix: str, rerun: Mapping[str, Any]) -> ElementTree.Element:
     trace.text = bin_xml_escape(rerun.get("text") or message)
     if stage:
         seed = rerun.get("seed")
-        printed = ElementTree.SubElement(element, "system-out")
-        printed.text = "flakehound: %s rerun%s" % (stage, "" if seed is None else ", seed %s" % seed)
+        system_out = ElementTree.SubElement(element, "system-out")
+        system_out.text = "flakehound: %s rerun%s" % (stage, "" if seed is None else ", seed %s" % seed)
     return element
 
 
 def _save(tree: ElementTree.ElementTree[Any], path: str) -> None:
-    # Beside it and then in its place: a report that was cut short is worse than one without verdicts.
+    # Written to another file first, because an incomplete report is worse than one without verdicts.
     with open(path + ".part", "w", encoding="utf-8") as file:
         file.write('<?xml version="1.0" encoding="utf-8"?>')
         file.write(ElementTree.tostring(tree.getroot(), encoding="unicode"))

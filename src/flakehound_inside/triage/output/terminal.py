@@ -1,4 +1,4 @@
-"""What the user sees of a triage: the section in the terminal, and through it JUnit, GitHub and the exit code."""
+"""The output of a triage: the section in the terminal, the JUnit file, GitHub annotations and the exit code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TriageOutput:
         self._shows_progress = False
 
     def progress(self) -> Callable[[str], None] | None:
-        """Where the controller's progress is shown; None where nobody would see it live."""
+        """The function that shows the controller's progress; None if the output is not a terminal."""
         if self._reporter is None or not self._reporter.isatty:
             return None
         return self._show
@@ -44,13 +44,13 @@ class TriageOutput:
         self._reporter.rewrite(("flakehound: " + line)[: width - 1], erase=True)
 
     def end_progress(self) -> None:
-        """Leave an empty line behind."""
+        """Clear the line of progress."""
         if self._shows_progress:
             self._reporter.rewrite("", erase=True)
             self._reporter.rewrite("")
 
     def set_answer(self, answer: dict[str, Any], environment: Mapping[str, str]) -> None:
-        """Show the answer, and write it into files; one that cannot be written is a warning and stops no other."""
+        """Show the answer and write it into files; a file that cannot be written only causes a warning."""
         verdicts = answer["triage"]["failures"]
         self._lines = _answer_lines(answer, self._facts)
         with OwnErrors(self._config, "flakehound could not write its verdicts into the JUnit file"):
@@ -59,11 +59,11 @@ class TriageOutput:
             self._write_for_github(verdicts, environment)
 
     def set_interrupted(self) -> None:
-        """Show what is known without an answer."""
+        """Show what is known without an answer of the controller."""
         self._lines = _lines_so_far(self._facts, self._failures)
 
     def tolerate(self, session: pytest.Session, answer: dict[str, Any], failed_reports: int) -> None:
-        """Make a red run green if every failure of it is proven flaky, and show that, or why not."""
+        """Let a failed run succeed if every failure is proven flaky, and show that, or why not."""
         reason = _reason_against_tolerance(session, answer, failed_reports, self._failures)
         if reason is None and session.exitstatus != pytest.ExitCode.TESTS_FAILED:
             reason = "pytest did not end as it does when tests fail"
@@ -74,41 +74,41 @@ class TriageOutput:
             self._lines.append("not tolerated: " + reason)
 
     def print(self, reporter: TerminalReporter) -> None:
-        """The section in the terminal, then what GitHub reads from there."""
+        """Print the section in the terminal, then the commands that GitHub reads from there."""
         if self._lines:
             reporter.write_sep("=", "flakehound")
         for line in self._lines + self._commands:
             reporter.write_line(line)
 
     def _write_junit(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
-        given = getattr(self._config.option, "xmlpath", None)
-        if not given:
+        xml_path = getattr(self._config.option, "xmlpath", None)
+        if not xml_path:
             return
         from flakehound_inside.triage.output.junit import write_verdicts
 
-        path = os.path.join(self._facts["cwd"], os.path.expanduser(os.path.expandvars(given)))
+        path = os.path.join(self._facts["cwd"], os.path.expanduser(os.path.expandvars(xml_path)))
         write_verdicts(path, self._config.option.junitprefix, verdicts, self._failures)
 
     def _write_for_github(self, verdicts: Sequence[Mapping[str, Any]], environment: Mapping[str, str]) -> None:
         from flakehound_inside.triage.output.github import GitHubJob
 
         github = GitHubJob(environment, self._facts["rootdir"])
-        if github.active:
+        if github.is_active:
             self._commands = github.annotations(verdicts, self._failures)
             github.append_summary(verdicts)
 
 
 def _answer_lines(answer: dict[str, Any], facts: RedRunFacts) -> list[str]:
-    """The controller's summary, and those notes of this process that it does not repeat."""
+    """The controller's summary, and the notes of this process that it does not contain."""
     lines = [str(line) for line in answer.get("summary", ())]
     lines += ["note: %s" % note for note in answer.get("notes", ())]
     text = "\n".join(lines)
-    own = [facts["not_rerun"]] if facts["not_rerun"] else []
-    return lines + ["note: %s" % note for note in own + facts["notes"] if note not in text]
+    reasons = [facts["not_rerun"]] if facts["not_rerun"] else []
+    return lines + ["note: %s" % note for note in reasons + facts["notes"] if note not in text]
 
 
 def _lines_so_far(facts: RedRunFacts, failures: Sequence[FailureFacts]) -> list[str]:
-    """The reruns inside, one line per failure, for a triage that was interrupted."""
+    """The reruns of this process, one line per failure, for an interrupted triage."""
     lines = ["  %s: %s" % (failure["id"], _rerun_phrase(failure["reruns"])) for failure in failures]
     notes = ["note: %s" % note for note in [facts["not_rerun"], *facts["notes"]] if note]
     return ["interrupted; known so far:", *lines, *notes]
@@ -124,13 +124,13 @@ def _rerun_phrase(reruns: Sequence[RerunFacts]) -> str:
 def _reason_against_tolerance(
     session: pytest.Session, answer: dict[str, Any], failed_reports: int, failures: Sequence[FailureFacts]
 ) -> str | None:
-    """Why the run stays red although tolerance was asked for; None when every failure is proven flaky."""
+    """Why the run still fails although `--flakehound-tolerate` is set; None if every failure is proven flaky."""
     if session.shouldfail or session.shouldstop:
         return "the run was stopped before its last test"
     if session.testsfailed != failed_reports:
         return "pytest counts %d failures, and %d are of tests" % (session.testsfailed, failed_reports)
-    judged = {failure["id"] for failure in answer["triage"]["failures"]}
-    missing = [failure["id"] for failure in failures if failure["id"] not in judged]
+    judged_ids = {failure["id"] for failure in answer["triage"]["failures"]}
+    missing = [failure["id"] for failure in failures if failure["id"] not in judged_ids]
     if missing:
         return "%s was not judged" % missing[0]
     if answer["triage"].get("tolerable") is not True:
