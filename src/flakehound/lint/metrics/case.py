@@ -24,6 +24,7 @@ from flakehound.lint.source.scopes import FunctionNode
 class CaseMetrics:
     """The ten metrics of STATIC about the test, and the seven static features of CANNIER."""
 
+    # As STATIC measures it.
     mccabe: int
     tloc: int
     assertion_density: float
@@ -34,6 +35,7 @@ class CaseMetrics:
     mystery_guest: int
     resource_optimism: int
     sensitive_equality: int
+    # As CANNIER measures it.
     ast_depth: int
     assertions: int
     external_modules: int

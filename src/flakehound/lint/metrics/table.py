@@ -21,11 +21,10 @@ from flakehound.lint.source.project import Project
 Cell = str | int | float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metrics:
-    """All metrics of one test; those of production code are None if no code is linked."""
+@dataclass(frozen=True, kw_only=True)  # no slots: a class may inherit from one class with slots only
+class LinkedCodeMetrics:
+    """The metrics of the class, or of the module, that a test is linked to; None without a link."""
 
-    # The linked class, or the module if no class is linked.
     cbo: int | None
     production_halstead_length: int | None
     production_halstead_vocabulary: int | None
@@ -41,25 +40,11 @@ class Metrics:
     functional_decomposition: bool | None
     god_class: bool | None
     spaghetti_code: bool | None
-    # The test, as STATIC measures it.
-    mccabe: int
-    tloc: int
-    assertion_density: float
-    assertion_roulette: int
-    conditional_test_logic: int
-    eager_test: int | None
-    fire_and_forget: int
-    mystery_guest: int
-    resource_optimism: int
-    sensitive_equality: int
-    # The test, as CANNIER measures it.
-    ast_depth: int
-    assertions: int
-    external_modules: int
-    halstead_volume: float
-    cyclomatic_complexity: int
-    test_lines_of_code: int
-    maintainability: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metrics(CaseMetrics, LinkedCodeMetrics):
+    """Every metric of one test: those of the linked code first, then its own."""
 
 
 METRIC_NAMES = tuple(field.name for field in fields(Metrics))
@@ -96,16 +81,11 @@ def metrics_of(case: StaticCase, project: Project) -> Metrics:
 
 def combine_metrics(case_values: CaseMetrics, production: ProductionMetrics | None) -> Metrics:
     """Combine the metrics of a test and of the code it tests."""
-    values: dict[str, Any] = {name: getattr(case_values, name) for name in _CASE_METRICS}
-    values |= {name: getattr(production, field, None) for name, field in _PRODUCTION_FIELDS.items()}
+    values: dict[str, Any] = {field.name: getattr(case_values, field.name) for field in fields(CaseMetrics)}
+    for field in fields(LinkedCodeMetrics):
+        # `halstead_volume` without prefix is that of the test, as in the table of features.
+        values[field.name] = getattr(production, field.name.removeprefix("production_"), None)
     return Metrics(**values)
-
-
-_CASE_METRICS = METRIC_NAMES[METRIC_NAMES.index("mccabe") :]
-# `halstead_volume` without prefix is that of the test, as in the table of features.
-_PRODUCTION_FIELDS: Mapping[str, str] = {
-    name: name.removeprefix("production_") for name in METRIC_NAMES[: METRIC_NAMES.index("mccabe")]
-}
 
 
 def metrics_row(case: StaticCase, project: Project) -> MetricsRow:
