@@ -1,7 +1,7 @@
-"""Select characteristic functions from 10,000 traced tests and 50,000 functions.
+"""Select characteristic functions from 10,000 tests and 50,000 functions, against the published way.
 
-The data are made up, with a seed: each test calls a few hundred functions, flaky ones more often one of forty.
-The peer is the published algorithm with the same sets of bits, which counts every function in every round.
+The data are generated from a seed: each test calls a few hundred functions, and flaky tests call one of forty
+functions more often than others. The peer uses the same bit sets, but counts every function in every round.
 """
 
 from __future__ import annotations
@@ -9,7 +9,16 @@ from __future__ import annotations
 import random
 import time
 
-from side_by_side import Row, Series, arguments, at_least, at_most, in_turns, told, wall_s
+from side_by_side import (
+    Row,
+    Series,
+    benchmark_parser,
+    limit_row,
+    measure_in_turns,
+    report_results,
+    speedup_row,
+    wall_s,
+)
 
 from flakehound.calls.selection import CallTable, TracedTest, f_beta, select_flaky
 from flakehound.core.calls import Function
@@ -19,64 +28,66 @@ BETA = 5.0
 LIMIT_S = 60.0
 
 
-def data_set(seed: int) -> list[TracedTest]:
+def generated_tests(seed: int) -> list[TracedTest]:
+    """Tests that call random functions; flaky ones often call a characteristic function as well."""
     rng = random.Random(seed)
     functions = [Function(file="<m>", owner="", name=f"f{n}", kind="c") for n in range(FUNCTIONS)]
-    marks = functions[:40]  # called by flaky tests more often than by others
+    characteristic = functions[:40]  # called by flaky tests more often than by others
     tests = []
     for number in range(TESTS):
         is_flaky = number < FLAKY
         called = {functions[rng.randrange(FUNCTIONS)] for _ in range(300)}
         if rng.random() < (0.9 if is_flaky else 0.2):
-            called.add(rng.choice(marks))
+            called.add(rng.choice(characteristic))
         tests.append(TracedTest(project=str(number % 50), is_flaky=is_flaky, functions=frozenset(called)))
     return tests
 
 
-def every_function_in_every_round(columns: CallTable) -> list[Function]:
+def select_by_published_algorithm(columns: CallTable) -> list[Function]:
+    """The peer: add the function that raises F-beta most, until none raises it."""
     total, covered, best, chosen = columns.flaky.bit_count(), 0, 0.0, []
     while True:
-        new = None
+        best_function = None
         for function, callers in columns.callers.items():
             joined = covered | callers
-            found = (joined & columns.flaky).bit_count()
-            value = f_beta(found, joined.bit_count() - found, total, BETA)
+            n_flaky = (joined & columns.flaky).bit_count()
+            value = f_beta(n_flaky, joined.bit_count() - n_flaky, total, BETA)
             if value > best:
-                best, new = value, function
-        if new is None:
+                best, best_function = value, function
+        if best_function is None:
             return chosen
-        chosen.append(new)
-        covered |= columns.callers[new]
+        chosen.append(best_function)
+        covered |= columns.callers[best_function]
 
 
 def main() -> None:
-    chosen = arguments(__doc__, repeats=3).parse_args()
-    tests = data_set(seed=1)
+    options = benchmark_parser(__doc__, repeats=3).parse_args()
+    tests = generated_tests(seed=1)
     began = time.perf_counter()
     columns = CallTable(tests)
-    built_s = time.perf_counter() - began
-    ours, theirs = select_flaky(columns, BETA), every_function_in_every_round(columns)
-    assert ours == theirs
-    took = in_turns(
-        chosen.repeats,
+    table_s = time.perf_counter() - began
+    selected = select_flaky(columns, BETA)
+    assert selected == select_by_published_algorithm(columns)
+    took = measure_in_turns(
+        options.repeats,
         {
             "lazy": lambda: wall_s(lambda: select_flaky(columns, BETA)),
-            "every function": lambda: wall_s(lambda: every_function_in_every_round(columns)),
+            "published": lambda: wall_s(lambda: select_by_published_algorithm(columns)),
         },
     )
-    whole = Series(values=tuple(value + built_s for value in took["lazy"].values))
+    whole = Series(values=tuple(value + table_s for value in took["lazy"].values))
     rows: list[Row] = [
-        at_most(
-            f"{TESTS} tests × {len(columns.callers)} functions: read and select {len(ours)}",
+        limit_row(
+            f"{TESTS} tests × {len(columns.callers)} functions: build the table and select {len(selected)}",
             ours=whole.text(),
             peer="–",
             figure=whole,
             limit=LIMIT_S,
             unit="s",
         ),
-        at_least("the selection alone", ours=took["lazy"], peer=took["every function"], times=None),
+        speedup_row("the selection only", ours=took["lazy"], peer=took["published"], times=None),
     ]
-    told(rows, chosen.json)
+    report_results(rows, options.json)
 
 
 if __name__ == "__main__":

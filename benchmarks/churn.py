@@ -1,7 +1,7 @@
-"""How often each line changed in the last 75 commits: one pass, against one `git log -L` per line.
+"""Count the changes of every line in the last 75 commits in one pass, against one `git log -L` per line.
 
-A generated repository of 3,000 files whose whole import is among the 75 commits, the dearest case; the peer is
-asked about a sample of lines, and its answers must be ours.
+The generated repository has 3,000 files, and the commit that adds all of them is among the 75 commits, which is
+the most expensive case. The peer counts 12 lines per turn, and its counts must equal ours.
 """
 
 from __future__ import annotations
@@ -12,41 +12,52 @@ import time
 from pathlib import Path
 
 from running import temporary_folder
-from side_by_side import Row, Series, arguments, at_most, in_turns, ratio, told, wall_s
+from side_by_side import (
+    Row,
+    Series,
+    benchmark_parser,
+    limit_row,
+    measure_in_turns,
+    ratio_per_turn,
+    report_results,
+    wall_s,
+)
 
 from flakehound.engine.git.churn import COMMITS, Churn, churn_of
 
-FILES, LINES, TOUCHED = 3000, 120, 40
+FILES, LINES_PER_FILE, FILES_PER_COMMIT = 3000, 120, 40
 SAMPLE = 12
 
 
 def write_history(folder: Path) -> None:
-    """An import, then commits that edit some files each and rename one."""
+    """Commit all files, then make commits that edit some files each and rename one."""
     rng = random.Random(FILES)
     names = [f"area_{n // 100}/part_{n}.py" for n in range(FILES)]
-    texts = [[f"value_{n}_{line} = {rng.randrange(10**6)}" for line in range(LINES)] for n in range(FILES)]
+    texts = [
+        [f"value_{n}_{line} = {rng.randrange(10**6)}" for line in range(LINES_PER_FILE)] for n in range(FILES)
+    ]
     stream = [_commit(0, [_file(name, lines) for name, lines in zip(names, texts, strict=True)])]
     for number in range(1, COMMITS):
-        changed = rng.sample(range(FILES), TOUCHED)
-        words = []
+        changed = rng.sample(range(FILES), FILES_PER_COMMIT)
+        commands = []
         for file in changed:
-            place = rng.randrange(LINES)
-            texts[file][place : place + rng.randrange(4)] = [
+            first = rng.randrange(LINES_PER_FILE)
+            texts[file][first : first + rng.randrange(4)] = [
                 f"edit_{number} = {n}" for n in range(rng.randrange(1, 5))
             ]
-            words.append(_file(names[file], texts[file]))
+            commands.append(_file(names[file], texts[file]))
         old, names[changed[0]] = names[changed[0]], f"moved/part_{number}.py"
-        words += [f"D {old}\n", _file(names[changed[0]], texts[changed[0]])]
-        stream.append(_commit(number, words))
+        commands += [f"D {old}\n", _file(names[changed[0]], texts[changed[0]])]
+        stream.append(_commit(number, commands))
     subprocess.run(["git", "init", "--quiet", "--initial-branch=main"], cwd=folder, check=True)
-    given = "".join(stream).encode()
-    subprocess.run(["git", "fast-import", "--quiet"], cwd=folder, input=given, check=True)
+    text = "".join(stream).encode()
+    subprocess.run(["git", "fast-import", "--quiet"], cwd=folder, input=text, check=True)
     subprocess.run(["git", "reset", "--quiet", "--hard", "main"], cwd=folder, check=True)
 
 
-def _commit(number: int, words: list[str]) -> str:
+def _commit(number: int, commands: list[str]) -> str:
     head = f"commit refs/heads/main\ncommitter a <a@b> {1_700_000_000 + number} +0000\ndata 0\n"
-    return head + "".join(words)
+    return head + "".join(commands)
 
 
 def _file(name: str, lines: list[str]) -> str:
@@ -55,46 +66,47 @@ def _file(name: str, lines: list[str]) -> str:
 
 
 def changes_of_line(folder: Path, path: str, line: int) -> int:
-    """The peer: what git says of one line."""
+    """The peer: count the commits that git lists for one line."""
     command = ["git", "log", f"-L{line},{line}:{path}", "-s", "--format=%H", f"-n{COMMITS}"]
     return len(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout.split())
 
 
-def sampled(churn: Churn, seed: int) -> list[tuple[str, int]]:
-    """Lines to ask about, half of them in files that changed after the import."""
+def sample_lines(churn: Churn, seed: int) -> list[tuple[str, int]]:
+    """Draw lines to compare, half of them in files that changed after the first commit."""
     rng = random.Random(seed)
     paths = sorted(churn.counts)
-    lively = [path for path in paths if max(churn.counts[path]) > 1]
-    return [(rng.choice(lively if n % 2 else paths), rng.randrange(1, LINES // 2)) for n in range(SAMPLE)]
+    edited = [path for path in paths if max(churn.counts[path]) > 1]
+    return [(rng.choice(edited if n % 2 else paths), rng.randrange(1, LINES_PER_FILE // 2)) for n in range(SAMPLE)]
 
 
-def measured(folder: Path, repeats: int) -> list[Row]:
+def measure(folder: Path, repeats: int) -> list[Row]:
+    """Measure both sides; every count of the peer must equal ours."""
     churn = churn_of(folder)
     lines = sum(len(counts) for counts in churn.counts.values())
     turns = iter(range(repeats))
 
     def peer() -> float:
-        sample = sampled(churn, next(turns))
+        sample = sample_lines(churn, next(turns))
         began = time.perf_counter()
-        answers = [changes_of_line(folder, path, line) for path, line in sample]
-        took = (time.perf_counter() - began) / SAMPLE
+        counts = [changes_of_line(folder, path, line) for path, line in sample]
+        line_s = (time.perf_counter() - began) / SAMPLE
         ours = [churn.of(f"{churn.top}/{path}", [line]) for path, line in sample]
-        assert answers == ours, [row for row in zip(sample, answers, ours, strict=True) if row[1] != row[2]]
-        return took
+        assert counts == ours, [row for row in zip(sample, counts, ours, strict=True) if row[1] != row[2]]
+        return line_s
 
-    found = in_turns(repeats, {"ours": lambda: wall_s(lambda: churn_of(folder)), "one line by git": peer})
-    ours, line_s = found["ours"], found["one line by git"]
-    whole = Series(values=tuple(value * lines for value in line_s.values))
+    took = measure_in_turns(repeats, {"ours": lambda: wall_s(lambda: churn_of(folder)), "one line by git": peer})
+    ours, line_s = took["ours"], took["one line by git"]
+    all_lines = Series(values=tuple(value * lines for value in line_s.values))
     job = f"{lines:,} lines in {FILES:,} files, {COMMITS} commits"
     texts = {
         "ours": ours.text(),
-        "peer": f"{line_s.text('ms', 1e3)} a line, {SAMPLE} asked in each turn, all equal",
+        "peer": f"{line_s.text('ms', 1e3)} per line",
     }
     return [
-        at_most(job, figure=ours, limit=10.0, unit="s", **texts),
-        at_most(
-            "share of the time that `git log -L` per line would take",
-            figure=Series(values=tuple(1e3 * value for value in ratio(ours, whole).values)),
+        limit_row(job, figure=ours, limit=10.0, unit="s", **texts),
+        limit_row(
+            "share of the time of `git log -L` for every line",
+            figure=Series(values=tuple(1e3 * value for value in ratio_per_turn(ours, all_lines).values)),
             limit=1.0,
             unit="‰",
             **texts,
@@ -103,10 +115,10 @@ def measured(folder: Path, repeats: int) -> list[Row]:
 
 
 def main() -> None:
-    chosen = arguments(__doc__).parse_args()
+    options = benchmark_parser(__doc__).parse_args()
     with temporary_folder() as folder:
         write_history(folder)
-        told(measured(folder, chosen.repeats), chosen.json)
+        report_results(measure(folder, options.repeats), options.json)
 
 
 if __name__ == "__main__":

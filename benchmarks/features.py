@@ -1,9 +1,9 @@
-"""What measuring features costs, against plain runs, on the attrs 25.3.0 suite and on one that reads and writes.
+"""CPU time of measuring features relative to plain runs, on attrs 25.3.0 and on a suite that does I/O.
 
-Ours: the measured runs of `flakehound features` (three by default) in forks of a collected session, against as
-many plain runs there. The peer: one pytest session with the scheme of the published plugin, against a plain one.
-Processor time counts; the clock is told beside it. Neither side computes churn: an sdist has no history, see
-churn.py.
+Ours: the measured runs of `flakehound features` (three by default) in forks of a collected session, relative to as
+many plain forks. The peer: one pytest session with the scheme of the published plugin, relative to a plain
+session. The goal is about CPU time; wall time is reported in addition. Neither side computes churn, because an
+sdist has no history: see churn.py.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from revisions import CACHE, environment, sdist
+from revisions import CACHE, ensure_environment, fetch_sdist
 from running import temporary_folder
-from side_by_side import Row, Series, arguments, at_most, in_turns, ratio, told
+from side_by_side import Row, Series, benchmark_parser, limit_row, measure_in_turns, ratio_per_turn, report_results
 
 from flakehound.app.measure import lines_interval
 from flakehound.core.plans import Isolation, Setting, SingleRun
@@ -28,8 +28,8 @@ from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 
 RUNS = 3
-LIMIT = 1.5
-REQUIREMENTS = ("hypothesis", "cloudpickle")
+MAX_RATIO = 1.5
+REQUIREMENTS = ("hypothesis", "cloudpickle", "psutil")  # psutil: for the peer
 IO_SUITE = """
 import json
 import os
@@ -70,57 +70,58 @@ def test_pipe_and_wait(number):
 """
 
 
-def attrs_suite(folder: Path) -> tuple[Path, dict[str, str], tuple[str, ...]]:
-    """The suite in the sdist, with its source on the path."""
-    with tarfile.open(sdist(CACHE, "attrs", "25.3.0")) as archive:
+def unpack_attrs_suite(folder: Path) -> tuple[Path, dict[str, str], tuple[str, ...]]:
+    """Unpack the sdist; return its tree, environment and pytest arguments."""
+    with tarfile.open(fetch_sdist(CACHE, "attrs", "25.3.0")) as archive:
         archive.extractall(folder, filter="data")
     tree = folder / "attrs-25.3.0"
     return tree, {"PYTHONPATH": str(tree / "src")}, ("-p", "no:cacheprovider", "--hypothesis-seed=1", "tests")
 
 
-def io_suite(folder: Path) -> tuple[Path, dict[str, str], tuple[str, ...]]:
-    """A suite that mostly reads and writes."""
+def write_io_suite(folder: Path) -> tuple[Path, dict[str, str], tuple[str, ...]]:
+    """Write a suite that mostly reads and writes; return its folder, environment and pytest arguments."""
     folder.mkdir(exist_ok=True)
     (folder / "test_io.py").write_text(IO_SUITE)
     return folder, {}, ("-p", "no:cacheprovider")
 
 
-def measured(
+def measure(
     name: str, folder: Path, env: Mapping[str, str], args: tuple[str, ...], repeats: int, python: str
 ) -> list[Row]:
-    """Ours and the peer, each as a ratio to its own plain run."""
+    """Measure our side and the peer, each relative to its own plain runs."""
     target = Target(python=python, cwd=folder, pytest_args=args, env=dict(env))
     opened = open_suite(
         target, jobs=1, isolation=Isolation.FORK, hash_seed=0, limits=Limits(), with_reference=False
     )
-    walls: dict[str, list[float]] = {}
+    wall_times_s: dict[str, list[float]] = {}
     try:
-        _fork_runs(opened, True, {}, 1)  # imports coverage
+        _run_forks(opened, True, {}, 1)  # the first measured run imports coverage
         sides = {
-            "plain forks": partial(_fork_runs, opened, False, walls),
-            "measured forks": partial(_fork_runs, opened, True, walls),
-            "plain session": partial(_session, python, folder, env, args, False),
-            "peer": partial(_session, python, folder, env, args, True),
+            "plain forks": partial(_run_forks, opened, False, wall_times_s),
+            "measured forks": partial(_run_forks, opened, True, wall_times_s),
+            "plain session": partial(_run_session, python, folder, env, args, False),
+            "peer": partial(_run_session, python, folder, env, args, True),
         }
-        found = in_turns(repeats, sides)
+        took = measure_in_turns(repeats, sides)
     finally:
         opened.close()
     version, tests = opened.handshake.python, len(opened.suite.tests)
-    times = found["peer"], found["plain session"]
-    clock = ratio(*(Series(values=tuple(walls[side])) for side in ("measured", "plain")))
+    peer = ratio_per_turn(took["peer"], took["plain session"])
+    wall = ratio_per_turn(*(Series(values=tuple(wall_times_s[side])) for side in ("measured", "plain")))
     return [
-        at_most(
-            f"{name}, {tests} tests, Python {version}: {RUNS} measured runs",
-            ours=f"{found['measured forks'].text()} of processor, clock {clock.text('×')}",
-            peer=f"plain {found['plain forks'].text()}; published scheme {ratio(*times).text('×')} its plain run",
-            figure=ratio(found["measured forks"], found["plain forks"]),
-            limit=LIMIT,
-        )
+        limit_row(
+            f"{name}, {tests} tests, {RUNS} runs, Python {version}",
+            ours=took["measured forks"].text(),
+            peer=f"plain {took['plain forks'].text()}; published {peer.text('×')}",
+            figure=ratio_per_turn(took["measured forks"], took["plain forks"]),
+            limit=MAX_RATIO,
+        ),
+        Row(job=f"{name}, wall time", ours="–", peer="–", measured=wall.text("×"), is_detail=True),
     ]
 
 
-def _fork_runs(opened: OpenSuite, measure: bool, walls: dict[str, list[float]], runs: int = RUNS) -> float:
-    """Processor time of so many runs of the whole suite."""
+def _run_forks(opened: OpenSuite, measure: bool, wall_times_s: dict[str, list[float]], runs: int = RUNS) -> float:
+    """Run the whole suite `runs` times; return the CPU time and add the wall time to `wall_times_s`."""
     cpu_s = wall_s = 0.0
     for number in range(runs):
         plan = SingleRun(
@@ -135,37 +136,39 @@ def _fork_runs(opened: OpenSuite, measure: bool, walls: dict[str, list[float]], 
         assert bool(record.measures) == measure, record.ended
         cpu_s += record.usage.cpu_s
         wall_s += record.usage.wall_s
-    walls.setdefault("measured" if measure else "plain", []).append(wall_s)
+    wall_times_s.setdefault("measured" if measure else "plain", []).append(wall_s)
     return cpu_s
 
 
-def _session(python: str, folder: Path, env: Mapping[str, str], args: tuple[str, ...], peer: bool) -> float:
-    """Processor time of one pytest session."""
-    with temporary_folder() as place:
+def _run_session(python: str, folder: Path, env: Mapping[str, str], args: tuple[str, ...], peer: bool) -> float:
+    """CPU time of one pytest session."""
+    with temporary_folder() as result_folder:
         path = os.pathsep.join([str(Path(__file__).parent), env.get("PYTHONPATH", "")])
-        own = {**os.environ, **env, "PYTHONPATH": path} | ({"PEER_RESULT": str(place / "rows")} if peer else {})
+        session_env = {**os.environ, **env, "PYTHONPATH": path} | (
+            {"PEER_RESULT": str(result_folder / "rows")} if peer else {}
+        )
         command = [python, "-m", "pytest", "-q", *(["-p", "peer_published_features"] if peer else []), *args]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, cwd=folder, env=own, stdout=subprocess.DEVNULL, check=False)
+        subprocess.run(command, cwd=folder, env=session_env, stdout=subprocess.DEVNULL, check=False)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert not peer or (place / "rows").exists()
+        assert not peer or (result_folder / "rows").exists()
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> None:
-    parser = arguments(__doc__, repeats=3)
+    parser = benchmark_parser(__doc__, repeats=3)
     parser.add_argument(
         "--python", help="an interpreter with pytest, coverage, psutil, hypothesis and cloudpickle"
     )
-    parser.add_argument("--only", choices=["attrs", "io"], help="one of the suites")
-    chosen = parser.parse_args()
-    python = chosen.python or str(environment(CACHE, f"features-{sys.version_info[1]}", REQUIREMENTS))
+    parser.add_argument("--only", choices=["attrs", "io"], help="measure only this suite")
+    options = parser.parse_args()
+    python = options.python or str(ensure_environment(CACHE, f"features-{sys.version_info[1]}", REQUIREMENTS))
     rows: list[Row] = []
     with temporary_folder() as folder:
-        for name, prepare in {"attrs": attrs_suite, "io": io_suite}.items():
-            if chosen.only in (None, name):
-                rows += measured(name, *prepare(folder / name), chosen.repeats, python)
-    told(rows, chosen.json)
+        for name, prepare in {"attrs": unpack_attrs_suite, "io": write_io_suite}.items():
+            if options.only in (None, name):
+                rows += measure(name, *prepare(folder / name), options.repeats, python)
+    report_results(rows, options.json)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Whether `flakehound lint` gets through any Python there is: the standard library, and sdists from PyPI.
+"""`flakehound lint` on the whole standard library and on sdists from PyPI, without a crash or a hang.
 
-In the standard library every function of every file counts as a test; in an sdist what pytest would collect. Each
-file goes through everything: tests, reach, links, metrics, rules, comments. An exception is a crash, a file that
-takes more than a minute of processor time is a hang. Files that do not parse are counted: the library ships some.
+In the standard library every function of every file counts as a test; in an sdist the tests that pytest would
+collect. Each file passes through all parts of lint. An exception is a crash; a file that takes more than a minute
+of CPU time is a hang. Files that do not parse are counted, because the standard library ships some.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from multiprocessing import get_context
 from multiprocessing.pool import Pool
 from pathlib import Path
 
-from side_by_side import Row, arguments, told
+from side_by_side import Row, benchmark_parser, report_results
 
 from flakehound.core.collection_patterns import Patterns
 from flakehound.lint.analyse import analyse_file
 from flakehound.lint.source.project import Project
 
 LIMIT_S = 60
-PARTS = 24  # of the library, so that both cores have work to the end
-EVERYTHING = Patterns(files=("*.py",), functions=("*",), classes=("*",))
-SKIPPED = frozenset({"site-packages", "__pycache__", ".git"})
+PARTS = 24  # of the library, so that both cores are busy until the end
+ALL_FUNCTIONS = Patterns(files=("*.py",), functions=("*",), classes=("*",))
+SKIPPED_FOLDERS = frozenset({"site-packages", "__pycache__", ".git"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Some files of one tree; they see all of its other files."""
+    """Some files of one tree; lint may read all other files of the tree."""
 
     root: Path
     patterns: Patterns
@@ -42,8 +42,8 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trip:
-    """What became of a job."""
+class JobResult:
+    """Counts, crashes and hangs of one job."""
 
     files: int
     tests: int
@@ -55,14 +55,17 @@ class Trip:
 
 
 class TooLong(BaseException):
-    """Not an Exception, so that nobody catches it on the way."""
+    """The time limit; no Exception, so that no handler in lint catches it."""
 
 
-def trip(job: Job) -> Trip:
+def lint_files(job: Job) -> JobResult:
+    """Lint the files of one job and note crashes and hangs."""
     gc.disable()
-    signal.signal(signal.SIGPROF, _too_long)
+    signal.signal(signal.SIGPROF, _raise_too_long)
     paths = sorted(path.relative_to(job.root) for path in job.root.rglob("*.py") if path.is_file())
-    sources = {path.as_posix(): (job.root / path).read_bytes() for path in paths if not SKIPPED & set(path.parts)}
+    sources = {
+        path.as_posix(): (job.root / path).read_bytes() for path in paths if not SKIPPED_FOLDERS & set(path.parts)
+    }
     project = Project(sources, patterns=job.patterns)
     names = [name for name in sources if project.patterns.is_test_file(name)][job.part :: job.parts]
     tests, crashes, hangs, times = 0, [], [], {"": 0.0}
@@ -80,7 +83,7 @@ def trip(job: Job) -> Trip:
             signal.setitimer(signal.ITIMER_PROF, 0)
         times[name] = time.process_time() - began
     slowest = max(times, key=times.__getitem__)
-    return Trip(
+    return JobResult(
         files=len(names),
         tests=tests,
         unparsable=len(project.unparsable_in(names)),
@@ -91,27 +94,30 @@ def trip(job: Job) -> Trip:
     )
 
 
-def _too_long(_signal: int, _frame: object) -> None:
+def _raise_too_long(_signal: int, _frame: object) -> None:
     raise TooLong
 
 
-def row(what: str, trips: Sequence[Trip]) -> Row:
-    crashes, hangs = sum(len(one.crashes) for one in trips), sum(len(one.hangs) for one in trips)
-    slowest = max(trips, key=lambda one: one.slowest_s)
-    files, tests = sum(one.files for one in trips), sum(one.tests for one in trips)
+def row(job: str, results: Sequence[JobResult]) -> Row:
+    """The row of one group of files."""
+    crashes, hangs = (sum(len(getattr(result, name)) for result in results) for name in ("crashes", "hangs"))
+    files, tests, unparsable = (
+        sum(getattr(result, name) for result in results) for name in ("files", "tests", "unparsable")
+    )
+    slowest_s = max(result.slowest_s for result in results)
     return Row(
-        job=what,
-        ours=f"{files:,} files, {tests:,} tests; slowest {slowest.slowest} {slowest.slowest_s:.1f} s",
+        job=job,
+        ours=f"{files:,} files, {tests:,} tests; slowest file {slowest_s:.1f} s",
         peer="–",
-        measured=f"{crashes} crashes, {hangs} hangs, {sum(one.unparsable for one in trips)} files do not parse",
+        measured=f"{crashes} crashes, {hangs} hangs, {unparsable} unparsable",
         goal="0 crashes, 0 hangs",
         met=not crashes and not hangs,
     )
 
 
 def sdists_in(folder: Path, count: int) -> list[Path]:
-    """The first so many folders by name that hold test files."""
-    return [one for one in sorted(folder.iterdir()) if one.is_dir() and _has_tests(one)][:count]
+    """The first `count` folders by name that contain test files."""
+    return [path for path in sorted(folder.iterdir()) if path.is_dir() and _has_tests(path)][:count]
 
 
 def _has_tests(folder: Path) -> bool:
@@ -119,44 +125,44 @@ def _has_tests(folder: Path) -> bool:
 
 
 def main() -> None:
-    parser = arguments(__doc__ or "", repeats=1)
+    parser = benchmark_parser(__doc__ or "", repeats=1)
     parser.add_argument("--sdists", type=Path, help="folder with one folder of sources for each project")
-    parser.add_argument("--count", type=int, default=50, help="of the sdists to take (default %(default)s)")
+    parser.add_argument("--count", type=int, default=50, help="sdists to read (default %(default)s)")
     parser.add_argument(
         "--library", type=Path, default=Path(sysconfig.get_path("stdlib")), help="default %(default)s"
     )
-    given = parser.parse_args()
-    found = list(_rows(given.library, sdists_in(given.sdists, given.count) if given.sdists else []))
-    told([one for one, _trips in found], given.json, [note for _row, trips in found for note in _notes(trips)])
+    options = parser.parse_args()
+    by_job = dict(
+        _results_by_job(options.library, sdists_in(options.sdists, options.count) if options.sdists else [])
+    )
+    notes = [note for results in by_job.values() for note in _notes(results)]
+    report_results([row(job, results) for job, results in by_job.items()], options.json, notes)
 
 
-def _rows(library: Path, sdists: Sequence[Path]) -> Iterator[tuple[Row, list[Trip]]]:
+def _results_by_job(library: Path, sdists: Sequence[Path]) -> Iterator[tuple[str, list[JobResult]]]:
     with get_context().Pool(2) as pool:
         if sdists:
-            trips = _made(pool, [Job(root=one, patterns=Patterns(), part=0, parts=1) for one in sdists])
-            yield row(f"{len(sdists)} sdists", trips), trips
-        trips = _made(
-            pool, [Job(root=library, patterns=EVERYTHING, part=one, parts=PARTS) for one in range(PARTS)]
-        )
-        yield row(f"the standard library of Python {platform.python_version()}", trips), trips
+            jobs = [Job(root=path, patterns=Patterns(), part=0, parts=1) for path in sdists]
+            yield f"{len(sdists)} sdists", _run_jobs(pool, jobs)
+        jobs = [Job(root=library, patterns=ALL_FUNCTIONS, part=part, parts=PARTS) for part in range(PARTS)]
+        yield f"the standard library of Python {platform.python_version()}", _run_jobs(pool, jobs)
 
 
-def _made(pool: Pool, jobs: Sequence[Job]) -> list[Trip]:
-    trips = []
-    for number, one in enumerate(pool.imap_unordered(trip, jobs), 1):
-        trips.append(one)
-        bad = len(one.crashes) + len(one.hangs)
-        print(
-            f"  {number} of {len(jobs)}: {one.files} files, {one.tests} tests, {bad} crashes or hangs", flush=True
-        )
-    return trips
+def _run_jobs(pool: Pool, jobs: Sequence[Job]) -> list[JobResult]:
+    results = []
+    for number, result in enumerate(pool.imap_unordered(lint_files, jobs), 1):
+        results.append(result)
+        counts = f"{result.files} files, {result.tests} tests, {len(result.crashes) + len(result.hangs)} problems"
+        print(f"  {number} of {len(jobs)}: {counts}", flush=True)
+    return results
 
 
-def _notes(trips: Sequence[Trip]) -> list[str]:
+def _notes(results: Sequence[JobResult]) -> list[str]:
+    slowest = max(results, key=lambda result: result.slowest_s)
     return [
-        note
-        for one in trips
-        for note in (*(f"crash: {x}" for x in one.crashes), *(f"hang: {x}" for x in one.hangs))
+        *(f"crash: {crash}" for result in results for crash in result.crashes),
+        *(f"hang: {hang}" for result in results for hang in result.hangs),
+        f"slowest file: {slowest.slowest}, {slowest.slowest_s:.1f} s",
     ]
 
 

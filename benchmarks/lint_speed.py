@@ -1,8 +1,8 @@
-"""What reading a project costs: metrics, links and rules against radon alone on the same files.
+"""Time of metrics, links and rules against radon on the same files, and of 20,000 generated tests.
 
 radon computes complexity, raw lines, Halstead and maintainability, each through its own function as its commands
-do. Both sides start from texts in memory, on one core, and radon reads exactly the files that lint has parsed.
-Then 20,000 generated tests on two cores, from the files to the rows.
+do. Both sides start from texts in memory, on one core, and radon reads exactly the files that lint has parsed. The
+generated tests are read from files, on two cores.
 """
 
 from __future__ import annotations
@@ -16,28 +16,41 @@ from radon.complexity import cc_visit
 from radon.metrics import h_visit, mi_visit
 from radon.raw import analyze
 from running import temporary_folder
-from side_by_side import Row, Series, arguments, at_most, in_turns, on_cores, ratio, told, wall_s
+from side_by_side import (
+    Row,
+    Series,
+    benchmark_parser,
+    limit_row,
+    measure_in_turns,
+    on_cores,
+    ratio_per_turn,
+    report_results,
+    wall_s,
+)
 
 from flakehound.app.lint.files import scan
 from flakehound.lint.analyse import analyse_file, measure_file
 from flakehound.lint.source.project import Project
 
 PROJECT = Path(__file__).resolve().parents[1]
-TIMES_RADON = 2.0
+MAX_TIMES_RADON = 2.0
 TESTS, TESTS_PER_FILE = 20_000, 100
 LIMIT_S = 30.0
-SKIPPED = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".flakehound"})
+SKIPPED_FOLDERS = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".flakehound"})
 
 
 def sources_in(folder: Path) -> dict[str, bytes]:
+    """The content of every Python file of a project, by path."""
     paths = (path.relative_to(folder) for path in sorted(folder.rglob("*.py")))
-    return {path.as_posix(): (folder / path).read_bytes() for path in paths if not SKIPPED & set(path.parts)}
+    return {
+        path.as_posix(): (folder / path).read_bytes() for path in paths if not SKIPPED_FOLDERS & set(path.parts)
+    }
 
 
 def read_project(sources: dict[str, bytes], work: Any) -> tuple[int, dict[str, str]]:
-    """Ask about every test file of a project that nobody has parsed yet.
+    """Apply `work` to every test file of a project that has not been parsed yet.
 
-    Gives how many tests there are, and the text of each file that was looked into.
+    Returns the number of tests, and the text of each file that lint has read.
     """
     project = Project(sources)
     with project.track_reads() as paths:
@@ -46,62 +59,66 @@ def read_project(sources: dict[str, bytes], work: Any) -> tuple[int, dict[str, s
     return tests, {module.path: module.text for module in modules if module is not None}
 
 
-def radon_alone(string_literals: dict[str, str]) -> None:
-    for text in string_literals.values():
+def run_radon(texts: dict[str, str]) -> None:
+    """Compute all metrics that radon has for these files."""
+    for text in texts.values():
         cc_visit(text)
         analyze(text)
         h_visit(text)
         mi_visit(text, multi=True)
 
 
-def against_radon(folder: Path, repeats: int) -> list[Row]:
+def compare_with_radon(folder: Path, repeats: int) -> list[Row]:
+    """The rows of one project."""
     sources = sources_in(folder)
-    tests, string_literals = read_project(sources, analyse_file)
+    tests, texts = read_project(sources, analyse_file)
     sides = {
         "metrics": partial(wall_s, partial(read_project, sources, measure_file)),
         "all": partial(wall_s, partial(read_project, sources, analyse_file)),
-        "radon": partial(wall_s, partial(radon_alone, string_literals)),
+        "radon": partial(wall_s, partial(run_radon, texts)),
     }
     with on_cores(1):
-        found = in_turns(repeats, sides)
-    what = f"{folder.name}: {tests} tests, {len(string_literals)} files"
+        took = measure_in_turns(repeats, sides)
+    project = f"{folder.name}: {tests} tests, {len(texts)} files"
     return [
-        _row(f"metrics and links of {what}", found["metrics"], found["radon"]),
-        _row(f"metrics, links and rules of {what}", found["all"], found["radon"]),
+        _row(f"metrics and links of {project}", took["metrics"], took["radon"]),
+        _row(f"metrics, links and rules of {project}", took["all"], took["radon"]),
     ]
 
 
 def _row(job: str, ours: Series, radon: Series) -> Row:
-    return at_most(job, ours=ours.text(), peer=radon.text(), figure=ratio(ours, radon), limit=TIMES_RADON)
+    return limit_row(
+        job, ours=ours.text(), peer=radon.text(), figure=ratio_per_turn(ours, radon), limit=MAX_TIMES_RADON
+    )
 
 
-def many_tests(repeats: int) -> tuple[Row, str]:
-    """The row, and a note on processor time: on a busy machine the clock says little."""
+def measure_generated_tests(repeats: int) -> Row:
+    """Wall time, and CPU time, because wall time means little on a busy machine."""
     with temporary_folder() as folder:
-        write_many(folder)
+        write_generated_tests(folder)
         counts, cpu_s = [], []
 
-        def once() -> None:
+        def scan_once() -> None:
             before = _cpu_s()
-            found = scan(["tests"], analyse_file, cwd=folder, processes=2)
-            counts.append(sum(map(len, found.answers.values())))
+            scanned = scan(["tests"], analyse_file, cwd=folder, processes=2)
+            counts.append(sum(map(len, scanned.answers.values())))
             cpu_s.append(_cpu_s() - before)
 
         with on_cores(2):
-            found = in_turns(repeats, {"generated tests": partial(wall_s, once)})["generated tests"]
+            took = measure_in_turns(repeats, {"generated tests": partial(wall_s, scan_once)})["generated tests"]
     assert set(counts) == {TESTS}, counts
     job = f"{TESTS:,} generated tests, two cores"
-    note = f"{job}: {Series(values=tuple(cpu_s)).text()} of processor time on both together"
-    return at_most(job, ours=found.text(), peer="–", figure=found, limit=LIMIT_S, unit="s"), note
+    ours = f"{took.text()}, CPU {Series(values=tuple(cpu_s)).text()}"
+    return limit_row(job, ours=ours, peer="–", figure=took, limit=LIMIT_S, unit="s")
 
 
 def _cpu_s() -> float:
-    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in spent)
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def write_many(folder: Path) -> None:
-    """Test files of 100 tests each, and a production class for each file; the same every time."""
+def write_generated_tests(folder: Path) -> None:
+    """Write test files of 100 tests each and a production class for each of them; the same every time."""
     (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
     for name in ("shop", "tests"):
         (folder / name).mkdir()
@@ -163,19 +180,16 @@ def test_total_CASE(cart, tmp_path):
 
 
 def main() -> None:
-    parser = arguments(__doc__ or "", repeats=5)
+    parser = benchmark_parser(__doc__ or "", repeats=5)
     parser.add_argument(
         "folders", nargs="*", type=Path, default=[PROJECT], help="projects to read (default: this one)"
     )
-    parser.add_argument("--no-generated", action="store_true", help="leave the 20,000 tests out")
-    given = parser.parse_args()
-    found = [row for folder in given.folders for row in against_radon(folder.resolve(), given.repeats)]
-    notes = []
-    if not given.no_generated:
-        row, note = many_tests(min(given.repeats, 3))
-        found.append(row)
-        notes.append(note)
-    told(found, given.json, notes)
+    parser.add_argument("--no-generated", action="store_true", help="leave out the 20,000 generated tests")
+    options = parser.parse_args()
+    rows = [row for folder in options.folders for row in compare_with_radon(folder.resolve(), options.repeats)]
+    if not options.no_generated:
+        rows.append(measure_generated_tests(min(options.repeats, 3)))
+    report_results(rows, options.json)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A pytest plugin that writes down each outcome, and runs each test twice if asked to.
+"""A pytest plugin that records each outcome, and can run each test twice.
 
-Knows nothing of flakehound: it is how flakehound's findings are checked. Runs in the suites' own, older
-interpreters.
+It is independent of flakehound, because it checks flakehound's findings. It runs in the interpreters of the
+suites, which may be old.
 
 usage: pytest -p outcome_notes     OUTCOME_NOTES: file to write; OUTCOME_TWICE=1: run each test twice in a row
 """
@@ -12,21 +12,21 @@ import os
 
 
 def pytest_collection_modifyitems(items):
-    """With OUTCOME_TWICE, put a copy behind each test; the same object twice would keep its fixtures standing."""
+    """With OUTCOME_TWICE, add a copy after each test; the same object twice would keep its fixtures set up."""
     if os.environ.get("OUTCOME_TWICE"):
         items[:] = [item for first in items for item in (first, _copy_of(first))]
 
 
 def _copy_of(item):
-    twin = copy.copy(item)
-    for left_over in ("_obj", "_instance"):
-        twin.__dict__.pop(left_over, None)
-    if hasattr(twin, "_initrequest"):
-        twin._initrequest()
-    return twin
+    duplicate = copy.copy(item)
+    for attribute in ("_obj", "_instance"):
+        duplicate.__dict__.pop(attribute, None)
+    if hasattr(duplicate, "_initrequest"):
+        duplicate._initrequest()
+    return duplicate
 
 
 def pytest_runtest_logreport(report):
-    """One line per phase."""
+    """Write one line per phase."""
     with open(os.environ["OUTCOME_NOTES"], "a") as notes:
         notes.write(json.dumps([report.nodeid, report.when, report.outcome]) + "\n")

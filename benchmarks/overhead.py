@@ -1,9 +1,9 @@
-"""What running costs beyond the tests themselves: tests of 20, 50 and 100 ms, asleep and computing, on two jobs.
+"""Time of runs relative to the time of their tests, for tests of 20, 50 and 100 ms on two jobs.
 
-The limit is the sum of the test times divided by the cores. Whole-suite runs and isolated runs of each test
-alone are timed after the suite is open, since a hunt opens it once. The peer is one plain pytest run, opening
-included. Last, a whole hunt by the command, opening, planning and storing included: its limit counts the
-tests that ran, as its store tells.
+The tests sleep or compute. The lower limit is the sum of the test times divided by the number of jobs. Whole-suite
+runs and isolated runs of each test are timed after the suite is open, because a hunt opens it once. The peer is
+one plain pytest run, start included. The hunts are whole commands with start, planning and storing; their limit
+counts the tests that ran, which the store has.
 """
 
 from __future__ import annotations
@@ -13,9 +13,18 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from running import bare, engine_on, flakehound_command, plain_pytest, run_all, temporary_folder
-from side_by_side import Row, Series, arguments, at_most, in_turns, ratio, told, wall_s
-from suites import timed_suite
+from running import open_collected_suite, run_all, run_flakehound, run_plain_pytest, target_in, temporary_folder
+from side_by_side import (
+    Row,
+    Series,
+    benchmark_parser,
+    limit_row,
+    measure_in_turns,
+    ratio_per_turn,
+    report_results,
+    wall_s,
+)
+from suites import write_fixed_duration_suite
 
 from flakehound.core.costs import DEFAULT_FORK_S
 from flakehound.core.outcomes import Outcome
@@ -27,22 +36,26 @@ from flakehound.store import Store
 
 JOBS = 2
 SUITE_S = 2.0  # the sum of the test times of one suite
+MAX_RATIO = 1.25
+TEST_TIMES_S = (0.02, 0.05, 0.1)
 
 
-def whole_suites(order: Order, times: int) -> Iterator[RunPlan]:
+def whole_suite_plans(order: Order, times: int) -> Iterator[RunPlan]:
+    """Runs of the whole suite in the original order."""
     for number in range(times):
         yield SingleRun(order=order, why="whole", setting=Setting.ORIGINAL, seed=number)
 
 
-def each_alone(order: Order) -> Iterator[RunPlan]:
+def single_test_plans(order: Order) -> Iterator[RunPlan]:
+    """Each test alone, one request each."""
     for test in order:
         yield SingleRun(order=(test,), why="alone", setting=Setting.ALONE, seed=0)
 
 
-def batches_alone(order: Order, test_s: float) -> Iterator[RunPlan]:
-    """Each test alone, about a second's worth of them per request, as the hunt does it.
+def batch_plans(order: Order, test_s: float) -> Iterator[RunPlan]:
+    """Each test alone, in batches of about a second, as in a hunt.
 
-    The same number of batches for each job: a hunt has other work for a job that would idle at the end.
+    Every job gets the same number of batches, because in a hunt other work follows and no job waits at the end.
     """
     rounds = math.ceil(len(order) * (DEFAULT_FORK_S + test_s) / MAX_BATCH_S / JOBS)
     for batch in split(order, rounds * JOBS):
@@ -51,71 +64,78 @@ def batches_alone(order: Order, test_s: float) -> Iterator[RunPlan]:
 
 
 def run_plans(opened: OpenSuite, plans: Iterator[RunPlan]) -> None:
+    """Run the plans; every test must pass."""
     outcomes = {outcome for record in run_all(opened, plans) for outcome in record.outcomes}
     assert outcomes == {Outcome.PASSED}, outcomes
 
 
-def measured(folder: Path, test_s: float, busy: bool, repeats: int) -> list[Row]:
-    timed_suite(folder, test_s=test_s, tests=round(SUITE_S / test_s), busy=busy)
-    plain_pytest(folder)  # compiles the files
-    with engine_on(bare(folder), jobs=JOBS) as opened:
+def measure_runs(folder: Path, test_s: float, busy: bool, repeats: int) -> list[Row]:
+    """The rows of one suite with tests of one duration."""
+    write_fixed_duration_suite(folder, test_s=test_s, tests=round(SUITE_S / test_s), busy=busy)
+    run_plain_pytest(folder)  # compiles the files
+    with open_collected_suite(target_in(folder), jobs=JOBS) as opened:
         order = opened.suite.order
-        took = in_turns(
+        took = measure_in_turns(
             repeats,
             {
-                "whole": lambda: wall_s(partial(run_plans, opened, whole_suites(order, 2 * JOBS))),
-                "alone": lambda: wall_s(partial(run_plans, opened, each_alone(order))),
-                "batched": lambda: wall_s(partial(run_plans, opened, batches_alone(order, test_s))),
-                "peer": lambda: wall_s(partial(plain_pytest, folder)),
+                "whole": lambda: wall_s(partial(run_plans, opened, whole_suite_plans(order, 2 * JOBS))),
+                "alone": lambda: wall_s(partial(run_plans, opened, single_test_plans(order))),
+                "batched": lambda: wall_s(partial(run_plans, opened, batch_plans(order, test_s))),
+                "peer": lambda: wall_s(partial(run_plain_pytest, folder)),
             },
         )
-    sort = "computing" if busy else "asleep"
-    name = f"{len(order)} tests of {test_s * 1e3:g} ms {sort}"
+    name = f"{len(order)} tests of {_kind(test_s, busy)}"
     peer = took["peer"]
     limit_s = test_s * len(order) / JOBS
+    # The shortest tests are the hardest case.
+    is_longer, is_longest = test_s > min(TEST_TIMES_S), test_s == max(TEST_TIMES_S)
+    whole = f"{name}: {2 * JOBS} whole-suite runs"
     return [
-        _row(f"{name}: {2 * JOBS} whole-suite runs", took["whole"], 2 * JOBS * limit_s, peer),
-        _row(f"{name}: each alone, a request each", took["alone"], limit_s, peer),
-        _row(f"{name}: each alone, in batches as the hunt does", took["batched"], limit_s, peer),
+        _row(whole, took["whole"], 2 * JOBS * limit_s, peer, is_detail=is_longer),
+        _row(f"{name}: alone, one request each", took["alone"], limit_s, peer, is_detail=True),
+        _row(f"{name}: alone, in batches as in a hunt", took["batched"], limit_s, peer, is_detail=is_longest),
     ]
 
 
-def hunted(test_s: float, busy: bool, budget_s: int) -> Row:
+def _kind(test_s: float, busy: bool) -> str:
+    return f"{test_s * 1e3:g} ms, {'computing' if busy else 'sleeping'}"
+
+
+def measure_hunt(test_s: float, busy: bool, budget_s: int) -> Row:
     """One whole hunt within a budget."""
     with temporary_folder() as folder:
-        timed_suite(folder, test_s=test_s, tests=round(SUITE_S / test_s), busy=busy)
+        write_fixed_duration_suite(folder, test_s=test_s, tests=round(SUITE_S / test_s), busy=busy)
         store = folder / "hunt.db"
-        wishes = ("hunt", "--budget", f"{budget_s}s", "--jobs", str(JOBS), "--store", str(store))
-        took = wall_s(partial(flakehound_command, folder, *wishes))
+        command = ("hunt", "--budget", f"{budget_s}s", "--jobs", str(JOBS), "--store", str(store))
+        took_s = wall_s(partial(run_flakehound, folder, *command))
         with Store.open(store, create=False) as opened:
             (session,) = opened.sessions()
             spent_s = test_s * sum(run.executed for run in opened.records(session.id))
-    sort = "computing" if busy else "asleep"
-    return at_most(
-        f"tests of {test_s * 1e3:g} ms {sort}: `flakehound hunt --budget {budget_s}s`, all included, {JOBS} jobs",
-        ours=f"{took:.1f} s",
-        peer=f"the tests themselves {spent_s:.1f} s / {JOBS}",
-        figure=ratio(Series(values=(took,)), Series(values=(spent_s / JOBS,))),
-        limit=1.25,
+    return limit_row(
+        f"tests of {_kind(test_s, busy)}: `flakehound hunt --budget {budget_s}s`",
+        ours=f"{took_s:.1f} s",
+        peer=f"tests alone {spent_s:.1f} s / {JOBS}",
+        figure=ratio_per_turn(Series(values=(took_s,)), Series(values=(spent_s / JOBS,))),
+        limit=MAX_RATIO,
     )
 
 
-def _row(job: str, took: Series, limit_s: float, peer: Series) -> Row:
-    share = ratio(took, Series(values=(limit_s,) * len(took.values)))
-    peer_text = f"one plain run {peer.text()}"
-    return at_most(f"{job}, {JOBS} jobs", ours=took.text(), peer=peer_text, figure=share, limit=1.25)
+def _row(job: str, took: Series, limit_s: float, peer: Series, *, is_detail: bool = False) -> Row:
+    figure = ratio_per_turn(took, Series(values=(limit_s,) * len(took.values)))
+    peer_text = f"plain run {peer.text()}"
+    return limit_row(job, ours=took.text(), peer=peer_text, figure=figure, limit=MAX_RATIO, is_detail=is_detail)
 
 
 def main() -> None:
-    parser = arguments(__doc__)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--budget", type=int, default=40, help="seconds of each hunt (default %(default)s)")
-    chosen = parser.parse_args()
-    rows = [hunted(0.02, busy, chosen.budget) for busy in (False, True)]
+    options = parser.parse_args()
+    rows = [measure_hunt(min(TEST_TIMES_S), busy, options.budget) for busy in (False, True)]
     for busy in (False, True):
-        for test_s in (0.02, 0.05, 0.1):
+        for test_s in TEST_TIMES_S:
             with temporary_folder() as folder:
-                rows += measured(folder, test_s, busy, chosen.repeats)
-    told(rows, chosen.json)
+                rows += measure_runs(folder, test_s, busy, options.repeats)
+    report_results(rows, options.json)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The peer of `pairwise.py`: a pytest plugin that forks once per pair ⟨p, v⟩, one pair after another.
+"""The lean peer of `pairwise.py`: a pytest plugin that forks once per pair ⟨p, v⟩, one pair after another.
 
-Written anew after the scheme of the published plugin pytest-cannier (victim mode), and kinder to it: the
-published one starts a new pytest session for each victim and goes through all of pytest's hooks and its
-terminal reporter; this one collects once for all and calls `runtestprotocol` itself.
+Our implementation of the scheme of the published plugin pytest-cannier (victim mode), made faster: the published
+plugin starts a new pytest session for each victim and calls all of pytest's hooks and its terminal reporter; this
+one collects once for all victims and calls `runtestprotocol` directly.
 
 usage: pytest -p peer_forking_loop     PEER_VICTIMS: file of victim ids, PEER_RESULT: file for the answer
 """
@@ -20,10 +20,10 @@ from _pytest.runner import runtestprotocol
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool:
-    """Instead of running the suite: every victim alone, then after every other test."""
+    """Run every victim alone, then after every other test, instead of the suite."""
     wanted = json.loads(Path(os.environ["PEER_VICTIMS"]).read_text())
     victims = [item for item in session.items if item.nodeid in set(wanted)]
-    gc.disable()  # as the published one does: a collection in the child would copy every page
+    gc.disable()  # as the published plugin does: a garbage collection in the child would copy every page
     polluted = []
     for victim in victims:
         expected = outcome_of([victim])
@@ -37,7 +37,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
 
 
 def outcome_of(items: list[pytest.Item]) -> bytes:
-    """The last item's outcome when the items run in a forked child."""
+    """Run the items in a forked child and return the outcome of the last one."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:

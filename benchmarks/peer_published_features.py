@@ -1,8 +1,8 @@
-"""The peer of `features.py`: measuring features after the scheme of the published plugin pytest-cannier.
+"""The peer of `features.py`: measures features by the scheme of the published plugin pytest-cannier.
 
-Written anew, after its description: one pytest session; around each test counters of the process by psutil, a
-thread in the same process that samples threads, children and memory by psutil while the test runs, and coverage
-started and stopped anew for each test, with its data read through coverage's own interface.
+Our implementation of its description, in one pytest session. psutil reads the counters of the process before and
+after each test; a thread in the same process samples threads, children and memory while the test runs; coverage is
+started and stopped for each test, and its data is read through its public interface.
 
 usage: pytest -p peer_published_features     PEER_RESULT: file to which the features are written
 """
@@ -20,37 +20,39 @@ import coverage
 import psutil
 import pytest
 
-EVERY_S = 0.01
+SAMPLE_INTERVAL_S = 0.01
 
 
 class Sampler(threading.Thread):
-    """Peaks while one test runs."""
+    """Records peak values while one test runs."""
 
     def __init__(self, process: psutil.Process) -> None:
         super().__init__(daemon=True)
         self._process = process
-        self._over = threading.Event()
+        self._stopped = threading.Event()
         self.peaks = {"threads": 0, "children": 0, "memory": 0}
 
     def run(self) -> None:
+        """Sample until stopped."""
         while True:
-            seen = {
+            sample = {
                 "threads": self._process.num_threads(),
                 "children": len(self._process.children(recursive=True)),
                 "memory": self._process.memory_info().rss,
             }
-            self.peaks = {name: max(seen[name], peak) for name, peak in self.peaks.items()}
-            if self._over.wait(EVERY_S):
+            self.peaks = {name: max(sample[name], peak) for name, peak in self.peaks.items()}
+            if self._stopped.wait(SAMPLE_INTERVAL_S):
                 return
 
     def stop(self) -> dict[str, int]:
-        self._over.set()
+        """Stop and return the peaks."""
+        self._stopped.set()
         self.join()
         return self.peaks
 
 
-class Features:
-    """One row per test."""
+class FeatureRecorder:
+    """Measures one row per test and writes all rows at the end."""
 
     def __init__(self, result: str) -> None:
         self._result = result
@@ -59,15 +61,16 @@ class Features:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        traced = coverage.Coverage(data_file=None)
+        """Measure one test."""
+        tracer = coverage.Coverage(data_file=None)
         sampler = Sampler(self._process)
         before, began = self._counters(), time.time()
         sampler.start()
-        traced.start()
+        tracer.start()
         yield
-        traced.stop()
+        tracer.stop()
         took, after = time.time() - began, self._counters()
-        data = traced.get_data()
+        data = tracer.get_data()
         lines = {file: data.lines(file) or [] for file in data.measured_files()}
         row = {name: after[name] - before[name] for name in before}
         self._rows.append({"id": item.nodeid, "run_time": took, "lines": sum(map(len, lines.values())), **row})
@@ -83,11 +86,12 @@ class Features:
         }
 
     def pytest_sessionfinish(self) -> None:
+        """Write all rows."""
         with open(self._result, "w") as file:
             json.dump(self._rows, file)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register what the environment asks for."""
+    """Register the recorder if the environment names a result file."""
     if "PEER_RESULT" in os.environ:
-        config.pluginmanager.register(Features(os.environ["PEER_RESULT"]))
+        config.pluginmanager.register(FeatureRecorder(os.environ["PEER_RESULT"]))

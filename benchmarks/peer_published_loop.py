@@ -1,9 +1,9 @@
-"""The peer of `pairwise.py`: PAIRWISE after the scheme of the published plugin pytest-cannier (victim mode).
+"""The peer of `pairwise.py`: PAIRWISE by the scheme of the published plugin pytest-cannier (victim mode).
 
-Written anew: one pytest session per victim. Once the suite is collected the process forks for each other test; the
-child goes on as an ordinary pytest session of two items, ⟨p, v⟩, with every hook and reporter of pytest, and
-leaves when the victim has ended; the parent waits for it and goes to the next pair. The published plugin waits by
-polling and keeps its answer in a database; this one waits in the kernel and writes a file, which is kinder to it.
+Our implementation, with one pytest session per victim. After collection the process forks for each other test. The
+child continues as an ordinary pytest session of two items, ⟨p, v⟩, with all hooks and reporters of pytest, and
+exits when the victim has ended; the parent waits for it and takes the next pair. The published plugin polls and
+writes to a database; this one waits in the kernel and writes a file, which is faster.
 
 usage: pytest -p peer_published_loop     PEER_VICTIM: a test id, PEER_RESULT: file to which the pairs are added
 """
@@ -20,7 +20,7 @@ import pytest
 
 
 class PairLoop:
-    """One victim against every other test."""
+    """Runs one victim after every other test."""
 
     def __init__(self, victim: str, result: str) -> None:
         self._victim = victim
@@ -30,17 +30,17 @@ class PairLoop:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Fork per pair; a child returns from here and pytest runs its two items."""
+        """Fork once per pair; a child returns from here, and pytest runs its two items."""
         collected = list(items)
         victim = next(item for item in collected if item.nodeid == self._victim)
-        gc.disable()  # as the published one does
-        if (expected := self._forked(items, [victim])) is None:
+        gc.disable()  # as the published plugin does
+        if (expected := self._outcome_in_child(items, [victim])) is None:
             return
         polluted = []
         for polluter in collected:
             if polluter is victim:
                 continue
-            if (outcome := self._forked(items, [polluter, victim])) is None:
+            if (outcome := self._outcome_in_child(items, [polluter, victim])) is None:
                 return
             if outcome != expected:
                 polluted.append([polluter.nodeid, self._victim])
@@ -48,8 +48,8 @@ class PairLoop:
             file.writelines(json.dumps(pair) + "\n" for pair in polluted)
         pytest.exit("every pair has run", pytest.ExitCode.OK)
 
-    def _forked(self, items: list[pytest.Item], chosen: list[pytest.Item]) -> bytes | None:
-        """The victim's outcome; None in the child, which has the chosen items left."""
+    def _outcome_in_child(self, items: list[pytest.Item], chosen: list[pytest.Item]) -> bytes | None:
+        """The victim's outcome; None in the child, in which only the chosen items remain."""
         if (pid := os.fork()) == 0:
             items[:] = chosen
             return None
@@ -58,7 +58,7 @@ class PairLoop:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """The child ends with the victim."""
+        """End the child after the victim."""
         yield
         if item.nodeid == self._victim:
             os.write(self._writing, self._outcome)
@@ -73,4 +73,5 @@ class PairLoop:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Register the loop for the victim that the environment names."""
     config.pluginmanager.register(PairLoop(os.environ["PEER_VICTIM"], os.environ["PEER_RESULT"]))

@@ -1,6 +1,6 @@
 """Check one finding with plain pytest, in new processes and fresh copies of the tree.
 
-Nothing of flakehound runs here: what is called true was seen by pytest alone.
+No flakehound code runs in these processes, so a finding that is called true was confirmed by pytest alone.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prepared import Subject
+from prepared_subjects import Subject
 from running import temporary_folder
 from side_by_side import wall_s
 
-TIMES = 3  # runs that must agree before a finding counts as true
-NOD_TIMES = 20  # reruns in search of a second outcome
-HANGS_S = 120.0
+RUNS = 3  # that must agree before a finding counts as true
+MAX_NOD_RUNS = 20  # in search of a second outcome
+RUN_LIMIT_S = 120.0
 
 
 class PlainCheck:
-    """Plain pytest on one subject."""
+    """Runs plain pytest on one subject."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
 
     def suite_s(self) -> float:
-        """One whole plain run on the clock, the median of three."""
-        return statistics.median(self._whole_run_s() for _ in range(TIMES))
+        """Wall time of one whole plain run, the median of three."""
+        return statistics.median(self._whole_run_s() for _ in range(RUNS))
 
     def _whole_run_s(self) -> float:
         with temporary_folder() as folder:
@@ -39,17 +39,17 @@ class PlainCheck:
             return wall_s(lambda: self._pytest(tree, self._subject.pytest_args))
 
     def copy_into(self, folder: Path) -> Path:
-        """A fresh tree and, beside it, a fresh home: suites write into both."""
+        """Copy the tree, and make an empty home folder next to it, because suites write into both."""
         (folder / "home").mkdir()
         return Path(shutil.copytree(self._subject.tree, folder / "tree", symlinks=True))
 
     def environment_of(self, tree: Path) -> dict[str, str]:
-        """What the subject's processes get on top of ours."""
-        # devtracker keeps its file in the home folder: with the real one, one run would spoil the next.
+        """The variables that the subject's processes get in addition to ours."""
+        # devtracker keeps its file in the home folder: in the real one, one run would change the next.
         return {**self._subject.env, "HOME": str(tree.parent / "home")}
 
     def verdict_on(self, claim: Mapping[str, Any]) -> str:
-        """`true`, `false` or `unverified`, and why, for one test of a report."""
+        """`true`, `false` or `unverified`, with the outcomes, for one test of a report."""
         checks: dict[str, Callable[[Mapping[str, Any]], str]] = {
             "victim": self._victim,
             "brittle": self._brittle,
@@ -59,38 +59,36 @@ class PlainCheck:
         return checks[claim["kind"]](claim)
 
     def _victim(self, claim: Mapping[str, Any]) -> str:
-        alone = self._last_of([claim["id"]])
-        after = self._last_of(claim["minimal_order"])
-        seen = f"alone {alone}, after its polluters {after}"
-        return _judged(seen, expected={"P": alone, "F": after})
+        alone = self._last_outcomes([claim["id"]])
+        after = self._last_outcomes(claim["minimal_order"])
+        return _verdict(f"alone {alone}, after its polluters {after}", expected={"P": alone, "F": after})
 
     def _brittle(self, claim: Mapping[str, Any]) -> str:
-        alone = self._last_of([claim["id"]])
-        after = self._last_of(claim["minimal_order"])
-        seen = f"alone {alone}, after its state-setters {after}"
-        return _judged(seen, expected={"F": alone, "P": after})
+        alone = self._last_outcomes([claim["id"]])
+        after = self._last_outcomes(claim["minimal_order"])
+        return _verdict(f"alone {alone}, after its state-setters {after}", expected={"F": alone, "P": after})
 
     def _non_idempotent(self, claim: Mapping[str, Any]) -> str:
-        runs = ["".join(self.outcomes([claim["id"]], twice=True)) for _ in range(TIMES)]
-        first, second = ("".join(run[place : place + 1] or "?" for run in runs) for place in (0, 1))
-        return _judged(f"first time {first}, second time {second}", expected={"P": first, "F": second})
+        runs = ["".join(self.outcomes([claim["id"]], twice=True)) for _ in range(RUNS)]
+        first, second = ("".join(run[index : index + 1] or "?" for run in runs) for index in (0, 1))
+        return _verdict(f"first time {first}, second time {second}", expected={"P": first, "F": second})
 
     def _nod(self, claim: Mapping[str, Any]) -> str:
         order = (claim.get("replay_run") or {}).get("order") or [claim["id"]]
-        seen = self._last_of(order, times=NOD_TIMES, until_mixed=True)
-        told = (
-            f"{seen.count('F')} of {len(seen)} plain runs failed; the report says: {'; '.join(claim['evidence'])}"
-        )
-        return f"{'true' if len(set(seen)) > 1 else 'unverified'}: {told}"
+        letters = self._last_outcomes(order, runs=MAX_NOD_RUNS, until_mixed=True)
+        counts = f"{letters.count('F')} of {len(letters)} plain runs failed"
+        verdict = "true" if len(set(letters)) > 1 else "unverified"
+        return f"{verdict}: {counts}; the report says: {'; '.join(claim['evidence'])}"
 
-    def _last_of(self, order: Sequence[str], times: int = TIMES, until_mixed: bool = False) -> str:
+    def _last_outcomes(self, order: Sequence[str], runs: int = RUNS, until_mixed: bool = False) -> str:
+        """The outcome of the last test of the order in each run, as letters."""
         letters = ""
-        while len(letters) < times and not (until_mixed and len(set(letters)) > 1):
+        while len(letters) < runs and not (until_mixed and len(set(letters)) > 1):
             letters += (self.outcomes(order) or ["?"])[-1]
         return letters
 
     def outcomes(self, order: Sequence[str], twice: bool = False) -> list[str]:
-        """P or F for each execution, in the order in which pytest made them; empty when it hangs."""
+        """P, F or S for each execution, in the order of execution; empty when pytest hangs."""
         with temporary_folder() as folder:
             tree, notes = self.copy_into(folder), folder / "notes"
             env = {"OUTCOME_NOTES": str(notes), "OUTCOME_TWICE": "1" if twice else ""}
@@ -98,7 +96,7 @@ class PlainCheck:
             return _letters(notes.read_text().splitlines()) if notes.exists() else []
 
     def _options(self) -> list[str]:
-        """The subject's pytest arguments without its path, which comes last in all of them."""
+        """The subject's pytest arguments without the path, which is always the last one."""
         return list(self._subject.pytest_args[:-1])
 
     def _pytest(self, tree: Path, args: Sequence[str], env: Mapping[str, str] | None = None) -> None:
@@ -115,13 +113,13 @@ class PlainCheck:
             stderr=subprocess.DEVNULL,
         ) as process:
             try:
-                process.wait(HANGS_S)
+                process.wait(RUN_LIMIT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
 
 
 def _letters(lines: Sequence[str]) -> list[str]:
-    """P, F or S per execution from one line per phase; one that never came to its teardown died, which is F."""
+    """P, F or S per execution, from one line per phase; an execution without a teardown died, which is F."""
     letters: list[str] = []
     for line in lines:
         _node_id, phase, outcome = json.loads(line)
@@ -134,9 +132,9 @@ def _letters(lines: Sequence[str]) -> list[str]:
     return [{"passed": "P", "skipped": "S"}.get(letter, "F") for letter in letters]
 
 
-def _judged(seen: str, expected: Mapping[str, str]) -> str:
-    """True when every run ended as expected; false when they agree on something else; else nobody knows."""
-    if all(letters == letter * TIMES for letter, letters in expected.items()):
-        return f"true: {seen}"
+def _verdict(text: str, expected: Mapping[str, str]) -> str:
+    """True if every run ended as expected, false if the runs agree on something else, otherwise unverified."""
+    if all(letters == letter * RUNS for letter, letters in expected.items()):
+        return f"true: {text}"
     agree = all(len(set(letters)) == 1 and letters[0] in "PF" for letters in expected.values())
-    return f"{'false' if agree else 'unverified'}: {seen}"
+    return f"{'false' if agree else 'unverified'}: {text}"

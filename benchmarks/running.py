@@ -20,15 +20,15 @@ from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 
 PYTEST_ARGS = ("-p", "no:cacheprovider")
-# Other people's plugins would only slow the peer's many sessions down and flatter us.
-BARE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-# Installed packages are compiled once; where this is set, every run of either side would compile them anew.
+# Other plugins would slow down the peer's many sessions, and make us look better than we are.
+NO_OTHER_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+# With this variable every run of either side would compile the installed packages again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @contextmanager
-def engine_on(target: Target, *, jobs: int) -> Iterator[OpenSuite]:
-    """The suite, collected and ready to fork; without the hunt's reference run."""
+def open_collected_suite(target: Target, *, jobs: int) -> Iterator[OpenSuite]:
+    """Collect the suite so that it is ready to fork, without the reference run of a hunt."""
     opened = open_suite(target, jobs=jobs, isolation=None, hash_seed=0, limits=Limits(), with_reference=False)
     try:
         yield opened
@@ -36,13 +36,13 @@ def engine_on(target: Target, *, jobs: int) -> Iterator[OpenSuite]:
         opened.close()
 
 
-def bare(folder: Path, pytest_args: tuple[str, ...] = PYTEST_ARGS) -> Target:
-    """The suite in `folder`, in this interpreter."""
-    return Target(python=sys.executable, cwd=folder, pytest_args=pytest_args, env=BARE)
+def target_in(folder: Path, pytest_args: tuple[str, ...] = PYTEST_ARGS) -> Target:
+    """The suite in `folder`, run by this interpreter."""
+    return Target(python=sys.executable, cwd=folder, pytest_args=pytest_args, env=NO_OTHER_PLUGINS)
 
 
 def run_all(opened: OpenSuite, plans: Iterable[RunPlan]) -> Iterator[RunRecord]:
-    """Run the plans, as many at once as there are slots; the records come as they finish."""
+    """Run the plans, as many at once as there are slots; yield the records as the runs finish."""
     pool, waiting = opened.pool, iter(plans)
     while True:
         while len(pool.running) < pool.jobs and (plan := next(waiting, None)) is not None:
@@ -57,14 +57,14 @@ def run_all(opened: OpenSuite, plans: Iterable[RunPlan]) -> Iterator[RunRecord]:
         yield from job.records
 
 
-def processor_s() -> float:
-    """Processor time so far of this process, of all it started that still lives, and of all they waited for.
+def total_cpu_s() -> float:
+    """CPU time so far of this process and its descendants, ended children included.
 
-    Take both readings before the engine closes: its slots are killed then, and their time is lost to us.
+    Read it before the engine closes: closing kills the slots, and their time is lost.
     """
     total = 0.0
-    me = psutil.Process()
-    for process in [me, *me.children(recursive=True)]:
+    own = psutil.Process()
+    for process in [own, *own.children(recursive=True)]:
         try:
             times = process.cpu_times()
         except psutil.NoSuchProcess:
@@ -73,40 +73,40 @@ def processor_s() -> float:
     return total
 
 
-def plain_pytest(folder: Path, *args: str, env: Mapping[str, str] = BARE) -> int:
-    """`python -m pytest …` in a process of its own; its exit code comes back."""
+def run_plain_pytest(folder: Path, *args: str, env: Mapping[str, str] = NO_OTHER_PLUGINS) -> int:
+    """Run `python -m pytest …` in a new process and return its exit code."""
     command = [sys.executable, "-m", "pytest", *PYTEST_ARGS, "-q", *args]
     return subprocess.run(
         command, cwd=folder, env={**os.environ, **env}, stdout=subprocess.DEVNULL, check=False
     ).returncode
 
 
-def flakehound_command(
-    folder: Path, *args: str, env: Mapping[str, str] = BARE
+def run_flakehound(
+    folder: Path, *args: str, env: Mapping[str, str] = NO_OTHER_PLUGINS
 ) -> subprocess.CompletedProcess[str]:
-    """`flakehound …` in a process of its own, whether it is installed or lies beside us."""
+    """Run `flakehound …` in a new process, with the same source as this process."""
     return subprocess.run(
         [sys.executable, "-m", "flakehound", *args],
         cwd=folder,
-        env=own_environment(env),
+        env=environment_with_flakehound(env),
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def own_environment(more: Mapping[str, str]) -> dict[str, str]:
-    """The environment in which `-m flakehound` is found."""
+def environment_with_flakehound(extra: Mapping[str, str]) -> dict[str, str]:
+    """Our environment and `extra`, with a path on which `-m flakehound` is found."""
     source = str(Path(flakehound.__file__).parents[1])
-    return {**os.environ, **more, "PYTHONPATH": os.pathsep.join([source, *_python_path()])}
+    return {**os.environ, **extra, "PYTHONPATH": os.pathsep.join([source, *_python_path_entries()])}
 
 
-def _python_path() -> list[str]:
+def _python_path_entries() -> list[str]:
     return [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder that is gone afterwards; its real path, as pytest will print it."""
+    """Make a folder that is removed afterwards; yields its real path, as pytest will print it."""
     with tempfile.TemporaryDirectory(prefix="fh-bench-") as name:
         yield Path(name).resolve()

@@ -1,9 +1,9 @@
-"""20,000 tests: collected, run, hunted and stored; memory of all our processes together, and size of the store.
+"""Memory, store size and time of a suite of 20,000 tests, against fixed limits.
 
-Memory is the sum of the proportional set sizes (PSS: shared pages divided among those who share them) of the
-controller and everything it started, sampled while it runs. The store holds 100 whole runs in 100 different
-orders: the first ones really run, the others drawn from them (a new shuffle, each test's duration varied by
-10 %), which packs no better.
+Memory is the sum of the proportional set sizes (PSS: shared pages divided by the number of sharing processes) of
+the controller and its descendants, sampled while they run. The store has 100 whole runs in 100 different orders:
+the first ones are real, the others are generated from them (a new order, each duration varied by 10 %), which
+compresses no better.
 """
 
 from __future__ import annotations
@@ -22,9 +22,18 @@ from functools import partial
 from pathlib import Path
 
 import psutil
-from running import BARE, PYTEST_ARGS, bare, engine_on, own_environment, plain_pytest, run_all, temporary_folder
-from side_by_side import Row, arguments, told, wall_s
-from suites import large_suite
+from running import (
+    NO_OTHER_PLUGINS,
+    PYTEST_ARGS,
+    environment_with_flakehound,
+    open_collected_suite,
+    run_all,
+    run_plain_pytest,
+    target_in,
+    temporary_folder,
+)
+from side_by_side import Row, benchmark_parser, report_results, wall_s
+from suites import write_large_suite
 
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, Setting, SingleRun, Suite
@@ -36,16 +45,16 @@ JOBS = 2
 MEMORY_LIMIT_GB = 1.5
 STORE_LIMIT_MB = 50.0
 STORED_RUNS = 100
-OVERRUN = 2  # budgets after which a hunt is taken to hang
+MAX_BUDGETS = 2  # after this many budgets a hunt is interrupted
 
 
 class MemoryWatch:
-    """Samples what a process and its descendants hold together, until it is told to stop."""
+    """Samples the memory of a process and its descendants while the block runs."""
 
-    def __init__(self, pid: int, every_s: float = 0.5) -> None:
+    def __init__(self, pid: int, interval_s: float = 0.5) -> None:
         self._root = psutil.Process(pid)
-        self._every_s = every_s
-        self._over = threading.Event()
+        self._interval_s = interval_s
+        self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
         self.peak_bytes = 0
 
@@ -54,16 +63,16 @@ class MemoryWatch:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._over.set()
+        self._stopped.set()
         self._thread.join()
 
     @property
     def peak(self) -> str:
-        """The most ever held."""
+        """The highest sum of all samples."""
         return f"{self.peak_bytes / 1e9:.2f} GB"
 
     def _sample(self) -> None:
-        while not self._over.wait(self._every_s):
+        while not self._stopped.wait(self._interval_s):
             self.peak_bytes = max(self.peak_bytes, sum(map(pss_bytes, self._processes())))
 
     def _processes(self) -> list[psutil.Process]:
@@ -74,7 +83,7 @@ class MemoryWatch:
 
 
 def pss_bytes(process: psutil.Process) -> int:
-    """Memory of one process, shared pages in proportion; 0 when it has just ended."""
+    """Proportional set size of one process; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -82,11 +91,11 @@ def pss_bytes(process: psutil.Process) -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
 
 
-def run_some(folder: Path, runs: int) -> tuple[Suite, list[RunRecord], list[Row]]:
-    """Collect the suite and really run it, in the original order and shuffled."""
+def run_suite(folder: Path, runs: int) -> tuple[Suite, list[RunRecord], list[Row]]:
+    """Collect the suite and run it, in the original order and shuffled."""
     with MemoryWatch(os.getpid()) as memory:
         began = time.perf_counter()
-        with engine_on(bare(folder), jobs=JOBS) as opened:
+        with open_collected_suite(target_in(folder), jobs=JOBS) as opened:
             opening_s = time.perf_counter() - began
             suite = opened.suite
             assert len(suite.tests) == TESTS, len(suite.tests)
@@ -94,15 +103,15 @@ def run_some(folder: Path, runs: int) -> tuple[Suite, list[RunRecord], list[Row]
             records = list(run_all(opened, _plans(suite.order, runs)))
             run_s = (time.perf_counter() - running) / runs
     assert {outcome for record in records for outcome in record.outcomes} == {Outcome.PASSED}
-    plain_s = wall_s(partial(plain_pytest, folder))
+    plain_s = wall_s(partial(run_plain_pytest, folder))
     return suite, records, [
         Row(
-            job=f"{TESTS:,} tests: opening, then {runs} whole-suite runs on {JOBS} jobs, per run",
-            ours=f"opening {opening_s:.1f} s, then {run_s:.1f} s a run",
+            job=f"{runs} whole-suite runs on {JOBS} jobs, per run",
+            ours=f"opening {opening_s:.1f} s, then {run_s:.1f} s per run",
             peer=f"one plain run {plain_s:.1f} s",
             measured=f"{plain_s / run_s:.2f} ×",
         ),
-        _memory_row(f"peak memory of the engine ({runs} such runs)", memory),
+        _memory_row("peak memory of these runs", memory),
     ]  # fmt: skip
 
 
@@ -113,17 +122,19 @@ def _plans(order: Order, runs: int) -> Iterator[SingleRun]:
 
 
 def shuffled(order: Order, seed: int) -> Order:
+    """The tests in another order."""
     return tuple(random.Random(seed).sample(order, len(order)))
 
 
-def store_size(folder: Path, suite: Suite, real: Sequence[RunRecord]) -> Row:
+def measure_store(folder: Path, suite: Suite, real: Sequence[RunRecord]) -> Row:
+    """Write and read a store of 100 whole runs."""
     path = folder / "store" / "flakehound.db"
     info = SessionInfo(rootdir=str(folder), python="", pytest="", base_seed=0, started_s=time.time())
     began = time.perf_counter()
     with Store.open(path) as store:
         session = store.begin(info, suite)
         assert session.id is not None
-        for record in itertools.chain(real, _drawn_from(real, STORED_RUNS - len(real))):
+        for record in itertools.chain(real, _generated_records(real, STORED_RUNS - len(real))):
             store.append(session.id, [record])
         session_id = session.id
     writing_s = time.perf_counter() - began
@@ -133,7 +144,7 @@ def store_size(folder: Path, suite: Suite, real: Sequence[RunRecord]) -> Row:
         reading_s = time.perf_counter() - began
     megabytes = sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*")) / 1e6
     return Row(
-        job=f"{TESTS:,} tests: store of {STORED_RUNS} whole runs, {len(real)} real, the others drawn from them",
+        job=f"store of {STORED_RUNS} whole runs, {len(real)} of them real",
         ours=f"written in {writing_s:.1f} s, read in {reading_s:.1f} s",
         peer="–",
         measured=f"{megabytes:.1f} MB",
@@ -142,7 +153,7 @@ def store_size(folder: Path, suite: Suite, real: Sequence[RunRecord]) -> Row:
     )
 
 
-def _drawn_from(real: Sequence[RunRecord], runs: int) -> Iterator[RunRecord]:
+def _generated_records(real: Sequence[RunRecord], runs: int) -> Iterator[RunRecord]:
     for number in range(runs):
         rng = random.Random(number)
         source = real[number % len(real)]
@@ -158,20 +169,11 @@ def _drawn_from(real: Sequence[RunRecord], runs: int) -> Iterator[RunRecord]:
         )
 
 
-def hunted(folder: Path, budget_s: int) -> list[Row]:
-    """A whole hunt by the command, whose history grows as it runs; one that overruns its budget is interrupted."""
-    command = [
-        sys.executable,
-        "-m",
-        "flakehound",
-        "hunt",
-        "--quiet",
-        "--budget",
-        f"{budget_s}s",
-        "--",
-        *PYTEST_ARGS,
-    ]
-    env = own_environment(BARE)
+def measure_hunt(folder: Path, budget_s: int) -> list[Row]:
+    """Run a whole hunt by the command, whose history grows; it is interrupted after twice its budget."""
+    hunt = ["hunt", "--quiet", "--budget", f"{budget_s}s", "--", *PYTEST_ARGS]
+    command = [sys.executable, "-m", "flakehound", *hunt]
+    env = environment_with_flakehound(NO_OTHER_PLUGINS)
     began = time.perf_counter()
     with (
         subprocess.Popen(
@@ -180,30 +182,30 @@ def hunted(folder: Path, budget_s: int) -> list[Row]:
         MemoryWatch(hunting.pid) as memory,
     ):
         try:
-            output, _ = hunting.communicate(timeout=OVERRUN * budget_s)
-            ended = "ended by itself"
+            output, _ = hunting.communicate(timeout=MAX_BUDGETS * budget_s)
+            end = "ended by itself"
         except subprocess.TimeoutExpired:
             hunting.send_signal(signal.SIGINT)
             output, _ = hunting.communicate()
-            ended = "interrupted by us"
-    wall = time.perf_counter() - began
+            end = "interrupted by us"
+    hunt_s = time.perf_counter() - began
     assert hunting.returncode in (0, 130), output.decode()[-2000:]
     return [
         _memory_row(f"peak memory of `flakehound hunt --budget {budget_s}s`", memory),
         Row(
-            job=f"{TESTS:,} tests: time of that hunt",
-            ours=f"{wall:.0f} s, {ended}",
+            job="time of this hunt",
+            ours=f"{hunt_s:.0f} s, {end}",
             peer="–",
-            measured=f"{wall / budget_s:.2f} × the budget",
+            measured=f"{hunt_s / budget_s:.2f} × the budget",
             goal="≤ 1.1 × the budget",
-            met=wall <= 1.1 * budget_s,
+            met=hunt_s <= 1.1 * budget_s,
         ),
     ]
 
 
 def _memory_row(job: str, memory: MemoryWatch) -> Row:
     return Row(
-        job=f"{TESTS:,} tests: {job}",
+        job=job,
         ours=memory.peak,
         peer="–",
         measured=memory.peak,
@@ -213,17 +215,17 @@ def _memory_row(job: str, memory: MemoryWatch) -> Row:
 
 
 def main() -> None:
-    parser = arguments(__doc__, repeats=1)
-    parser.add_argument("--runs", type=int, default=4, help="whole-suite runs really made (default %(default)s)")
+    parser = benchmark_parser(__doc__, repeats=1)
+    parser.add_argument("--runs", type=int, default=4, help="real whole-suite runs (default %(default)s)")
     parser.add_argument("--budget", type=int, default=240, help="seconds of the hunt (default %(default)s)")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     with temporary_folder() as folder:
-        large_suite(folder, tests=TESTS)
-        suite, records, rows = run_some(folder, chosen.runs)
-        rows.append(store_size(folder, suite, records))
-        del records
-        rows += hunted(folder, chosen.budget)
-    told(rows, chosen.json)
+        write_large_suite(folder, tests=TESTS)
+        suite, records, rows = run_suite(folder, options.runs)
+        rows.append(measure_store(folder, suite, records))
+        del records  # frees memory for the hunt
+        rows += measure_hunt(folder, options.budget)
+    report_results(rows, options.json)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Time two ways of doing one job in turns, and say how they compare.
+"""Measure two ways of doing one job in turns, and report how they compare.
 
-Turns (ours, peer, peer, ours, …) because a machine's speed drifts: both sides then meet the same weather. The
-ratio is taken turn by turn and its median reported with the whole range.
+The speed of a machine drifts. Turns (ours, peer, peer, ours, …) let both sides run under the same conditions. The
+ratio is computed for each turn; its median is reported with the whole range.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Series:
 
     @property
     def median(self) -> float:
-        """The middle one."""
+        """The median of all measurements."""
         return statistics.median(self.values)
 
     def text(self, unit: str = "s", scale: float = 1.0) -> str:
-        """`median unit (least–most)`."""
-        middle, low, high = (_figure(value * scale) for value in (self.median, min(self.values), max(self.values)))
-        return f"{middle} {unit} ({low}–{high})".replace("  ", " ")
+        """Format as `median unit (minimum–maximum)`."""
+        median, low, high = (_figure(value * scale) for value in (self.median, min(self.values), max(self.values)))
+        return f"{median} {unit} ({low}–{high})".replace("  ", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,46 +41,49 @@ class Row:
     job: str
     ours: str
     peer: str
-    measured: str
-    goal: str = ""  # empty: told for information, no goal was set
+    measured: str  # the figure that the goal is about, often a ratio
+    goal: str = ""  # empty: for information, no goal was set
     met: bool | None = None  # None where there is no goal, or it could not be measured
+    is_detail: bool = False  # printed by the script, left out of RESULTS.md
 
 
-def in_turns(repeats: int, sides: Mapping[str, Callable[[], float]]) -> dict[str, Series]:
-    """Run every side once per turn; each returns its own figure, mostly seconds.
+def measure_in_turns(repeats: int, sides: Mapping[str, Callable[[], float]]) -> dict[str, Series]:
+    """Run every side once per turn; each returns its own figure, usually seconds.
 
-    Every second turn goes backwards, so that no side always follows the same other.
+    Every second turn runs in reverse order, so that no side always follows the same other side.
     """
     values: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(repeats):
         for name, measure in list(sides.items())[:: -1 if turn % 2 else 1]:
             values[name].append(measure())
             print(f"  turn {turn + 1} of {repeats}: {name} {_figure(values[name][-1])}", flush=True)
-    return {name: Series(values=tuple(found)) for name, found in values.items()}
+    return {name: Series(values=tuple(figures)) for name, figures in values.items()}
 
 
-def ratio(of: Series, to: Series) -> Series:
-    """Turn by turn, how many times larger the first is."""
-    return Series(values=tuple(a / b for a, b in zip(of.values, to.values, strict=True)))
+def ratio_per_turn(numerator: Series, denominator: Series) -> Series:
+    """Divide the two figures of each turn."""
+    return Series(values=tuple(a / b for a, b in zip(numerator.values, denominator.values, strict=True)))
 
 
-def at_least(
+def speedup_row(
     job: str, *, ours: Series, peer: Series, times: float | None, unit: str = "s", scale: float = 1.0
 ) -> Row:
-    """The row of a goal `the peer takes at least so many times as long`; `times` None sets no goal."""
-    gain = ratio(peer, ours)
+    """The row of a goal "the peer takes at least `times` as long"; without `times` there is no goal."""
+    speedup = ratio_per_turn(peer, ours)
     return Row(
         job=job,
         ours=ours.text(unit, scale),
         peer=peer.text(unit, scale),
-        measured=gain.text("×"),
+        measured=speedup.text("×"),
         goal="" if times is None else f"≥ {times:g} ×",
-        met=None if times is None else gain.median >= times,
+        met=None if times is None else speedup.median >= times,
     )
 
 
-def at_most(job: str, *, ours: str, peer: str, figure: Series, limit: float, unit: str = "×") -> Row:
-    """The row of a goal `this figure stays at or below a limit`."""
+def limit_row(
+    job: str, *, ours: str, peer: str, figure: Series, limit: float, unit: str = "×", is_detail: bool = False
+) -> Row:
+    """The row of a goal "the median of this figure is at most `limit`"."""
     return Row(
         job=job,
         ours=ours,
@@ -88,12 +91,13 @@ def at_most(job: str, *, ours: str, peer: str, figure: Series, limit: float, uni
         measured=figure.text(unit),
         goal=f"≤ {limit:g} {unit}",
         met=figure.median <= limit,
+        is_detail=is_detail,
     )
 
 
 @contextmanager
 def on_cores(count: int | None) -> Iterator[None]:
-    """Keep this thread, and what it starts, to so many cores; None leaves all of them."""
+    """Restrict this thread and the processes it starts to `count` cores; None allows all of them."""
     if count is None or not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -107,29 +111,29 @@ def on_cores(count: int | None) -> Iterator[None]:
 
 
 def wall_s(work: Callable[[], object]) -> float:
-    """How long the work takes on the clock."""
+    """Do the work and return its wall time."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
-def arguments(description: str, repeats: int = 5) -> argparse.ArgumentParser:
-    """The options every benchmark has."""
+def benchmark_parser(description: str, repeats: int = 5) -> argparse.ArgumentParser:
+    """A parser with the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=description.split("\n")[0])
     parser.add_argument("--repeats", type=int, default=repeats, help="turns (default %(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to this file")
     return parser
 
 
-def told(rows: Sequence[Row], json_path: Path | None, notes: Sequence[str] = ()) -> None:
-    """Print the rows as a table, the notes below it, and keep both for `run.py`."""
-    print("\n".join([table(rows), "", *(f"- {note}" for note in notes)]).rstrip())
+def report_results(rows: Sequence[Row], json_path: Path | None, notes: Sequence[str] = ()) -> None:
+    """Print the rows as a table and the notes below it; write both as JSON for `run.py`."""
+    print("\n".join([markdown_table(rows), "", *(f"- {note}" for note in notes)]).rstrip())
     if json_path is not None:
         json_path.write_text(json.dumps({"rows": [asdict(row) for row in rows], "notes": list(notes)}, indent=1))
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows in Markdown."""
+def markdown_table(rows: Sequence[Row]) -> str:
+    """The rows as a Markdown table."""
     head = ["| job | ours | peer | measured | goal | met |", "|---|---|---|---|---|---|"]
     return "\n".join(head + [_line(row) for row in rows])
 

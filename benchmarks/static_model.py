@@ -1,7 +1,8 @@
-"""How well lint's model ranks the tests of projects it has never seen, and how long it takes.
+"""Ranking of the tests of unseen projects by lint's model, its calibration, and its time.
 
-Every project is scored by a model that was fitted, and whose form was chosen, without it: in each of five folds by
-project the candidates are compared in four folds of the other projects, and the best is fitted on all of these.
+Every project is scored by a model that was fitted without it. "Shipped form": with the signals and the penalty of
+the shipped model. "Form chosen inside": in each of five folds by project the candidates are compared in four inner
+folds of the other projects, and the best is fitted on all of these. "Held out": the projects of `is_held_out`.
 
     python benchmarks/static_model.py [--quick | --each] [--signals rules,state]
 """
@@ -18,8 +19,9 @@ from functools import cache
 from multiprocessing import Pool
 from pathlib import Path
 
-import side_by_side
-from lint_recall import auc, is_held_out
+from flaky_sources import is_held_out
+from lint_recall import auc
+from side_by_side import Row, benchmark_parser, report_results
 
 from flakehound.app.lint.model_file import default_model
 from flakehound.learn.models.logistic import constant_for
@@ -44,180 +46,200 @@ SIGNALS = {
 _PENALTIES = (130.0, 1300.0)
 
 
-def candidates(names: Sequence[str]) -> list[HeadSettings]:
-    chosen = [SIGNALS[name] for name in names]
+INNER_FOLDS = 4
+
+
+def candidate_forms(names: Sequence[str]) -> list[HeadSettings]:
+    """Every named set of signals with every penalty."""
     return [
-        HeadSettings(signals=signals, penalty=held, words=words)
-        for signals, words in chosen
-        for held in _PENALTIES
+        HeadSettings(signals=signals, penalty=penalty, words=words)
+        for signals, words in (SIGNALS[name] for name in names)
+        for penalty in _PENALTIES
     ]
-
-
-INNER = 4
 
 
 @cache
 def samples() -> list[Sample]:
+    """The training data that we ship."""
     return shipped_samples(shipped_bytes())
 
 
 def signals_for(tests: Sequence[Sample], names: Iterable[str]) -> list[dict[str, float]]:
-    """Of those whose kind is known; the others count in the means over their files."""
-    files = [f"{one.project} {one.file}" for one in tests]
+    """The signals of the tests whose kind is known; the others count in the means over their files."""
+    files = [f"{test.project} {test.file}" for test in tests]
     signals = signals_of([test.values for test in tests], files, names)
-    return [one for test, one in zip(tests, signals, strict=True) if test.learned]
+    return [values for test, values in zip(tests, signals, strict=True) if test.learned]
 
 
-def known(tests: Sequence[Sample]) -> list[Sample]:
-    return [one for one in tests if one.learned]
+def tests_of_known_kind(tests: Sequence[Sample]) -> list[Sample]:
+    """The tests that a model may learn from and be judged on."""
+    return [test for test in tests if test.learned]
 
 
 def inner_auc(job: tuple[str, HeadSettings, frozenset[str]]) -> float:
-    """How a candidate ranks the tests of these projects, each predicted by the others of them."""
+    """The AUC of a candidate on these projects, each predicted by a model of the other ones."""
     kind, form, projects = job
-    place = fold_of(sorted(projects), INNER)
-    found: list[float] = []
-    wanted: list[bool] = []
-    for fold in range(INNER):
-        train = [one for one in samples() if one.project in projects and place[one.project] != fold]
-        test = [one for one in samples() if one.project in projects and place[one.project] == fold]
-        # Without the constant, as it tells how many tests flake in the other folds.
+    folds = fold_of(sorted(projects), INNER_FOLDS)
+    scores: list[float] = []
+    positive: list[bool] = []
+    for fold in range(INNER_FOLDS):
+        train = [sample for sample in samples() if sample.project in projects and folds[sample.project] != fold]
+        test = [sample for sample in samples() if sample.project in projects and folds[sample.project] == fold]
+        # Without the constant, which depends on the number of flaky tests in the other folds.
         model = fit_head(train, kind, form)
-        found += [model.evidence(one) for one in signals_for(test, model.weights)]
-        wanted += [one.is_of(kind) for one in known(test)]
-    return auc(found, wanted)
+        scores += [model.evidence(signals) for signals in signals_for(test, model.weights)]
+        positive += [sample.is_of(kind) for sample in tests_of_known_kind(test)]
+    return auc(scores, positive)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """Tests, and what models that did not know their projects say of them."""
+class Predictions:
+    """Tests with the chances by models that were fitted without their projects."""
 
     tests: list[Sample]
     chances: list[FlakyChances]
-    # The same with constants for one and the same base rate: a fold's own constant tells how many tests flake in
-    # the other folds, and so where many flake here, it is low. Only for ranking tests of several folds.
-    ranked: list[FlakyChances]
+    # The chances with constants for a common base rate, only to rank tests of several folds: the constant of one
+    # fold depends on the number of flaky tests in the other folds, so it is low where many tests are flaky.
+    ranking: list[FlakyChances]
 
     def auc(self, kind: str, by: str) -> float:
-        return auc([getattr(one, by) for one in self.ranked], [test.is_of(kind) for test in self.tests])
+        """AUC for one kind, by one of the chances."""
+        return auc([getattr(chances, by) for chances in self.ranking], [test.is_of(kind) for test in self.tests])
 
     def top_share(self, kind: str, by: str, share: float = 0.1) -> float:
-        order = sorted(range(len(self.tests)), key=lambda one: -float(getattr(self.ranked[one], by)))
+        """Share of the tests of one kind that are among the top tests by one of the chances."""
+        order = sorted(range(len(self.tests)), key=lambda row: -float(getattr(self.ranking[row], by)))
         top = order[: round(share * len(order))]
-        return sum(self.tests[one].is_of(kind) for one in top) / sum(test.is_of(kind) for test in self.tests)
+        return sum(self.tests[row].is_of(kind) for row in top) / sum(test.is_of(kind) for test in self.tests)
 
-    def within(self, kind: str, by: str) -> float:
-        """The mean over projects of the AUC within them."""
-        found = []
+    def auc_within_projects(self, kind: str, by: str) -> float:
+        """The mean over projects of the AUC within each project."""
+        areas = []
         by_project = itertools.groupby(sorted(range(len(self.tests)), key=self._project), key=self._project)
         for _project, group in by_project:
-            places = list(group)
-            one = auc([getattr(self.ranked[p], by) for p in places], [self.tests[p].is_of(kind) for p in places])
-            found += [] if math.isnan(one) else [one]
-        return sum(found) / len(found)
+            rows = list(group)
+            area = auc([getattr(self.ranking[r], by) for r in rows], [self.tests[r].is_of(kind) for r in rows])
+            areas += [] if math.isnan(area) else [area]
+        return sum(areas) / len(areas)
 
-    def _project(self, place: int) -> str:
-        return self.tests[place].project
+    def _project(self, row: int) -> str:
+        return self.tests[row].project
 
-    def flaky(self) -> list[bool]:
+    def is_flaky(self) -> list[bool]:
+        """Whether each test is NOD or order-dependent."""
         return [test.nod or test.order_dependent for test in self.tests]
 
     def brier(self) -> float:
-        pairs = zip(self.chances, self.flaky(), strict=True)
-        return sum((one.flaky - yes) ** 2 for one, yes in pairs) / len(self.tests)
+        """The Brier score of the chance of being flaky."""
+        pairs = zip(self.chances, self.is_flaky(), strict=True)
+        return sum((chances.flaky - flaky) ** 2 for chances, flaky in pairs) / len(self.tests)
 
     def bins(self, number: int = 10) -> list[tuple[int, float, float]]:
-        """Equally many tests each, by score: how many, their mean score, the share of them that are flaky."""
-        pairs = sorted((one.flaky, yes) for one, yes in zip(self.chances, self.flaky(), strict=True))
-        cuts = [len(pairs) * place // number for place in range(number + 1)]
+        """Bins of equal size by score: number of tests, mean score, share of flaky tests."""
+        pairs = sorted(
+            (chances.flaky, flaky) for chances, flaky in zip(self.chances, self.is_flaky(), strict=True)
+        )
+        cuts = [len(pairs) * index // number for index in range(number + 1)]
         parts = [pairs[a:b] for a, b in itertools.pairwise(cuts)]
         return [
-            (len(part), sum(one for one, _ in part) / len(part), sum(yes for _, yes in part) / len(part))
+            (len(part), sum(score for score, _ in part) / len(part), sum(flaky for _, flaky in part) / len(part))
             for part in parts
         ]
 
     def calibration_error(self) -> float:
-        return sum(n * abs(said - seen) for n, said, seen in self.bins()) / len(self.tests)
+        """Mean difference of score and share of flaky tests in the bins."""
+        return sum(n * abs(score - share) for n, score, share in self.bins()) / len(self.tests)
 
 
-def predicted(train: Sequence[Sample], test: list[Sample], forms: dict[str, HeadSettings]) -> Judged:
+def predict(train: Sequence[Sample], test: list[Sample], forms: dict[str, HeadSettings]) -> Predictions:
+    """Fit on `train` and predict `test`."""
     heads = {kind: fit_head(train, kind, forms[kind]) for kind in KINDS}
-    levelled = {kind: _levelled(one, kind) for kind, one in heads.items()}
-    return Judged(tests=known(test), chances=_chances(heads, test), ranked=_chances(levelled, test))
+    comparable = {kind: _with_common_base_rate(head, kind) for kind, head in heads.items()}
+    return Predictions(
+        tests=tests_of_known_kind(test), chances=_chances(heads, test), ranking=_chances(comparable, test)
+    )
 
 
 def _chances(heads: dict[str, Head], test: Sequence[Sample]) -> list[FlakyChances]:
     nod, order = heads[NOD], heads[ORDER_DEPENDENT]
-    return [chances_of(nod, order, one) for one in signals_for(test, [*nod.weights, *order.weights])]
+    return [chances_of(nod, order, signals) for signals in signals_for(test, [*nod.weights, *order.weights])]
 
 
-def _levelled(model: Head, kind: str) -> Head:
-    """The same weights with constants for the base rates of all projects; no test's own label matters for it."""
-    odds = [model.evidence(one) for one in signals_for(samples(), model.weights)]
-    wanted = sum(one.is_of(kind) for one in known(samples()))
-    constant, even = (constant_for(odds, [1.0] * len(odds), many) for many in (wanted, half_of_flaky(samples())))
+def _with_common_base_rate(model: Head, kind: str) -> Head:
+    """The same weights with constants for the base rates of all projects; a test's own label has no effect."""
+    odds = [model.evidence(signals) for signals in signals_for(samples(), model.weights)]
+    of_kind = sum(sample.is_of(kind) for sample in tests_of_known_kind(samples()))
+    weights = [1.0] * len(odds)
+    constant, even = (constant_for(odds, weights, count) for count in (of_kind, half_of_flaky(samples())))
     return replace(model, constant=constant, even=even)
 
 
-def chosen(projects: frozenset[str], forms: Sequence[HeadSettings], pool: Pool) -> dict[str, HeadSettings]:  # type: ignore[valid-type]
-    found = {}
+def choose_forms(projects: frozenset[str], forms: Sequence[HeadSettings], pool: Pool) -> dict[str, HeadSettings]:  # type: ignore[valid-type]
+    """For each kind, the candidate with the highest AUC in inner folds of these projects."""
+    chosen = {}
     for kind in KINDS:
         areas = pool.map(inner_auc, [(kind, form, projects) for form in forms], chunksize=1)  # type: ignore[attr-defined]
         area, form = max(zip(areas, forms, strict=True), key=lambda pair: pair[0])
         names = next(name for name, signals in SIGNALS.items() if signals == (form.signals, form.words))
         print(f"  {kind}: {names} at {form.penalty:g} (inner AUC {area:.3f})", flush=True)
-        found[kind] = form
-    return found
+        chosen[kind] = form
+    return chosen
 
 
-Fold = tuple[int, int, dict[str, HeadSettings]]  # which, of how many, with which forms
+Fold = tuple[int, int, dict[str, HeadSettings]]  # number of the fold, number of folds, form by kind
 
 
-def one_fold(fold: Fold) -> Judged:
+def predict_fold(fold: Fold) -> Predictions:
+    """Predict the projects of one fold by models of the other folds."""
     number, folds, forms = fold
-    place = fold_of([one.project for one in samples()], folds)
-    train = [one for one in samples() if place[one.project] != number]
-    return predicted(train, [one for one in samples() if place[one.project] == number], forms)
+    fold_numbers = fold_of([sample.project for sample in samples()], folds)
+    train = [sample for sample in samples() if fold_numbers[sample.project] != number]
+    return predict(train, [sample for sample in samples() if fold_numbers[sample.project] == number], forms)
 
 
-def joined(parts: Sequence[Judged]) -> Judged:
-    return Judged(
-        tests=[one for part in parts for one in part.tests],
-        chances=[one for part in parts for one in part.chances],
-        ranked=[one for part in parts for one in part.ranked],
+def join(parts: Sequence[Predictions]) -> Predictions:
+    """The predictions of several folds as one."""
+    return Predictions(
+        tests=[test for part in parts for test in part.tests],
+        chances=[chances for part in parts for chances in part.chances],
+        ranking=[chances for part in parts for chances in part.ranking],
     )
 
 
-def rows_for(judged: Judged, title: str) -> Iterator[side_by_side.Row]:
+def rows_for(predictions: Predictions, title: str) -> Iterator[Row]:
+    """The rows about ranking and calibration of these predictions."""
     for kind, label in ((NOD, "NOD"), (ORDER_DEPENDENT, "order-dependent")):
-        area, one = judged.auc(kind, kind), judged.auc(kind, "flaky")
-        yield side_by_side.Row(
+        own, within = predictions.auc(kind, kind), predictions.auc_within_projects(kind, kind)
+        by_score = predictions.auc(kind, "flaky")
+        yield Row(
             job=f"AUC, {label}: {title}",
-            ours=f"{area:.3f} by its own chance; within projects {judged.within(kind, kind):.3f}",
+            ours=f"{own:.3f} by the chance of its kind; within projects {within:.3f}",
             peer="–",
-            measured=f"{one:.3f} by the one score",
+            measured=f"{by_score:.3f} by the score",
             goal="≥ 0.75",
-            met=one >= 0.75,
+            met=by_score >= 0.75,
         )
-    share = judged.top_share(NOD, "flaky")
-    yield side_by_side.Row(
-        job=f"NOD tests in the top 10 % by score: {title}",
-        ours=f"{judged.top_share(NOD, NOD):.0%} by the chance of NOD",
+    share = predictions.top_share(NOD, "flaky")
+    yield Row(
+        job=f"NOD tests in the top 10 %: {title}",
+        ours=f"{predictions.top_share(NOD, NOD):.0%} by the chance of NOD",
         peer="–",
-        measured=f"{share:.0%} by the one score",
+        measured=f"{share:.0%} by the score",
         goal="≥ 40 %",
         met=share >= 0.4,
     )
-    base = sum(judged.flaky()) / len(judged.tests)
-    yield side_by_side.Row(
+    base = sum(predictions.is_flaky()) / len(predictions.tests)
+    yield Row(
         job=f"calibration: {title}",
-        ours=f"Brier {judged.brier():.4f}, mean error of ten bins {judged.calibration_error():.4f}",
+        ours=f"Brier {predictions.brier():.4f}, mean error of ten bins {predictions.calibration_error():.4f}",
         peer=f"Brier {base * (1 - base):.4f} of the base rate alone",
-        measured=", ".join(f"{said:.1%}→{seen:.1%}" for _n, said, seen in judged.bins()),
+        measured=", ".join(f"{score:.1%}→{share:.1%}" for _n, score, share in predictions.bins()),
+        is_detail=True,
     )
 
 
-def told_times() -> Iterator[side_by_side.Row]:
+def time_rows() -> Iterator[Row]:
+    """The rows about fitting, reading the cache and scoring."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         model = default_model(Path(folder))
@@ -227,72 +249,72 @@ def told_times() -> Iterator[side_by_side.Row]:
     assert again == model
     tests = (samples() * (10_000 // len(samples()) + 1))[:10_000]
     start = time.perf_counter()
-    model.chances([one.values for one in tests], [f"{one.project} {one.file}" for one in tests])
+    model.chances([test.values for test in tests], [f"{test.project} {test.file}" for test in tests])
     scoring = time.perf_counter() - start
-    yield _timed("fit the default model, data read from the package", first, 10.0)
-    yield _timed("the same from the cache", second, 0.3)
-    yield _timed("score 10,000 tests", scoring, 1.0)
+    yield _time_row("fit the default model, data read from the package", first, 10.0)
+    yield _time_row("the same from the cache", second, 0.3)
+    yield _time_row("score 10,000 tests", scoring, 1.0)
 
 
-def _timed(job: str, seconds: float, most: float) -> side_by_side.Row:
-    return side_by_side.Row(
+def _time_row(job: str, seconds: float, limit_s: float) -> Row:
+    return Row(
         job=job,
         ours=f"{seconds:.2f} s",
         peer="–",
         measured=f"{seconds:.2f} s",
-        goal=f"≤ {most:g} s",
-        met=seconds <= most,
+        goal=f"≤ {limit_s:g} s",
+        met=seconds <= limit_s,
     )
 
 
 def main() -> None:
-    parser = side_by_side.arguments(__doc__ or "", repeats=1)
+    parser = benchmark_parser(__doc__ or "", repeats=1)
+    parser.add_argument("--quick", action="store_true", help="only the shipped form, without choosing one inside")
+    parser.add_argument("--each", action="store_true", help="also leave out each project by itself")
     parser.add_argument(
-        "--quick", action="store_true", help="only the form of the product, without a choice inside"
+        "--signals", default=",".join(SIGNALS), help="sets of signals to choose from (default %(default)s)"
     )
-    parser.add_argument("--each", action="store_true", help="leave each project out by itself, too")
-    parser.add_argument("--signals", default=",".join(SIGNALS), help="sets to choose from (default %(default)s)")
-    asked = parser.parse_args()
-    results = list(told_times())
-    fixed = dict(HEAD_SETTINGS)
-    results += rows_for(
-        joined([one_fold((n, FOLDS, fixed)) for n in range(FOLDS)]), "five folds, form of the product"
-    )
-    apart = [one for one in samples() if is_held_out(one.project)]
-    rest = [one for one in samples() if not is_held_out(one.project)]
-    results += rows_for(predicted(rest, apart, fixed), "projects kept apart, form of the product")
-    if not asked.quick:
-        results += list(nested(rest, apart, candidates(asked.signals.split(","))))
-        results += list(each_left_out(fixed)) if asked.each else []
+    options = parser.parse_args()
+    rows = list(time_rows())
+    shipped = dict(HEAD_SETTINGS)
+    folds = [predict_fold((number, FOLDS, shipped)) for number in range(FOLDS)]
+    rows += rows_for(join(folds), "five folds, shipped form")
+    held_out = [sample for sample in samples() if is_held_out(sample.project)]
+    rest = [sample for sample in samples() if not is_held_out(sample.project)]
+    rows += rows_for(predict(rest, held_out, shipped), "held out, shipped form")
+    if not options.quick:
+        rows += list(nested_rows(rest, held_out, candidate_forms(options.signals.split(","))))
+        rows += list(left_out_rows(shipped)) if options.each else []
     print()
-    side_by_side.told(
-        results,
-        asked.json,
-        [f"{len(known(samples()))} tests, {len({one.project for one in known(samples())})} projects"],
-    )
+    tests = tests_of_known_kind(samples())
+    report_results(rows, options.json, [f"{len(tests)} tests, {len({test.project for test in tests})} projects"])
 
 
-def each_left_out(forms: dict[str, HeadSettings]) -> Iterator[side_by_side.Row]:
-    number = len({one.project for one in samples()})
+def left_out_rows(forms: dict[str, HeadSettings]) -> Iterator[Row]:
+    """Each project predicted by a model of all others."""
+    number = len({sample.project for sample in samples()})
     with Pool(2) as pool:
-        parts = pool.map(one_fold, [(fold, number, forms) for fold in range(number)], chunksize=5)
-    yield from rows_for(joined(parts), "each project left out, form of the product")
+        parts = pool.map(predict_fold, [(fold, number, forms) for fold in range(number)], chunksize=5)
+    yield from rows_for(join(parts), "each project left out, shipped form")
 
 
-def nested(rest: list[Sample], apart: list[Sample], among: list[HeadSettings]) -> Iterator[side_by_side.Row]:
-    place = fold_of([one.project for one in samples()], FOLDS)
+def nested_rows(rest: list[Sample], held_out: list[Sample], candidates: list[HeadSettings]) -> Iterator[Row]:
+    """The form chosen without the projects that are predicted."""
+    folds = fold_of([sample.project for sample in samples()], FOLDS)
     with Pool(2) as pool:
         forms = {}
         for fold in range(FOLDS):
             print(f"fold {fold + 1} of {FOLDS}", flush=True)
-            forms[fold] = chosen(frozenset(name for name, one in place.items() if one != fold), among, pool)
-        print("without the projects kept apart", flush=True)
-        form = chosen(frozenset(one.project for one in rest), among, pool)
-        print("with all projects: what the product should use", flush=True)
-        chosen(frozenset(place), among, pool)
-    parts = [one_fold((fold, FOLDS, forms[fold])) for fold in range(FOLDS)]
-    yield from rows_for(joined(parts), "five folds, form chosen inside")
-    yield from rows_for(predicted(rest, apart, form), "projects kept apart, form chosen by the others")
+            others = frozenset(project for project, number in folds.items() if number != fold)
+            forms[fold] = choose_forms(others, candidates, pool)
+        print("without the held-out projects", flush=True)
+        form = choose_forms(frozenset(sample.project for sample in rest), candidates, pool)
+        print("with all projects: the form that should be shipped", flush=True)
+        choose_forms(frozenset(folds), candidates, pool)
+    parts = [predict_fold((fold, FOLDS, forms[fold])) for fold in range(FOLDS)]
+    yield from rows_for(join(parts), "five folds, form chosen inside")
+    for row in rows_for(predict(rest, held_out, form), "held out, form chosen by the others"):
+        yield replace(row, is_detail=True)
 
 
 if __name__ == "__main__":

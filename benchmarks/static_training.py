@@ -1,10 +1,10 @@
 """Make the training data of lint's default model: one row per test of PyPI projects, as lint measures it.
 
-Sources and labels are those of `lint_recall.py`: the newest sdists before 2021, fetched as files and never run,
-and what Gruber et al. (2021) saw when they ran the tests. All tests of a project are in it, none is sampled.
+Sources and labels are those of `flaky_sources.py`: the newest sdists before 2021, fetched as files and never run,
+and the labels of Gruber et al. (2021), who ran the tests. The table has all tests of each project.
 
     python benchmarks/static_training.py [--cache DIR] [--data ../shared/data] [--out FILE.csv.gz] [--offline]
-    python benchmarks/static_training.py --words 100    the words that so many of the projects use
+    python benchmarks/static_training.py --words 100    print the words that at least 100 of the projects use
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from lint_recall import CACHE, DATA, Job, Key, jobs_for, project_of
+from flaky_sources import CACHE, DATA, Key, SourceProject, parse_project, projects_with_sources
 
 import flakehound.learn
 from flakehound.app.lint.scoring import model_inputs
@@ -34,18 +34,17 @@ _OUT = Path(flakehound.learn.__file__).parent / "facts" / "static_training.csv.g
 _LABELS = {"nod": "nod", "od": "order_dependent", "infrastructure": "infrastructure"}
 
 
-def rows_of(job: Job) -> list[dict[str, Any]]:
-    """All tests of a project whose sdist ships at least one of its flaky tests; else none."""
-    name, known, _cache, _most = job
-    project = project_of(job)
+def rows_of(source: SourceProject) -> list[dict[str, Any]]:
+    """All tests of a project whose sdist contains at least one of its flaky tests; else none."""
+    project = parse_project(source)
     if project is None:
         return []
-    found = [
-        _row(name, number, test, known)
+    rows = [
+        _row(source.name, number, test, source.labels)
         for number, module in enumerate(project.test_modules())
         for test in analyse_file(project, module)
     ]
-    return found if any(row[label] for row in found for label in _LABELS.values()) else []
+    return rows if any(row[label] for row in rows for label in _LABELS.values()) else []
 
 
 def _row(name: str, file: int, test: CaseAnalysis, known: Mapping[Key, str]) -> dict[str, Any]:
@@ -56,25 +55,25 @@ def _row(name: str, file: int, test: CaseAnalysis, known: Mapping[Key, str]) -> 
     return {**facts, **labels, **model_inputs(test, test.findings)}
 
 
-def words_of(job: Job) -> frozenset[str]:
-    """All words that the test code of such a project uses, whether its tests are flaky or not."""
-    project = project_of(job)
-    if project is None or not rows_of(job):
+def words_of(source: SourceProject) -> frozenset[str]:
+    """All words that the test code of a project uses, in flaky and other tests."""
+    project = parse_project(source)
+    if project is None or not rows_of(source):
         return frozenset()
     cache = FactsCache()
     cases = [case for module in project.test_modules() for case in cases_of(module, project.patterns, project)]
     return frozenset[str]().union(*(all_words_of(context_of(case, project, cache).test_code) for case in cases))
 
 
-def frequent_words(jobs: Iterable[Job], least: int) -> list[str]:
-    """Those of three letters and more that at least so many projects use."""
+def frequent_words(sources: Iterable[SourceProject], min_projects: int) -> list[str]:
+    """Words of three letters and more that at least `min_projects` projects use."""
     with Pool(2) as pool:
-        projects = Counter(word for words in pool.imap(words_of, jobs, chunksize=4) for word in words)
-    return sorted(word for word, number in projects.items() if number >= least and len(word) > 2)
+        projects = Counter(word for words in pool.imap(words_of, sources, chunksize=4) for word in words)
+    return sorted(word for word, number in projects.items() if number >= min_projects and len(word) > 2)
 
 
-def written(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """The table, packed; the same rows give the same bytes."""
+def packed_table(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """The compressed table; the same rows give the same bytes."""
     text = io.StringIO(newline="")
     writer: csv.DictWriter[str] | None = None
     for row in rows:
@@ -90,8 +89,9 @@ def _cell(value: Any) -> Any:
 
 
 def read_all(data: Path, cache: Path, *, offline: bool) -> Iterator[dict[str, Any]]:
+    """The rows of all projects, in the order of their names."""
     with Pool(2) as pool:
-        for rows in pool.imap(rows_of, jobs_for(data, cache, offline=offline), chunksize=4):
+        for rows in pool.imap(rows_of, projects_with_sources(data, cache, offline=offline), chunksize=4):
             yield from rows
 
 
@@ -101,18 +101,19 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--out", type=Path, default=_OUT)
     parser.add_argument("--offline", action="store_true", help="read only what the cache holds")
-    parser.add_argument("--words", type=int, metavar="N", help="print the words of at least N projects, and end")
-    asked = parser.parse_args()
-    if asked.words is not None:
-        found = frequent_words(jobs_for(asked.data, asked.cache, offline=asked.offline), asked.words)
-        print(f"{len(found)} words: {' '.join(found)}")
+    parser.add_argument("--words", type=int, metavar="N", help="print the words of at least N projects and exit")
+    options = parser.parse_args()
+    if options.words is not None:
+        sources = projects_with_sources(options.data, options.cache, offline=options.offline)
+        words = frequent_words(sources, options.words)
+        print(f"{len(words)} words: {' '.join(words)}")
         return
-    rows = list(read_all(asked.data, asked.cache, offline=asked.offline))
-    packed = written(rows)
-    asked.out.write_bytes(packed)
+    rows = list(read_all(options.data, options.cache, offline=options.offline))
+    packed = packed_table(rows)
+    options.out.write_bytes(packed)
     counts = ", ".join(f"{sum(row[label] for row in rows)} {label}" for label in _LABELS.values())
     projects = len({row["project"] for row in rows})
-    print(f"{len(rows)} tests of {projects} projects ({counts}), {len(packed):,} bytes: {asked.out}")
+    print(f"{len(rows)} tests of {projects} projects ({counts}), {len(packed):,} bytes: {options.out}")
 
 
 if __name__ == "__main__":

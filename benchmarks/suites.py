@@ -1,4 +1,4 @@
-"""Write the sample suites the benchmarks run: the same files every time, nothing random."""
+"""Write the sample suites that the benchmarks run; they are the same every time."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ HEAVY_IMPORTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlantedPair:
-    """A polluter and its victim, and how far behind the polluter a cleaner stands."""
+    """A polluter, its victim, and the distance from the polluter to a cleaner."""
 
     polluter: str
     victim: str
-    cleaner_after: int | None = None  # places in the original order; None: nothing undoes it
-    polluter_place: int = 0  # in the original order
-    victim_place: int = 0
+    cleaner_distance: int | None = None  # tests after the polluter in the original order; None: no cleaner
+    polluter_index: int = 0  # in the original order
+    victim_index: int = 0
 
 
-def small_suite(folder: Path) -> str:
-    """50 quick tests in 5 files that use json, decimal and http.client; the id of one of them comes back."""
+def write_small_suite(folder: Path) -> str:
+    """Write 50 fast tests in 5 files that use json, decimal and http.client; return the id of one of them."""
     body = """
         import decimal
         import http.client
@@ -48,16 +48,16 @@ def small_suite(folder: Path) -> str:
 
         @pytest.mark.parametrize("status", [200, 301, 404, 418, 500])
         def test_status_survives_json(order, status):
-            told = json.loads(json.dumps({{**order, "reason": http.client.responses[status]}}))
-            assert told["reason"] == http.client.responses[status]
+            copy = json.loads(json.dumps({{**order, "reason": http.client.responses[status]}}))
+            assert copy["reason"] == http.client.responses[status]
     """
     for number in range(5):
         _write(folder / f"test_shop_{number}.py", body.format(number=number))
     return "test_shop_2.py::test_total[3]"
 
 
-def heavy_suite(folder: Path, *, import_wait_s: float) -> None:
-    """60 tests of about 2 ms behind real heavy imports of the standard library, and a wait at import."""
+def write_heavy_import_suite(folder: Path, *, import_wait_s: float) -> None:
+    """Write 60 tests of about 2 ms that import many modules of the standard library, and wait at import."""
     imports = "\n".join(f"import {name}" for name in HEAVY_IMPORTS)
     _write(folder / "heavy.py", f"import time\n{imports}\n\ntime.sleep({import_wait_s})\n")
     body = """
@@ -75,22 +75,22 @@ def heavy_suite(folder: Path, *, import_wait_s: float) -> None:
         _write(folder / f"test_heavy_{number}.py", body)
 
 
-def victims_suite(
+def write_victims_suite(
     folder: Path,
     *,
     tests: int = 300,
     victims: int = 10,
     polluters_each: int = 1,
-    cleaner_places: Sequence[int] = (),
+    cleaner_distances: Sequence[int] = (),
     cleaning_victims: int = 0,
 ) -> list[PlantedPair]:
-    """Tiny tests in 10 files, the victims spread among them, each with planted polluters.
+    """Write tiny tests in 10 files, with victims at random places, each with planted polluters.
 
-    With `cleaner_places`, the pairs in turn have a cleaner that many places behind the polluter (0: none).
-    So many victims as `cleaning_victims` says undo, once they have passed, all pollution there is.
+    With `cleaner_distances`, the pairs in turn have a cleaner that many tests after the polluter (0: none). The
+    first `cleaning_victims` victims remove all pollution after they have passed.
     """
-    roles = _planted_roles(tests, victims, polluters_each, cleaner_places)
-    for victim in list(dict.fromkeys(victim for _polluter, victim, _after in roles.pairs))[:cleaning_victims]:
+    roles = _planted_roles(tests, victims, polluters_each, cleaner_distances)
+    for victim in list(dict.fromkeys(victim for _polluter, victim, _distance in roles.pairs))[:cleaning_victims]:
         roles.bodies[victim].append("    state.dirty.clear()")
     _write(folder / "state.py", "dirty = set()\n")
     for file in range(10):
@@ -103,21 +103,21 @@ def victims_suite(
         PlantedPair(
             polluter=_id(polluter, tests),
             victim=_id(victim, tests),
-            cleaner_after=after,
-            polluter_place=polluter,
-            victim_place=victim,
+            cleaner_distance=distance,
+            polluter_index=polluter,
+            victim_index=victim,
         )
-        for polluter, victim, after in roles.pairs
+        for polluter, victim, distance in roles.pairs
     ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Roles:
     bodies: dict[int, list[str]]  # test number -> its lines
-    pairs: list[tuple[int, int, int | None]]
+    pairs: list[tuple[int, int, int | None]]  # polluter, victim, distance to the cleaner
 
 
-def _planted_roles(tests: int, victims: int, polluters_each: int, cleaner_places: Sequence[int]) -> _Roles:
+def _planted_roles(tests: int, victims: int, polluters_each: int, cleaner_distances: Sequence[int]) -> _Roles:
     rng = random.Random(tests)
     free = list(range(tests))
     rng.shuffle(free)
@@ -127,14 +127,14 @@ def _planted_roles(tests: int, victims: int, polluters_each: int, cleaner_places
         victim = free.pop()
         bodies[victim] = [f"    assert {victim_number} not in state.dirty"]
         for _ in range(polluters_each):
-            wanted = cleaner_places[len(pairs) % len(cleaner_places)] if cleaner_places else 0
-            polluter = next(n for n in reversed(free) if not wanted or n + wanted in free)
+            distance = cleaner_distances[len(pairs) % len(cleaner_distances)] if cleaner_distances else 0
+            polluter = next(n for n in reversed(free) if not distance or n + distance in free)
             free.remove(polluter)
             bodies[polluter] = [f"    state.dirty.add({victim_number})"]
-            if wanted:
-                free.remove(polluter + wanted)
-                bodies[polluter + wanted] = [f"    state.dirty.discard({victim_number})"]
-            pairs.append((polluter, victim, wanted or None))
+            if distance:
+                free.remove(polluter + distance)
+                bodies[polluter + distance] = [f"    state.dirty.discard({victim_number})"]
+            pairs.append((polluter, victim, distance or None))
     return _Roles(bodies=bodies, pairs=pairs)
 
 
@@ -142,10 +142,10 @@ def _id(number: int, tests: int) -> str:
     return f"test_part_{number * 10 // tests}.py::test_{number:04}"
 
 
-def slow_collection_suite(
+def write_slow_collection_suite(
     folder: Path, *, tests: int = 512, files: int = 20, collection_s: float = 2.0
 ) -> PlantedPair:
-    """Many tiny tests whose files wait at import, `collection_s` in all; the victim is the last test."""
+    """Write tiny tests whose files wait at import, `collection_s` in total; the last test is the victim."""
     _write(folder / "state.py", "dirty = False\n")
     polluter = tests // 3
     for file in range(files):
@@ -162,8 +162,8 @@ def slow_collection_suite(
     )
 
 
-def timed_suite(folder: Path, *, test_s: float, tests: int, busy: bool) -> None:
-    """Tests that each take `test_s`: asleep, or computing for that much processor time."""
+def write_fixed_duration_suite(folder: Path, *, test_s: float, tests: int, busy: bool) -> None:
+    """Write tests that each take `test_s`: they sleep, or use that much CPU time if `busy`."""
     body = f"""
         import time
 
@@ -179,8 +179,8 @@ def timed_suite(folder: Path, *, test_s: float, tests: int, busy: bool) -> None:
         _write(folder / f"test_timed_{number}.py", body)
 
 
-def large_suite(folder: Path, *, tests: int = 20_000) -> None:
-    """Many tests in 200 files, half of them in classes, a fifth parametrised."""
+def write_large_suite(folder: Path, *, tests: int = 20_000) -> None:
+    """Write many tests in 200 files, half of them in classes, a fifth parametrised."""
     body = """
         import pytest
 
@@ -325,8 +325,8 @@ CALL_HEAVY = """
 """
 
 
-def call_heavy_suite(folder: Path, *, tests: int, rounds: int) -> None:
-    """Tests that do little else than call functions, 4 kinds of them in each of 4 files."""
+def write_call_heavy_suite(folder: Path, *, tests: int, rounds: int) -> None:
+    """Write tests that do little except call functions, 4 kinds of them in each of 4 files."""
     for number in range(4):
         _write(folder / f"test_calls_{number}.py", CALL_HEAVY.format(tests=tests, rounds=rounds))
     _write(

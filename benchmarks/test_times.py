@@ -1,8 +1,8 @@
-"""How long tests of real suites take: one plain pytest run of each, set-up and tear-down included.
+"""Durations of the tests of real suites: one plain pytest run of each, set-up and tear-down included.
 
-The suites are the prepared subjects and well-known packages whose sdists ship their tests; the list was fixed
-before any was run. What cannot be installed or run within its time is left out and told. The seconds are the costs
-of `flakehound study policies --costs measured`.
+The suites are the prepared subjects and well-known packages whose sdists contain their tests; the list was fixed
+before any of them was run. A suite that cannot be installed or run in time is left out, and the reason is printed.
+The seconds are the costs of `flakehound study policies --costs measured`.
 
     python benchmarks/test_times.py [--work DIR] [--out FILE.csv.gz]
 """
@@ -21,10 +21,11 @@ import tarfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from plain_check import PlainCheck
-from prepared import SUBJECTS, prepared_subject, subject_keys
+from prepared_subjects import SUBJECTS_FOLDER, prepare_subject, subject_keys
 from running import temporary_folder
 
 import flakehound.learn
@@ -36,77 +37,92 @@ PACKAGES = (
     *("jinja2", "sortedcontainers", "pyparsing", "werkzeug", "itsdangerous", "python-dateutil", "tenacity"),
     *("rich", "jsonschema", "networkx", "pluggy", "httpx", "structlog", "arrow", "wrapt"),
 )
-# What their suites need beside the package itself; nobody lists it in one way.
-KIT = ("pytest<9", "hypothesis", "freezegun", "pytest-asyncio", "trio", "cloudpickle", "simplejson", "pytz", "six")
-INSTALL_S, RUN_S = 300.0, 240.0
-LEAST_TESTS = 5
+# What their suites need in addition to the package itself; projects have no common way to list it.
+TEST_PACKAGES = (
+    "pytest<9",
+    "hypothesis",
+    "freezegun",
+    "pytest-asyncio",
+    "trio",
+    "cloudpickle",
+    "simplejson",
+    "pytz",
+    "six",
+)
+INSTALL_LIMIT_S, RUN_LIMIT_S = 300.0, 240.0
+MIN_TESTS = 5
 
 
 class Unusable(Exception):
-    """A suite that gives no times, and why."""
+    """A suite without usable durations, and why."""
 
 
-def times_of(command: Sequence[str], tree: Path, more: Mapping[str, str]) -> list[float]:
-    """Seconds of every test that passed in one run."""
+def measure_durations_s(command: Sequence[str], tree: Path, extra_env: Mapping[str, str]) -> list[float]:
+    """Run a suite once; the duration of every test that passed."""
     with temporary_folder() as folder:
         report = folder / "junit.xml"
         words = [*command, f"--junitxml={report}", "-o", "junit_duration_report=total", "-p", "no:randomly"]
-        env = {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **more}
+        env = {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **extra_env}
         try:
-            subprocess.run(words, cwd=tree, env=env, capture_output=True, timeout=RUN_S, stdin=subprocess.DEVNULL)
+            subprocess.run(
+                words, cwd=tree, env=env, capture_output=True, timeout=RUN_LIMIT_S, stdin=subprocess.DEVNULL
+            )
         except subprocess.TimeoutExpired:
-            raise Unusable(f"takes more than {RUN_S:.0f} s") from None
+            raise Unusable(f"takes more than {RUN_LIMIT_S:.0f} s") from None
         if not report.exists():
             raise Unusable("pytest wrote no report")
         cases = ElementTree.parse(report).iter("testcase")
-        found = [float(case.get("time", "0")) for case in cases if len(case) == 0]
-    if len(found) < LEAST_TESTS:
-        raise Unusable(f"{len(found)} tests passed")
-    return found
+        durations_s = [float(case.get("time", "0")) for case in cases if len(case) == 0]
+    if len(durations_s) < MIN_TESTS:
+        raise Unusable(f"{len(durations_s)} tests passed")
+    return durations_s
 
 
-def of_subject(key: str) -> list[float]:
-    subject = prepared_subject(key, SUBJECTS)
+def measure_subject(key: str) -> list[float]:
+    """Durations of the tests of a prepared subject."""
+    subject = prepare_subject(key, SUBJECTS_FOLDER)
     check = PlainCheck(subject)
     with temporary_folder() as folder:
         tree = check.copy_into(folder)
         command = [subject.python, "-m", "pytest", "-q", *subject.pytest_args]
-        return times_of(command, tree, check.environment_of(tree))
+        return measure_durations_s(command, tree, check.environment_of(tree))
 
 
-def of_package(name: str, work: Path) -> list[float]:
+def measure_package(name: str, work: Path) -> list[float]:
+    """Durations of the tests in the newest sdist of a package."""
     home = work / name
     python = home / "venv" / "bin" / "python"
     if not python.exists():
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
-        _installed(name, home)
-    (tree,) = (one for one in (home / "tree").iterdir() if one.is_dir())
-    return times_of([str(python), "-m", "pytest", "-q", "-o", "addopts="], tree, {})
+        _install(name, home)
+    (tree,) = (path for path in (home / "tree").iterdir() if path.is_dir())
+    return measure_durations_s([str(python), "-m", "pytest", "-q", "-o", "addopts="], tree, {})
 
 
-def _installed(name: str, home: Path) -> None:
-    _ran(sys.executable, "-m", "venv", str(home / "venv"))
+def _install(name: str, home: Path) -> None:
+    _run(sys.executable, "-m", "venv", str(home / "venv"))
     pip = [str(home / "venv" / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "-qq"]
-    _ran(*pip, "download", "--no-deps", "--no-binary", ":all:", "-d", str(home), name)
+    _run(*pip, "download", "--no-deps", "--no-binary", ":all:", "-d", str(home), name)
     (sdist,) = home.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         archive.extractall(home / "tree", filter="data")
     (tree,) = (home / "tree").iterdir()
-    _ran(*pip, "install", str(tree), *KIT)
+    _run(*pip, "install", str(tree), *TEST_PACKAGES)
 
 
-def _ran(*command: str) -> None:
+def _run(*command: str) -> None:
     try:
-        subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_S, stdin=subprocess.DEVNULL)
+        subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_LIMIT_S, stdin=subprocess.DEVNULL)
     except subprocess.SubprocessError as problem:
         raise Unusable(f"{' '.join(command[1:5])}: {type(problem).__name__}") from problem
 
 
-def all_times(work: Path) -> Iterator[tuple[str, list[float]]]:
-    asked = [(key, lambda key=key: of_subject(key)) for key in subject_keys()]
-    asked += [(name, lambda name=name: of_package(name, work)) for name in PACKAGES]
-    for name, measure in asked:
+def measure_all(work: Path) -> Iterator[tuple[str, list[float]]]:
+    """Name and durations of every usable suite."""
+    suites = [(key, partial(measure_subject, key)) for key in subject_keys()]
+    suites += [(name, partial(measure_package, name, work)) for name in PACKAGES]
+    for name, measure in suites:
         try:
             seconds = measure()
         except Unusable as problem:
@@ -120,16 +136,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--work", type=Path, default=Path.home() / ".cache" / "flakehound-times")
     parser.add_argument("--out", type=Path, default=_OUT)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("suite", "seconds"))
-    for name, seconds in all_times(asked.work):
-        writer.writerows((name, f"{one:.3g}") for one in sorted(seconds))
+    for name, seconds in measure_all(options.work):
+        writer.writerows((name, f"{duration_s:.3g}") for duration_s in sorted(seconds))
     with suppress(FileNotFoundError):
-        asked.out.unlink()
-    asked.out.write_bytes(gzip.compress(text.getvalue().encode(), 9, mtime=0))
-    print(asked.out)
+        options.out.unlink()
+    options.out.write_bytes(gzip.compress(text.getvalue().encode(), 9, mtime=0))
+    print(options.out)
 
 
 if __name__ == "__main__":

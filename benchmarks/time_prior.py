@@ -1,8 +1,8 @@
-"""What the time a test takes, beside the others of its suite, says about its being flaky.
+"""How the rank of a test's duration in its suite is related to flakiness, in the tests that we measured.
 
-Reads the table of measured tests that we ship. Every project counts once; the slope is that of the log odds over
-the rank of the time within the suite, from 0 to 1, and `core/statistics/prevalence.py` has it.
-In brackets 95 %, projects drawn again.
+Reads the table of measured tests that we ship. Every project counts once. The slope is that of the log odds over
+the rank of the duration within the suite, from 0 to 1; `core/statistics/prevalence.py` uses it. In brackets: 95 %
+interval of bootstrap samples of projects.
 
     python benchmarks/time_prior.py [--draws 300]
 """
@@ -13,7 +13,7 @@ import argparse
 from typing import Any
 
 import numpy as np
-from prior_parts import slopes
+from prior_parts import fit_slopes
 
 from flakehound.app.hunt.default_models import default_table
 from flakehound.learn.evaluation.scores import area_under_curve
@@ -23,61 +23,59 @@ from flakehound.learn.tables.problems import Problem
 from flakehound.learn.tables.ranks import ranks_within_projects
 
 KINDS = {"NOD": Problem.NOD_VS_REST, "order-dependent": Problem.VICTIM_VS_REST}
-DEAREST = 0.4  # CALLS has a figure for these
-
-
-# Ranks are even from 0 to 1: times this they have the deviation 1, for which the slope is held back.
-SPREAD = 12**0.5
+SLOWEST_SHARE = 0.4  # CALLS has a figure for this share
+# Ranks are uniform from 0 to 1. With this factor they have the deviation 1 that the penalty on slopes assumes.
+RANK_SCALE = 12**0.5
 
 
 def slope_of(ranks: Any, positive: Any, projects: Any) -> float:
-    found = slopes([(ranks - 0.5) * SPREAD], positive, shares_of(positive, projects))
-    return float(found[0]) * SPREAD
+    """Slope of the log odds over the rank of the duration."""
+    slopes = fit_slopes([(ranks - 0.5) * RANK_SCALE], positive, shares_of(positive, projects))
+    return float(slopes[0]) * RANK_SCALE
 
 
-def drawn_again(ranks: Any, positive: Any, projects: Any, draws: int) -> list[float]:
+def resampled_slopes(ranks: Any, positive: Any, projects: Any, draws: int) -> list[float]:
+    """Sorted slopes of bootstrap samples, which draw whole projects."""
     rng, names = np.random.default_rng(1), np.unique(projects)
-    places = {name: np.flatnonzero(projects == name) for name in names}
-    found = []
+    rows_of = {name: np.flatnonzero(projects == name) for name in names}
+    slopes = []
     for _draw in range(draws):
-        chosen = rng.choice(names, len(names))
-        at = np.concatenate([places[name] for name in chosen])
-        turns = np.concatenate([np.full(len(places[name]), turn) for turn, name in enumerate(chosen)])
-        found.append(slope_of(ranks[at], positive[at], turns))
-    return sorted(found)
+        drawn = rng.choice(names, len(names))
+        rows = np.concatenate([rows_of[name] for name in drawn])
+        project_numbers = np.concatenate([np.full(len(rows_of[name]), k) for k, name in enumerate(drawn)])
+        slopes.append(slope_of(ranks[rows], positive[rows], project_numbers))
+    return sorted(slopes)
 
 
-def within(ranks: Any, positive: Any, projects: Any) -> tuple[float, float, int]:
-    """Means over projects: of the AUC, and of the share of positive tests among the dearest."""
+def means_over_projects(ranks: Any, positive: Any, projects: Any) -> tuple[float, float, int]:
+    """Mean AUC, mean share of the positive tests that are among the slowest, and the number of projects."""
     areas, shares = [], []
     for name in np.unique(projects):
         own = projects == name
         if 0 < positive[own].sum() < own.sum():
             areas.append(area_under_curve(positive[own], ranks[own]))
-            shares.append(float((ranks[own][positive[own] == 1] >= 1 - DEAREST).mean()))
+            shares.append(float((ranks[own][positive[own] == 1] >= 1 - SLOWEST_SHARE).mean()))
     return float(np.mean(areas)), float(np.mean(shares)), len(areas)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--draws", type=int, default=300, help="times the projects are drawn (default %(default)s)"
-    )
-    asked = parser.parse_args()
+    parser.add_argument("--draws", type=int, default=300, help="bootstrap samples (default %(default)s)")
+    options = parser.parse_args()
     table = default_table(shipped_bytes())
-    place = table.features.index("run_time_s")
+    duration_column = table.features.index("run_time_s")
     for kind, problem in KINDS.items():
         labels = table.labels(problem)
-        ranks = ranks_within_projects(table)[labels.domain, place]
+        ranks = ranks_within_projects(table)[labels.domain, duration_column]
         projects, positive = table.projects[labels.domain].astype(str), labels.positive
-        spread = drawn_again(ranks, positive, projects, asked.draws)
-        low, high = (spread[int(share * len(spread))] for share in (0.025, 0.975))
-        area, dearest, number = within(ranks, positive, projects)
+        slopes = resampled_slopes(ranks, positive, projects, options.draws)
+        low, high = (slopes[int(share * len(slopes))] for share in (0.025, 0.975))
+        area, slowest, number = means_over_projects(ranks, positive, projects)
         slope = slope_of(ranks, positive, projects)
         print(
             f"{kind}: {int(positive.sum())} tests in {number} projects; slope {slope:.2f} ({low:.2f}–{high:.2f})"
         )
-        print(f"  AUC within projects {area:.2f}; {dearest:.0%} of them are among the dearest {DEAREST:.0%}")
+        print(f"  AUC within projects {area:.2f}; {slowest:.0%} of them are among the slowest {SLOWEST_SHARE:.0%}")
 
 
 if __name__ == "__main__":

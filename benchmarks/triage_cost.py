@@ -1,11 +1,11 @@
-"""What `--flakehound` adds to a green run, and what recording adds to a rerun in a new interpreter.
+"""Time that `--flakehound` adds to a green run, and that recording adds to a rerun in a new interpreter.
 
-Green runs: a git repository with a suite, in an environment with pytest. Plain pytest without flakehound on one
-side; on the other flakehound on the path, as if installed, and `--flakehound`; in turns. The fastest run of each
-side counts: whatever else the machine does only ever adds, and here more than the 2 % that are looked for. The
-median of the differences of neighbouring runs is told beside it, and where valgrind is installed the instructions
-that each side takes in user mode, which no other process can disturb. Recording: the same test of a tiny and of a
-real project in new interpreters, with the lines of one changed file and with those of every file.
+Green runs: a git repository with a suite, in an environment with pytest. One side is plain pytest without
+flakehound; the other has flakehound on the path, as if installed, and `--flakehound`. They run in turns. The goal
+is about the fastest run of each side, because other processes can only add time, and on this machine more than 2
+%. The differences of neighbouring runs are also reported, and with valgrind the instructions of each side in user
+mode, which other processes cannot change. Recording: the same test of a tiny and of a real project in new
+interpreters, with the lines of one changed file and with those of every file.
 """
 
 from __future__ import annotations
@@ -18,14 +18,25 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from mutants import SUBJECTS
-from plugin_cost import lay_out_flakehound
-from revisions import CACHE, environment, sdist
-from running import BARE, PYTEST_ARGS, temporary_folder
-from side_by_side import Row, Series, arguments, at_most, in_turns, on_cores, ratio, told, wall_s
-from suites import small_suite, timed_suite
+from mutants import RELEASES
+from plugin_cost import write_installed_flakehound
+from revisions import CACHE, ensure_environment, fetch_sdist
+from running import NO_OTHER_PLUGINS, PYTEST_ARGS, temporary_folder
+from side_by_side import (
+    Row,
+    Series,
+    benchmark_parser,
+    limit_row,
+    measure_in_turns,
+    on_cores,
+    ratio_per_turn,
+    report_results,
+    wall_s,
+)
+from suites import write_fixed_duration_suite, write_small_suite
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Setting, SingleRun
@@ -33,37 +44,38 @@ from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import RecordingRequest, Spawner
 
-MOST_PERCENT = 2.0
-MOST_MS = 50.0
-MOST_TIMES = 1.5
-GREEN_TIMES = 4  # as many turns: runs of a second have to be told apart by hundredths
-REAL = SUBJECTS[0]
+MAX_ADDED_PERCENT = 2.0
+MAX_ADDED_MS = 50.0
+MAX_RECORDING_RATIO = 1.5
+GREEN_FACTOR = 4  # times as many turns, because differences of hundredths of a second must show
+REAL = RELEASES[0]
 REAL_TEST = NodeId("tests/test_iterutils.py::test_chunked_bytes")
 REAL_FILE = "boltons/iterutils.py"
 
 
-def tiny_tests(folder: Path) -> None:
-    """1000 tests that do next to nothing."""
+def write_tiny_tests(folder: Path) -> None:
+    """Write 1000 tests that do almost nothing."""
     folder.mkdir()
     for number in range(10):
         tests = "\n\n".join(f"def test_{n}():\n    assert {n} + 1 == {n + 1}" for n in range(100))
         (folder / f"test_tiny_{number}.py").write_text(tests + "\n")
 
 
-def waiting_tests(folder: Path) -> None:
-    """300 tests of 2 ms."""
-    timed_suite(folder, test_s=0.002, tests=300, busy=False)
+def write_sleeping_tests(folder: Path) -> None:
+    """Write 300 tests that sleep 2 ms."""
+    write_fixed_duration_suite(folder, test_s=0.002, tests=300, busy=False)
 
 
-def committed(folder: Path) -> None:
+def commit_all(folder: Path) -> None:
+    """Make a git repository of the folder, with one commit."""
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "commit.gpgsign=false"]
     (folder / ".gitignore").write_text("__pycache__\n.flakehound\n")
     for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "a suite"]):
         subprocess.run([*git, *words], cwd=folder, check=True)
 
 
-class Timed:
-    """One way of doing a job, its processor time kept beside the wall time."""
+class Side:
+    """One way of doing a job; keeps the CPU time of each run."""
 
     def __init__(self, work: Callable[[], object]) -> None:
         self._work = work
@@ -71,7 +83,7 @@ class Timed:
         work()  # compiles the files
 
     def run_s(self) -> float:
-        """The job once, on the clock."""
+        """Do the job once and return the wall time."""
         before = _children_cpu_s()
         took_s = wall_s(self._work)
         self.cpu_s.append(_children_cpu_s() - before)
@@ -79,90 +91,96 @@ class Timed:
 
     @property
     def cpu(self) -> Series:
-        """The processor times."""
+        """The CPU times of all runs."""
         return Series(values=tuple(self.cpu_s))
 
 
 def _children_cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def green_rows(job: str, write: Callable[[Path], None], repeats: int, python: Path) -> list[Row]:
-    with temporary_folder() as place, on_cores(1):
-        folder, installed, nothing = place / "suite", place / "installed", place / "nothing"
+    """The rows of green runs of one suite."""
+    with temporary_folder() as work, on_cores(1):
+        folder, installed, nothing = work / "suite", work / "installed", work / "nothing"
         write(folder)
-        committed(folder)
-        lay_out_flakehound(installed)
+        commit_all(folder)
+        write_installed_flakehound(installed)
         nothing.mkdir()
-        ours = Timed(lambda: _green(python, folder, installed, "--flakehound"))
-        peer = Timed(lambda: _green(python, folder, nothing))
-        took = in_turns(repeats, {"with": ours.run_s, "without": peer.run_s})
-        counted = _counted(job, python, folder, installed, nothing) if shutil.which("valgrind") else []
+        ours = Side(lambda: _run_green(python, folder, installed, "--flakehound"))
+        peer = Side(lambda: _run_green(python, folder, nothing))
+        took = measure_in_turns(repeats, {"with": ours.run_s, "without": peer.run_s})
+        has_valgrind = shutil.which("valgrind")
+        instructions = _instruction_rows(job, python, folder, installed, nothing) if has_valgrind else []
     return [
-        *counted,
-        *_fastest(f"green run, {job}, fastest of {repeats}", took["with"], took["without"]),
-        _in_pairs(f"green run, {job}, pairs of runs", took["with"], took["without"]),
-        _in_pairs(f"green run, {job}, pairs of runs, processor time", ours.cpu, peer.cpu),
+        _fastest_row(f"{job}, fastest of {repeats}", took["with"], took["without"]),
+        *instructions,
+        _pair_row(f"{job}, pairs of runs", took["with"], took["without"]),
+        _pair_row(f"{job}, pairs of runs, CPU time", ours.cpu, peer.cpu),
     ]
 
 
-def _counted(job: str, python: Path, folder: Path, installed: Path, nothing: Path) -> list[Row]:
-    """By instructions: against an environment without flakehound, and against one where it is not asked for."""
-    asked = _instructions(python, folder, installed, "--flakehound")
+def _instruction_rows(job: str, python: Path, folder: Path, installed: Path, nothing: Path) -> list[Row]:
+    """Instructions relative to an environment without flakehound, and to one where it is not requested."""
+    requested = _instructions(python, folder, installed, "--flakehound")
     peers = {
         "not installed": _instructions(python, folder, nothing),
-        "installed, not asked": _instructions(python, folder, installed),
+        "installed, not requested": _instructions(python, folder, installed),
     }
     return [
-        at_most(
-            f"green run, {job}, instructions, against {name}",
-            ours=f"{asked / 1e6:.0f} million",
+        limit_row(
+            f"{job}, instructions, against {name}",
+            ours=f"{requested / 1e6:.0f} million",
             peer=f"{peer / 1e6:.0f} million",
-            figure=Series(values=(100 * (asked - peer) / peer,)),
-            limit=MOST_PERCENT,
+            figure=Series(values=(100 * (requested - peer) / peer,)),
+            limit=MAX_ADDED_PERCENT,
             unit="% more",
+            is_detail=name != "not installed",
         )
         for name, peer in peers.items()
     ]
 
 
 def _instructions(python: Path, folder: Path, path: Path, *options: str) -> int:
-    """What valgrind counts in one run, the processes that it starts left out."""
+    """The instructions that valgrind counts in one run, without its child processes."""
     tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     command = [*tool, str(python), "-m", "pytest", *PYTEST_ARGS, "-q", *options]
     env = {**os.environ, "PYTHONPATH": str(path), "PYTHONHASHSEED": "0"}
-    said = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True).stderr
-    (count,) = re.findall(r"I\s+refs:\s+([\d,]+)", said)
+    output = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True).stderr
+    (count,) = re.findall(r"I\s+refs:\s+([\d,]+)", output)
     return int(count.replace(",", ""))
 
 
-def _fastest(job: str, ours: Series, peer: Series) -> list[Row]:
-    best, other = min(ours.values), min(peer.values)
-    texts = {"ours": f"{best * 1e3:.0f} ms", "peer": f"{other * 1e3:.0f} ms"}
-    percent, more_ms = Series(values=(100 * (best - other) / other,)), Series(values=((best - other) * 1e3,))
-    return [
-        at_most(job, **texts, figure=percent, limit=MOST_PERCENT, unit="% more"),
-        at_most(job, **texts, figure=more_ms, limit=MOST_MS, unit="ms more"),
-    ]
+def _fastest_row(job: str, ours: Series, peer: Series) -> Row:
+    ours_s, peer_s = min(ours.values), min(peer.values)
+    percent, added_ms = 100 * (ours_s - peer_s) / peer_s, (ours_s - peer_s) * 1e3
+    return Row(
+        job=job,
+        ours=f"{ours_s * 1e3:.0f} ms",
+        peer=f"{peer_s * 1e3:.0f} ms",
+        measured=f"{percent:.2g} % more, {added_ms:.1f} ms",
+        goal=f"≤ {MAX_ADDED_PERCENT:g} % and ≤ {MAX_ADDED_MS:g} ms more",
+        met=percent <= MAX_ADDED_PERCENT and added_ms <= MAX_ADDED_MS,
+    )
 
 
-def _in_pairs(job: str, ours: Series, peer: Series) -> Row:
+def _pair_row(job: str, ours: Series, peer: Series) -> Row:
     pairs = list(zip(ours.values, peer.values, strict=True))
     percent = Series(values=tuple(100 * (a - b) / b for a, b in pairs))
-    more_ms = Series(values=tuple((a - b) * 1e3 for a, b in pairs))
-    measured = f"{more_ms.text('ms more')}, {percent.text('%')}"
-    return Row(job=job, ours=ours.text("ms", 1e3), peer=peer.text("ms", 1e3), measured=measured)
+    added_ms = Series(values=tuple((a - b) * 1e3 for a, b in pairs))
+    measured = f"{added_ms.text('ms more')}, {percent.text('%')}"
+    return Row(job=job, ours=ours.text("ms", 1e3), peer=peer.text("ms", 1e3), measured=measured, is_detail=True)
 
 
-def _green(python: Path, folder: Path, path: Path, *options: str) -> None:
+def _run_green(python: Path, folder: Path, path: Path, *options: str) -> None:
     command = [str(python), "-m", "pytest", *PYTEST_ARGS, "-q", *options]
     env = {**os.environ, "PYTHONPATH": str(path)}
     subprocess.run(command, cwd=folder, env=env, stdout=subprocess.DEVNULL, check=True)
 
 
 def recording_rows(job: str, target: Target, test: NodeId, changed: Path, repeats: int) -> list[Row]:
-    """The same rerun without recording, with the lines of a changed file, and with those of all files."""
+    """A rerun with the lines of a changed file, and with those of all files, relative to one without recording."""
     with temporary_folder() as folder:
         spawner = Spawner(target, folder / "n")
         few, all_files = RecordingRequest(root=target.cwd, files=(changed,)), RecordingRequest(root=target.cwd)
@@ -171,46 +189,53 @@ def recording_rows(job: str, target: Target, test: NodeId, changed: Path, repeat
         def plain() -> object:
             return spawner.run_single(plan, Limits(), ())
 
-        def recorded(wish: RecordingRequest) -> object:
-            told_run = spawner.run_recorded(plan, Limits(), (), wish)
-            assert told_run.dependencies is not None
-            assert told_run.records[0].last.is_pass, told_run.records[0].failures
-            return told_run
+        def recorded(request: RecordingRequest) -> object:
+            run = spawner.run_recorded(plan, Limits(), (), request)
+            assert run.dependencies is not None
+            assert run.records[0].last.is_pass, run.records[0].failures
+            return run
 
         sides = {
-            "changed": Timed(lambda: recorded(few)),
-            "all": Timed(lambda: recorded(all_files)),
-            "without": Timed(plain),
+            "changed": Side(lambda: recorded(few)),
+            "all": Side(lambda: recorded(all_files)),
+            "without": Side(plain),
         }
-        took = in_turns(repeats, {name: side.run_s for name, side in sides.items()})
-    whats = {"changed": "with one file changed", "all": "the lines of every file"}
-    walls = [_times(f"recording {what}, {job}", took[side], took["without"]) for side, what in whats.items()]
-    cpus = {name: side.cpu for name, side in sides.items()}
-    figures = [f"{whats[side]} {ratio(cpus[side], cpus['without']).text('×')}" for side in whats]
-    text = cpus["without"].text("ms", 1e3)
-    return [*walls, Row(job=f"recording, {job}, processor time", ours="–", peer=text, measured="; ".join(figures))]
+        took = measure_in_turns(repeats, {name: side.run_s for name, side in sides.items()})
+    names = {"changed": "recording one changed file", "all": "recording every file"}
+    rows = [
+        replace(_recording_row(f"{name}, {job}", took[side], took["without"]), is_detail=side == "all")
+        for side, name in names.items()
+    ]
+    cpu = {name: side.cpu for name, side in sides.items()}
+    figures = [f"{names[side]} {ratio_per_turn(cpu[side], cpu['without']).text('×')}" for side in names]
+    peer = cpu["without"].text("ms", 1e3)
+    cpu_row = Row(
+        job=f"recording, {job}, CPU time", ours="–", peer=peer, measured="; ".join(figures), is_detail=True
+    )
+    return [*rows, cpu_row]
 
 
-def _times(job: str, ours: Series, peer: Series) -> Row:
+def _recording_row(job: str, ours: Series, peer: Series) -> Row:
     texts = {"ours": ours.text("ms", 1e3), "peer": peer.text("ms", 1e3)}
-    return at_most(job, **texts, figure=ratio(ours, peer), limit=MOST_TIMES)
+    return limit_row(job, **texts, figure=ratio_per_turn(ours, peer), limit=MAX_RECORDING_RATIO)
 
 
-def tiny_recording(repeats: int) -> list[Row]:
+def tiny_recording_rows(repeats: int) -> list[Row]:
+    """Recording a test of a generated suite."""
     with temporary_folder() as folder:
-        test = NodeId(small_suite(folder))
+        test = NodeId(write_small_suite(folder))
         file = folder / test.partition("::")[0]
         args = (*PYTEST_ARGS, file.name)
-        target = Target(python=sys.executable, cwd=folder, pytest_args=args, env=BARE)
+        target = Target(python=sys.executable, cwd=folder, pytest_args=args, env=NO_OTHER_PLUGINS)
         return recording_rows("a tiny project", target, test, file, repeats)
 
 
-def real_green(cache: Path, repeats: int) -> list[Row]:
-    """The whole suite of a real project."""
-    python = environment(cache, f"mutants-{REAL.name}", REAL.requirements)
+def real_green_rows(cache: Path, repeats: int) -> list[Row]:
+    """Green runs of the whole suite of a real project."""
+    python = ensure_environment(cache, f"mutants-{REAL.name}", REAL.requirements)
 
     def write(folder: Path) -> None:
-        with tarfile.open(sdist(cache, REAL.name, REAL.version)) as archive:
+        with tarfile.open(fetch_sdist(cache, REAL.name, REAL.version)) as archive:
             archive.extractall(folder.with_name("sdist"), filter="data")
         (tree,) = folder.with_name("sdist").iterdir()
         tree.rename(folder)
@@ -218,28 +243,29 @@ def real_green(cache: Path, repeats: int) -> list[Row]:
     return green_rows(f"{REAL.name} {REAL.version}, its own suite", write, repeats, python)
 
 
-def real_recording(cache: Path, repeats: int) -> list[Row]:
+def real_recording_rows(cache: Path, repeats: int) -> list[Row]:
+    """Recording a test of a real project."""
     with temporary_folder() as folder:
-        with tarfile.open(sdist(cache, REAL.name, REAL.version)) as archive:
+        with tarfile.open(fetch_sdist(cache, REAL.name, REAL.version)) as archive:
             archive.extractall(folder, filter="data")
         (tree,) = folder.iterdir()
-        python = environment(cache, f"mutants-{REAL.name}", REAL.requirements)
+        python = ensure_environment(cache, f"mutants-{REAL.name}", REAL.requirements)
         args = (*PYTEST_ARGS, REAL_TEST.partition("::")[0])
         target = Target(python=str(python), cwd=tree, pytest_args=args)
         return recording_rows(f"{REAL.name} {REAL.version}", target, REAL_TEST, tree / REAL_FILE, repeats)
 
 
 def main() -> None:
-    parser = arguments(__doc__, repeats=11)
+    parser = benchmark_parser(__doc__, repeats=11)
     parser.add_argument("--cache", type=Path, default=CACHE, help="sdists and environments (default %(default)s)")
-    chosen = parser.parse_args()
-    python = environment(chosen.cache, "green", ())
-    rows = green_rows("1000 tiny tests", tiny_tests, GREEN_TIMES * chosen.repeats, python)
-    rows += green_rows("300 tests of 2 ms", waiting_tests, GREEN_TIMES * chosen.repeats, python)
-    rows += real_green(chosen.cache, chosen.repeats)
-    rows += tiny_recording(chosen.repeats)
-    rows += real_recording(chosen.cache, chosen.repeats)
-    told(rows, chosen.json)
+    options = parser.parse_args()
+    python = ensure_environment(options.cache, "green", ())
+    rows = green_rows("1000 tiny tests", write_tiny_tests, GREEN_FACTOR * options.repeats, python)
+    rows += green_rows("300 tests of 2 ms", write_sleeping_tests, GREEN_FACTOR * options.repeats, python)
+    rows += real_green_rows(options.cache, options.repeats)
+    rows += tiny_recording_rows(options.repeats)
+    rows += real_recording_rows(options.cache, options.repeats)
+    report_results(rows, options.json)
 
 
 if __name__ == "__main__":

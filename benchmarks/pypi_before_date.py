@@ -1,7 +1,7 @@
-"""PyPI as it was on a day: a package index on this machine that leaves out whatever was uploaded later.
+"""A local package index that serves PyPI without the files that were uploaded on or after a date.
 
-Old suites fail with today's packages, and then say nothing about flakiness. pip itself can look back only where
-the index answers in JSON; this one reads the days off its pages.
+Old suites fail with today's packages, which says nothing about flakiness. pip itself can filter by date only where
+the index answers in JSON; this index reads the dates from the HTML pages.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pip._internal.models.index import PyPI
 
 _ANCHOR = re.compile(rb"<a [^>]*>[^<]*</a>")
-_DAY = re.compile(rb'data-upload-time="([^"]+)"')
-# With this header the index gives the days of the uploads, too.
+_UPLOAD_TIME = re.compile(rb'data-upload-time="([^"]+)"')
+# With this header the index includes the upload times.
 HEADERS = {"Accept": "application/vnd.pypi.simple.v1+json", "User-Agent": "flakehound-benchmark"}
 
 
-def page_address(name: str) -> str:
-    """The page of a project, on the index that pip asks on this machine."""
+def page_url(name: str) -> str:
+    """The URL of a project's page on the index that pip uses on this machine."""
     index = os.environ.get("PIP_INDEX_URL") or PyPI.simple_url
     return f"{index.rstrip('/')}/{re.sub(r'[-_.]+', '-', name).lower()}/"
 
 
-def page_before(day: str, page: bytes) -> bytes:
-    """The links of a project's page to files that were there before the day."""
-    kept = [anchor for anchor in _ANCHOR.findall(page) if _uploaded(anchor) < day.encode()]
-    return b"<!DOCTYPE html><html><body>\n" + b"<br>\n".join(kept) + b"\n</body></html>\n"
+def page_before(date: str, page: bytes) -> bytes:
+    """A project's page with only the links to files that were uploaded before the date."""
+    links = [anchor for anchor in _ANCHOR.findall(page) if _upload_time(anchor) < date.encode()]
+    return b"<!DOCTYPE html><html><body>\n" + b"<br>\n".join(links) + b"\n</body></html>\n"
 
 
-def _uploaded(anchor: bytes) -> bytes:
-    found = _DAY.search(anchor)
-    return found.group(1) if found else b"9999"
+def _upload_time(anchor: bytes) -> bytes:
+    match = _UPLOAD_TIME.search(anchor)
+    return match.group(1) if match else b"9999"
 
 
 @contextmanager
-def index_before(day: str) -> Iterator[str]:
-    """The address of such an index, for pip's --index-url, as long as the block runs."""
+def serve_index_before(date: str) -> Iterator[str]:
+    """Serve the index while the block runs; yields its URL for pip's --index-url."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             name = self.path.strip("/").rpartition("/")[2]
             try:
-                asked = urllib.request.Request(page_address(name), headers=HEADERS)
-                with urllib.request.urlopen(asked, timeout=60) as answer:
-                    page = page_before(day, answer.read())
+                request = urllib.request.Request(page_url(name), headers=HEADERS)
+                with urllib.request.urlopen(request, timeout=60) as answer:
+                    page = page_before(date, answer.read())
             except urllib.error.HTTPError as problem:
                 self.send_error(problem.code)
                 return
@@ -64,7 +64,7 @@ def index_before(day: str) -> Iterator[str]:
             self.wfile.write(page)
 
         def log_message(self, *_words: object) -> None:
-            """Nobody reads it."""
+            """Do not log requests."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

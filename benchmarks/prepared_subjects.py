@@ -1,4 +1,4 @@
-"""The real suites with known flaky tests: find them prepared, or prepare them."""
+"""Real suites with known flaky tests; each is downloaded and installed when it is first needed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# On the project's own machines the list lies in shared/, beside the repository.
+# On the project's own machines the list is in shared/, next to the repository.
 INDEX_FOLDER = Path(
     os.environ.get("FLAKEHOUND_SUBJECTS_INDEX", Path(__file__).resolve().parents[2] / "shared" / "subjects")
 )
-SUBJECTS = Path(os.environ.get("FLAKEHOUND_SUBJECTS", Path.home() / ".cache" / "flakehound-subjects"))
+SUBJECTS_FOLDER = Path(os.environ.get("FLAKEHOUND_SUBJECTS", Path.home() / ".cache" / "flakehound-subjects"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One real suite and what is known about its tests."""
+    """One real suite and the labels of its tests."""
 
     key: str
-    tree: Path  # never run in it: some suites write into their own tree
+    tree: Path  # run a copy: some suites write into their own tree
     python: str
     pytest_args: tuple[str, ...]
     labels: tuple[Mapping[str, Any], ...]
@@ -33,14 +33,14 @@ class Subject:
 
 
 def subject_keys() -> list[str]:
-    """Every subject, in the order of the list."""
+    """The keys of all subjects, in the order of the list."""
     return [entry["key"] for entry in _entries()]
 
 
-def prepared_subject(key: str, folder: Path) -> Subject:
-    """The subject in `folder`, made first where it is not there yet."""
+def prepare_subject(key: str, folder: Path) -> Subject:
+    """Return the subject in `folder`, after downloading and installing it if necessary."""
     if not (folder / "venvs" / key / "ready").exists() or not (folder / key).exists():
-        _prepare(key, folder)
+        _download_and_install(key, folder)
     entry = next(entry for entry in _entries() if entry["key"] == key)
     return Subject(
         key=key,
@@ -54,14 +54,14 @@ def prepared_subject(key: str, folder: Path) -> Subject:
     )
 
 
-def _prepare(key: str, folder: Path) -> None:
-    """Fetch the sdist and make its environment; the tool for that gets one too, so that ours stays as it is."""
+def _download_and_install(key: str, folder: Path) -> None:
+    """Fetch the sdist and make its environment, with a tool that has an environment of its own."""
     tool = folder / "tool"
     python = tool / "bin" / "python"
     if not python.exists():
         venv.create(tool, with_pip=True)
     subprocess.run([str(python), "-m", "pip", "install", "-qq", "unearth"], check=True)
-    # A path of ours would make pip believe that the subject's own packages are there already.
+    # With our path pip would take our packages for installed ones of the subject.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     subprocess.run([str(python), str(INDEX_FOLDER / "prepare.py"), key, str(folder)], env=env, check=True)
 
