@@ -120,15 +120,11 @@ class PairBenchmark:
 
     def exact(self, name: str, jobs: int) -> float:
         """Run every pair in its own process, on as many cores as jobs."""
-        return self._measure(
-            name, jobs, partial(search_pairs, self._folder, self._victims, jobs, Pairs.exact_plans)
-        )
+        return self._search(name, jobs, Pairs.exact_plans)
 
     def chained(self, name: str, jobs: int) -> float:
         """Run chains of victims, then each doubtful pair in its own process."""
-        return self._measure(
-            name, jobs, partial(search_pairs, self._folder, self._victims, jobs, Pairs.chained_plans)
-        )
+        return self._search(name, jobs, Pairs.chained_plans)
 
     def published(self, name: str) -> float:
         """Run the published scheme, on one core."""
@@ -137,6 +133,9 @@ class PairBenchmark:
     def lean(self, name: str) -> float:
         """Run the lean loop, on one core."""
         return self._measure(name, 1, partial(run_lean_loop, self._folder, self._victims))
+
+    def _search(self, name: str, jobs: int, form: Callable[[Pairs], Iterator[RunPlan]]) -> float:
+        return self._measure(name, jobs, partial(search_pairs, self._folder, self._victims, jobs, form))
 
     def _measure(self, name: str, cores: int, work: partial[SearchResult]) -> float:
         def search() -> None:
