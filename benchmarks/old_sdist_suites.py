@@ -1,6 +1,6 @@
 """Suites of sdists from PyPI, installed with packages of the time of the study of Gruber et al. (2021).
 
-Used by `cannier_training.py`, `measured_training.py` and `unseen_suites.py`. A suite that cannot be installed or
+Used by `cannier_training.py`, `measured_training.py` and `field.py`. A suite that cannot be installed or
 run is skipped; `skipped.csv` in the work folder has the reasons.
 """
 

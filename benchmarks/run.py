@@ -47,7 +47,7 @@ SECTIONS = {
     "tracing": "Tracing calls",
     "call_selection": "Selecting characteristic functions",
     "subjects": "Real suites with known flaky tests",
-    "unseen_suites": "Real suites that nothing was tuned on",
+    "field": "Real suites that nothing was tuned on",
     "policies_real": "Index and RERUN on real suites",
     "policies": "Policies, replayed",
     "pareto": "Fronts of detection and cost",
@@ -59,7 +59,7 @@ SECTIONS = {
     "static_model": "Lint's model on unseen projects",
 }
 # Their sections are written by hand: they need a folder of earlier results, or print no rows.
-NOT_RUN_HERE = ("unseen_suites", "prior_parts")
+NOT_RUN_HERE = ("field", "prior_parts")
 BENCHMARKS = tuple(name for name in SECTIONS if name not in NOT_RUN_HERE)
 # They ignore `--repeats` of this script: most have no turns, and differences of milliseconds need many turns.
 OWN_REPEATS = (

@@ -6,7 +6,7 @@ times: a victim passes alone and fails after its polluters, a brittle test fails
 state-setters, a NOD test has both outcomes in 20 runs. Then a hunt with its defaults is judged as in
 `subjects.py`: every label must be found, and every other test that is called flaky is checked with plain pytest.
 
-    python benchmarks/unseen_suites.py --work DIR [--most 40] [--seconds 3600] [--rerun] [NAME ...]
+    python benchmarks/field.py --work DIR [--most 40] [--seconds 3600] [--rerun] [NAME ...]
 
 A suite that cannot be installed or run is skipped; DIR/skipped.csv has the reason. DIR/results.jsonl keeps the
 results. With `--rerun` the index with half of the time is also compared with RERUN, as in `policies_real.py`.
