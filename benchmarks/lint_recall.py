@@ -33,7 +33,7 @@ import side_by_side
 from index_of_day import HEADERS, page_address
 
 from flakehound.core.collection_patterns import Patterns
-from flakehound.core.statistics.rates import probability
+from flakehound.core.statistics.rates import logistic
 from flakehound.learn.models.logistic import solve_linear
 from flakehound.lint.collect.cases import StaticCase, cases_of
 from flakehound.lint.facts.case_context import FactsCache
@@ -387,7 +387,7 @@ def _constant(rows: Sequence[Row], weights: Mapping[str, float]) -> float:
     low, high = -20.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if sum(probability(middle + one) for one in sums) > wanted else (middle, high)
+        low, high = (low, middle) if sum(logistic(middle + one) for one in sums) > wanted else (middle, high)
     return low
 
 
@@ -403,7 +403,7 @@ def _slopes(
         [(penalty if place else 1e-6) * (place == other) for other in range(size)] for place in range(size)
     ]
     for parts, flaky, share in samples:
-        chance = probability(sum(weights[place] * value for place, value in parts))
+        chance = logistic(sum(weights[place] * value for place, value in parts))
         slope, bend = share * (flaky - chance), share * chance * (1 - chance)
         for place, value in parts:
             gradient[place] += slope * value

@@ -25,7 +25,7 @@ import numpy as np
 from lint_recall import CACHE, DATA, jobs_for, project_of
 
 import flakehound.learn
-from flakehound.core.statistics.prevalence import CALLS_RATIO
+from flakehound.core.statistics.prevalence import CALLS_ODDS_RATIO
 from flakehound.features.vectors import without_parameters
 from flakehound.learn.evaluation.prior_table import COLUMNS, FILE
 from flakehound.learn.evaluation.scores import area_under_curve
@@ -102,7 +102,7 @@ def parts_of(work: Path, data: Path, cache: Path, kind: str) -> Parts:
     odds = {
         "lint": np.array([linted[keys[at][0], without_parameters(keys[at][1])] for at in known]),
         "features": np.log(apart / (1 - apart))[known],
-        "calls": np.array([math.log(CALLS_RATIO[called[keys[at]]]) for at in known]),
+        "calls": np.array([math.log(CALLS_ODDS_RATIO[called[keys[at]]]) for at in known]),
     }
     return Parts(odds=odds, positive=labels.positive[known], projects=table.projects[known].astype(str))
 

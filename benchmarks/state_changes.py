@@ -23,7 +23,7 @@ from subjects import chosen_keys
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Batch, Isolation, Order, Setting
-from flakehound.core.state_changes import StateChange, Traces
+from flakehound.core.state_changes import StateChange, StateTrace
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
@@ -82,7 +82,7 @@ def looked_at(subject: Subject) -> Seen:
     return seen
 
 
-def _once(opened: OpenSuite, *, states: bool) -> tuple[dict[NodeId, Traces], float]:
+def _once(opened: OpenSuite, *, states: bool) -> tuple[dict[NodeId, StateTrace], float]:
     """Each test alone; files that the suite writes are put back before each, as in a hunt."""
     guard = opened.guard
     orders = tuple((test,) for test in opened.suite.order)
@@ -97,7 +97,7 @@ def _once(opened: OpenSuite, *, states: bool) -> tuple[dict[NodeId, Traces], flo
     return found, time.perf_counter() - began
 
 
-def _compare(seen: Seen, subject: Subject, order: Order, traces: Mapping[NodeId, Traces]) -> None:
+def _compare(seen: Seen, subject: Subject, order: Order, traces: Mapping[NodeId, StateTrace]) -> None:
     can = {test: {other for other in order if other != test and _can(traces, other, test)} for test in order}
     seen.pairs, seen.left = len(order) * (len(order) - 1), sum(map(len, can.values()))
     for label in subject.labels:
@@ -126,7 +126,7 @@ def _culprits(label: Mapping[str, Any], subject: Subject) -> list[NodeId]:
     return [NodeId(test) for test in known or single]
 
 
-def _can(traces: Mapping[NodeId, Traces], other: NodeId, test: NodeId) -> bool:
+def _can(traces: Mapping[NodeId, StateTrace], other: NodeId, test: NodeId) -> bool:
     return other not in traces or any(may_read(change, traces.get(test)) for change in traces[other].left)
 
 

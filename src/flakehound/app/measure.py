@@ -16,7 +16,7 @@ from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.lint.files import scan
 from flakehound.app.progress import SILENT, Progress, run_observer
 from flakehound.app.sessions.new_session import new_session
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting, SingleRun
@@ -180,7 +180,7 @@ def _measure(
     info = new_session(options.target, opened, command=SessionCommand.FEATURES, seed=options.seed)
     session = store.begin(info, opened.suite)
     assert session.id is not None
-    source = attempted(lambda: source_features(opened))
+    source = attempt(lambda: source_features(opened))
     if not isinstance(source, FailedStep):
         store.save_source_features(session.id, source)
     runs = _measured_runs(options, progress, opened, store, session.id)
@@ -230,8 +230,8 @@ def _measured_runs(
 def measure_in_hunt(hunt: PreparedHunt) -> list[FeatureVector]:
     """Measure the suite before the search of a hunt, within its time; tests that were not reached have no runs."""
     hunt.progress.message(f"measuring the features of {len(hunt.opened.suite.order)} tests ...")
-    attempt = attempted(lambda: source_features(hunt.opened))
-    source = {} if isinstance(attempt, FailedStep) else attempt
+    source_or_failure = attempt(lambda: source_features(hunt.opened))
+    source = {} if isinstance(source_or_failure, FailedStep) else source_or_failure
     hunt.save_source_features(source)
     history, saved = History(hunt.opened.suite), list[RunRecord]()
 
