@@ -11,7 +11,7 @@ import time
 
 from side_by_side import Row, Series, arguments, at_least, at_most, in_turns, told, wall_s
 
-from flakehound.calls.selection import CallTable, TracedTest, f_beta, select_flaky
+from flakehound.calls.selection import CallTable, TracedTest, f_beta, select_for_flaky
 from flakehound.core.calls import Function
 
 TESTS, FUNCTIONS, FLAKY = 10_000, 50_000, 500
@@ -55,12 +55,12 @@ def main() -> None:
     began = time.perf_counter()
     columns = CallTable(tests)
     built_s = time.perf_counter() - began
-    ours, theirs = select_flaky(columns, BETA), every_function_in_every_round(columns)
+    ours, theirs = select_for_flaky(columns, BETA), every_function_in_every_round(columns)
     assert ours == theirs
     took = in_turns(
         chosen.repeats,
         {
-            "lazy": lambda: wall_s(lambda: select_flaky(columns, BETA)),
+            "lazy": lambda: wall_s(lambda: select_for_flaky(columns, BETA)),
             "every function": lambda: wall_s(lambda: every_function_in_every_round(columns)),
         },
     )

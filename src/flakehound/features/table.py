@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flakehound.core.measurements import MEASURED
+from flakehound.core.measurements import MEASURED_FEATURES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class Feature:
 
 
 def _counted(name: str, title: str, unit: str) -> Feature:
-    return Feature(name=name, title=title, unit=unit, is_static=name not in MEASURED)
+    return Feature(name=name, title=title, unit=unit, is_static=name not in MEASURED_FEATURES)
 
 
 FEATURES = (

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from flakehound.core.measurements import MEASURED, Measures
+from flakehound.core.measurements import MEASURED_FEATURES, Measures
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order
 from flakehound.core.records import RunRecord
@@ -36,7 +36,9 @@ def mean_vectors(order: Order, records: Iterable[RunRecord], static: StaticFeatu
 
 def _vector(test: NodeId, measured: list[Measures], static: StaticFeatures) -> FeatureVector:
     of_source = static.get(test) or static.get(without_parameters(test), {})
-    values: dict[str, float | None] = {name: _mean(getattr(one, name) for one in measured) for name in MEASURED}
+    values: dict[str, float | None] = {
+        name: _mean(getattr(one, name) for one in measured) for name in MEASURED_FEATURES
+    }
     values |= {name: of_source.get(name) for name in STATIC}
     return FeatureVector(id=test, runs=len(measured), values={name: values[name] for name in NAMES})
 
