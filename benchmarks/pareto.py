@@ -17,7 +17,7 @@ from flakehound.learn.evaluation.pareto import (
     PairTask,
     SingleTask,
     SweepPoints,
-    knee_of,
+    knee_index,
     pair_points,
     pareto_front,
     single_points,
@@ -52,7 +52,7 @@ def swept(project: PublishedProject, seed: int) -> list[SweepPoints]:
     cost_s = rng.lognormal(0, 2, project.tests)
     cost_s *= project.cost_s / cost_s.sum()
     nod = labels(project.tests, project.nod)
-    single = SingleTask(positive=nod, delegated_s=2500 * cost_s, suite_s=project.cost_s)
+    single = SingleTask(positive=nod, technique_s=2500 * cost_s, suite_s=project.cost_s)
     victims = labels(project.tests, project.victims)
     polluters = labels(project.tests, project.polluters)
     pairs = PairTask(
@@ -90,7 +90,7 @@ def main() -> None:
             points = swept(project, seed=1000 * turn + number)
             for one in points:
                 if not np.isnan(one.detection).all():
-                    knee_of(pareto_front(one))
+                    knee_index(pareto_front(one))
         took_s.append(time.perf_counter() - began)
         print(f"  turn {turn + 1}: {took_s[-1]:.1f} s, {[len(one) for one in points]} points", flush=True)
     found = Series(values=tuple(took_s))

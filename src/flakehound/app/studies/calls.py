@@ -22,18 +22,18 @@ from flakehound.calls.selection import (
     CallShares,
     CallTable,
     call_shares,
-    cross_validated,
+    cross_validate_selection,
     select_by_cause,
-    select_flaky,
+    select_for_flaky,
     selection_quality,
 )
 from flakehound.core.calls import Function
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.statistics.rerun_model import (
-    RerunTest,
-    expected_of_all,
-    expected_of_marked,
-    expected_of_size_split,
+    ModelledTest,
+    forecast_rerunning_all,
+    forecast_rerunning_callers,
+    forecast_rerunning_small_and_callers,
 )
 from flakehound.report.study.calls import CallApproach, CallsStudy
 
@@ -71,7 +71,7 @@ def run_calls_study(options: CallsStudyOptions, progress: Progress) -> CallsStud
         _known_set("flakehound's set", ours, data, table),
         *_selected_sets(options, data, table, of_c, progress),
     ]
-    folds = cross_validated(
+    folds = cross_validate_selection(
         of_c, options.beta_c, options.folds, options.seed, lambda fold: _show_fold(fold, options.folds, progress)
     )
     return {
@@ -113,7 +113,7 @@ def _selected_sets(
     by_cause = select_by_cause(data.tests, table, options.beta_causes)
     yield _approach("selected by cause", [one.function for one in by_cause], data, table)
     progress.message("selecting C functions ...")
-    yield _approach("selected C functions", select_flaky(of_c, options.beta_c), data, table)
+    yield _approach("selected C functions", select_for_flaky(of_c, options.beta_c), data, table)
 
 
 def _known_set(name: str, known: CharacteristicFunctions, data: LabelledCalls, table: CallTable) -> CallApproach:
@@ -149,10 +149,10 @@ def _shares(found: CallShares) -> dict[str, float]:
 def _reruns(data: LabelledCalls, known: CharacteristicFunctions) -> list[dict[str, Any]]:
     """What the model expects of three ways to rerun; empty without counts and times."""
     tests = [
-        RerunTest(
+        ModelledTest(
             chances=label.chances,
             run_s=label.run_s,
-            is_marked=any(known.cause_of(function) is not None for function in test.functions),
+            calls_characteristic=any(known.cause_of(function) is not None for function in test.functions),
         )
         for test, label in zip(data.tests, data.labels, strict=True)
         if label.chances is not None and label.run_s is not None
@@ -160,8 +160,10 @@ def _reruns(data: LabelledCalls, known: CharacteristicFunctions) -> list[dict[st
     if not tests:
         return []
     ways = {
-        "all tests": expected_of_all(tests, MOST_RERUNS),
-        "characteristic ones": expected_of_marked(tests, MOST_RERUNS, TRACE_SLOWDOWN),
-        "small ones, and characteristic ones": expected_of_size_split(tests, MOST_RERUNS, TRACE_SLOWDOWN),
+        "all tests": forecast_rerunning_all(tests, MOST_RERUNS),
+        "characteristic ones": forecast_rerunning_callers(tests, MOST_RERUNS, TRACE_SLOWDOWN),
+        "small ones, and characteristic ones": forecast_rerunning_small_and_callers(
+            tests, MOST_RERUNS, TRACE_SLOWDOWN
+        ),
     }
     return [{"way": way, **asdict(expected)} for way, expected in ways.items()]

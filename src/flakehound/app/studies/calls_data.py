@@ -12,7 +12,7 @@ from flakehound.app.sessions.default_paths import current_folder
 from flakehound.calls.selection import TracedTest
 from flakehound.core.calls import Function
 from flakehound.core.errors import UsageError
-from flakehound.core.statistics.rerun_model import Chances
+from flakehound.core.statistics.rerun_model import OutcomeChances
 from flakehound.core.verdicts import Cause
 from flakehound.store import SessionCommand, Store
 
@@ -28,7 +28,7 @@ class TestLabel:
 
     is_flaky: bool
     cause: Cause | None = None
-    chances: Chances | None = None  # None: not counted
+    chances: OutcomeChances | None = None  # None: not counted
     run_s: float | None = None
 
 
@@ -107,8 +107,8 @@ def _label(row: Mapping[str, str], path: Path, remedy: str) -> TestLabel:
     return TestLabel(is_flaky=flaky, cause=_CAUSES.get(cause), chances=chances, run_s=run_s)
 
 
-def _chances(passed: int, failed: int, runs: int) -> Chances | None:
-    return Chances.from_counts(passed=passed, failed=failed, runs=runs or None) if passed + failed else None
+def _chances(passed: int, failed: int, runs: int) -> OutcomeChances | None:
+    return OutcomeChances.from_counts(passed=passed, failed=failed, runs=runs or None) if passed + failed else None
 
 
 def calls_from_store(store: Store, remedy: str) -> LabelledCalls:

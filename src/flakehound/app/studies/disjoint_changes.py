@@ -11,7 +11,7 @@ from typing import Any
 from flakehound.app.progress import Progress
 from flakehound.app.studies.revisions import Revision, RevisionHistory
 from flakehound.app.studies.suite import StudiedSuite, open_studied_suite, sampled_tests
-from flakehound.core.errors import FailedStep, FlakehoundError, attempted
+from flakehound.core.errors import FailedStep, FlakehoundError, attempt
 from flakehound.core.outcomes import NodeId
 from flakehound.engine.processes.limits import Limits
 from flakehound.report.study.triage import RevisionFigures
@@ -86,7 +86,7 @@ class RevisionStudy:
             self.history.check_out(revision)
             return open_studied_suite(self.history.target, self.folder, self.limits, self.seed)
 
-        suite = attempted(collect)
+        suite = attempt(collect)
         if not isinstance(suite, FailedStep):
             return suite
         self.skipped.append({"revision": revision.name, "why": suite.what})
@@ -124,7 +124,7 @@ class RevisionStudy:
         self.recordings += len(missing)
 
     def _recorded(self, suite: StudiedSuite, test: NodeId) -> RecordedDependencies | None:
-        written = attempted(lambda: suite.recorded(test, self.history.top).run.dependencies)
+        written = attempt(lambda: suite.recorded(test, self.history.top).run.dependencies)
         if written is None or isinstance(written, FailedStep):
             return None
         self._check(written)

@@ -10,7 +10,12 @@ from flakehound.app.data.problems import chosen_problem
 from flakehound.app.data.tables import read_table
 from flakehound.app.progress import Progress
 from flakehound.learn.extras import Array, requires_libraries
-from flakehound.learn.models.explanation import mcc_with_fewer, ranked_features, reason_for_test, shap_values
+from flakehound.learn.models.explanation import (
+    mcc_with_fewer_features,
+    rank_features,
+    reason_for_test,
+    shap_values,
+)
 from flakehound.learn.models.pipelines import Pipeline
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.problems import Problem
@@ -46,7 +51,7 @@ def run_explain_study(options: ExplainStudyOptions, progress: Progress) -> Expla
     sizes = [size for size in SIZES if size <= len(data.features)] if options.retrain else []
     progress.show_steps("trainings", 0, 1 + len(sizes))
     found = shap_values(data, problem, PIPELINE, options.seed, places)
-    ranked = ranked_features(data.features, found.contributions)
+    ranked = rank_features(data.features, found.contributions)
     names = [one.feature for one in ranked]
     return {
         "schema": SCHEMA,
@@ -69,7 +74,7 @@ def _train_with_fewer(
     for number, size in enumerate(sizes, start=1):
         progress.message(f"training with the {size} strongest features ...")
         progress.show_steps("trainings", number, 1 + len(sizes))
-        mcc_by_size |= mcc_with_fewer(data, problem, PIPELINE, ranked, [size], seed)
+        mcc_by_size |= mcc_with_fewer_features(data, problem, PIPELINE, ranked, [size], seed)
     return mcc_by_size
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from flakehound.app.data.problems import chosen_problem
 from flakehound.app.data.tables import read_table
 from flakehound.app.progress import Progress
-from flakehound.learn.evaluation.metric_statistics import differences, logistic_weights, without_collinear
+from flakehound.learn.evaluation.metric_statistics import logistic_weights, metric_differences, without_collinear
 from flakehound.learn.extras import requires_libraries
 from flakehound.learn.models.validation import learnable_labels
 from flakehound.report.study.metrics import MetricsStudy
@@ -38,8 +38,8 @@ def run_metrics_study(options: MetricsStudyOptions, progress: Progress) -> Metri
         places = [data.features.index(name) for name in factors]
         progress.show_steps("logistic regression", 1, 3)
         weights = logistic_weights(list(factors), values[:, places], labels.positive)
-        progress.show_steps("differences of metrics", 2, 3)
-        metrics = [asdict(one) for one in differences(data.features, values, labels.positive)]
+        progress.show_steps("metric_differences of metrics", 2, 3)
+        metrics = [asdict(one) for one in metric_differences(data.features, values, labels.positive)]
     return {
         "schema": SCHEMA,
         "table": data.name,

@@ -17,7 +17,7 @@ from flakehound.learn.evaluation.model_choice import ChoiceRule
 from flakehound.learn.evaluation.unseen_projects import UnseenProjects
 from flakehound.learn.extras import requires_libraries
 from flakehound.learn.models.pipelines import Pipeline, cannier_pipelines, static_pipelines
-from flakehound.learn.models.validation import BY_CHANCE, BY_PROJECT, Predictions, cross_validated, figures_of
+from flakehound.learn.models.validation import BY_CHANCE, BY_PROJECT, Predictions, cross_validate, figures_of
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.tables.checking import learning_obstacle
 from flakehound.learn.tables.dataset import Dataset, UnusableData
@@ -128,28 +128,28 @@ def _published_step(experiment: PublishedExperiment, split: str, seed: int, repe
 def _published_answer(experiment: PublishedExperiment, split: str, seed: int, repeat: int) -> Answer:
     data = published_tests(experiment.tests)
     if experiment.pipeline is None:
-        return unseen_answer(data, experiment.reads, experiment.rules)
-    found = cross_validated(data, Problem.LABELLED, experiment.pipeline, split=split, seed=seed, repeat=repeat)
+        return unseen_answer(data, experiment.inputs, experiment.rules)
+    found = cross_validate(data, Problem.LABELLED, experiment.pipeline, split=split, seed=seed, repeat=repeat)
     return figures_of(found)
 
 
-def unseen_answer(data: Dataset, reads: tuple[str, ...], rules: tuple[ChoiceRule, ...]) -> Answer:
-    """Figures of the model for unseen projects, and what was chosen for each project."""
+def unseen_answer(data: Dataset, inputs: tuple[str, ...], rules: tuple[ChoiceRule, ...]) -> Answer:
+    """Figures of the model for unseen projects, and the model chosen for each project."""
     labels = data.labels(Problem.LABELLED)
-    probability, said, choices = UnseenProjects(
-        data=data, positive=labels.positive, reads=reads, rules=rules
-    ).predicted()
-    predicted = Predictions(labels=labels, projects=data.projects, probability=probability, said=said)
+    unseen = UnseenProjects(data=data, positive=labels.positive, inputs=inputs, rules=rules).predict()
+    predictions = Predictions(
+        labels=labels, projects=data.projects, probability=unseen.probability, predicted=unseen.predicted
+    )
     chosen = [
         {
-            "project": one.project,
-            "rule": one.rule,
-            "model": one.candidate.name,
-            "threshold": round(one.threshold, 4),
+            "project": choice.project,
+            "rule": choice.rule,
+            "model": choice.candidate.name,
+            "threshold": round(choice.threshold, 4),
         }
-        for one in choices
+        for choice in unseen.choices
     ]
-    return {**figures_of(predicted), "chosen": chosen}
+    return {**figures_of(predictions), "chosen": chosen}
 
 
 def _table_rows(options: ModelStudyOptions, notes: list[str]) -> Iterator[_Row]:
@@ -216,7 +216,7 @@ def _table_answer(
 ) -> Answer:
     tables = _tables(options.tables, options.columns)
     data = mean_features(tables, options.samples, seed_for(options.seed, "samples", repeat))
-    return figures_of(cross_validated(data, problem, pipeline, split=split, seed=options.seed, repeat=repeat))
+    return figures_of(cross_validate(data, problem, pipeline, split=split, seed=options.seed, repeat=repeat))
 
 
 @cache

@@ -13,16 +13,16 @@ from flakehound.app.studies.published import rerun_java_tests
 from flakehound.core.errors import UsageError, same_command
 from flakehound.learn.evaluation.pareto import (
     SweepPoints,
-    knee_of,
-    model_alone,
+    knee_index,
+    model_alone_index,
     pair_points,
     pareto_front,
     single_points,
-    technique_alone,
+    technique_alone_index,
 )
 from flakehound.learn.extras import Array, requires_libraries
 from flakehound.learn.measured.assisted_reruns import PIPELINE, single_task
-from flakehound.learn.models.validation import BY_CHANCE, cross_validated, learnable_labels
+from flakehound.learn.models.validation import BY_CHANCE, cross_validate, learnable_labels
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.mean_features import check_same_tests, mean_features
@@ -88,8 +88,8 @@ def run_pareto_study(options: ParetoStudyOptions, progress: Progress) -> ParetoS
         "repeats": options.repeats,
         "seed": options.seed,
         "points": len(points),
-        "original": _point(points, technique_alone(points)),
-        "knee": _point(best, knee_of(best)),
+        "original": _point(points, technique_alone_index(points)),
+        "knee": _point(best, knee_index(best)),
         "pure_model": None if found.model_alone is None else _point(points, found.model_alone),
         "front": [_point(best, place) for place in range(len(best))],
     }
@@ -100,7 +100,7 @@ def _one_model(options: ParetoStudyOptions, tables: Sequence[Dataset], progress:
     task = single_task(tables[0], learnable_labels(tables[0], problem), options.most)
     predicted = _predicted(options, tables, progress)
     points = single_points(task, ((samples, one) for samples, (one,) in predicted))
-    return _Sweep(points=points, pairs={}, model_alone=model_alone(points))
+    return _Sweep(points=points, pairs={}, model_alone=model_alone_index(points))
 
 
 def _two_models(options: ParetoStudyOptions, tables: Sequence[Dataset], progress: Progress) -> _Sweep:
@@ -154,5 +154,5 @@ def _predicted(
 def _probability(options: ParetoStudyOptions, data: Dataset, problem: Problem, repeat: int) -> Array:
     import numpy as np
 
-    found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=options.seed, repeat=repeat)
+    found = cross_validate(data, problem, PIPELINE, split=BY_CHANCE, seed=options.seed, repeat=repeat)
     return np.nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique

@@ -15,18 +15,22 @@ from flakehound.core.costs import MEDIAN_FORK_S
 from flakehound.core.errors import same_command
 from flakehound.core.statistics.index import PYTHON_NOD
 from flakehound.learn.evaluation.detection_curves import detection_curves
+from flakehound.learn.evaluation.duration_samples import (
+    draw_durations,
+    draw_measured_durations,
+    measured_durations,
+)
 from flakehound.learn.evaluation.prior_fit import fit_failure_rates
 from flakehound.learn.evaluation.prior_table import observed_tests
 from flakehound.learn.evaluation.simulation import (
     KnowledgeSource,
-    all_policies,
     draw_suite,
+    knowledge_from_auc,
+    knowledge_from_scores,
     knowledge_from_tests,
-    scores_from_samples,
-    scores_of_auc,
+    replay_policies,
     time_to_find,
 )
-from flakehound.learn.evaluation.test_durations import measured_seconds, measured_times, python_times
 from flakehound.learn.extras import Array, RandomGenerator, requires_libraries
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.static import table as static_table
@@ -122,9 +126,9 @@ def _scorer(options: PolicyStudyOptions) -> KnowledgeSource:
     if options.scores == "parts":
         return knowledge_from_tests(observed_tests())
     if options.scores == "drawn":
-        return scores_of_auc(options.auc)
+        return knowledge_from_auc(options.auc)
     seen = unseen_nod_chances(static_table.shipped_samples(static_table.shipped_bytes()))
-    return scores_from_samples(np.array(seen.nod), np.array(seen.others))
+    return knowledge_from_scores(np.array(seen.nod), np.array(seen.others))
 
 
 def _seconds(found_s: list[Array]) -> list[float | None]:
@@ -179,10 +183,10 @@ Times = Callable[[int, int, RandomGenerator], tuple[Array, Array]]
 def _times(costs: str) -> Times:
     """After figures on Python's tests, what we measured of some, or Java's of flaky and other tests."""
     if costs == "python":
-        return python_times
+        return draw_durations
     if costs == "measured":
-        seconds = measured_seconds()
-        return lambda flaky, steady, rng: measured_times(seconds, flaky, steady, rng)
+        seconds = measured_durations()
+        return lambda flaky, steady, rng: draw_measured_durations(seconds, flaky, steady, rng)
     flaky_s, steady_s = _java_costs(costs)
     return lambda flaky, steady, rng: (rng.choice(flaky_s, flaky), rng.choice(steady_s, steady))
 
@@ -199,7 +203,7 @@ def _of_python(nod: _Rates, times: Times, scorer: KnowledgeSource) -> OneSuite:
         steady = round(options.flaky * (1 - options.share) / options.share)
         own_s = np.concatenate(times(options.flaky, steady, rng))
         suite = draw_suite(np.concatenate([rates, np.zeros(steady)]), own_s, scorer, MEDIAN_FORK_S, rng)
-        return all_policies(suite, fit_failure_rates(failed[learned], runs[learned]).prior, rng)
+        return replay_policies(suite, fit_failure_rates(failed[learned], runs[learned]).prior, rng)
 
     return one_suite
 
@@ -225,7 +229,7 @@ def _of_java(scorer: KnowledgeSource) -> OneSuite:
         part = min(1.0, options.flaky / len(flaky))
         chosen = np.concatenate([rng.permutation(some)[: round(part * len(some))] for some in (flaky, steady)])
         suite = draw_suite(np.where(nod, failed / runs, 0.0)[chosen], cost_s[chosen], scorer, MEDIAN_FORK_S, rng)
-        return all_policies(suite, fit_failure_rates(failed[learned & nod], runs[learned & nod]).prior, rng)
+        return replay_policies(suite, fit_failure_rates(failed[learned & nod], runs[learned & nod]).prior, rng)
 
     return one_suite
 
@@ -253,7 +257,7 @@ def _of_store(store_path: Path, scorer: KnowledgeSource) -> OneSuite:
 
     def one_suite(options: PolicyStudyOptions, rng: RandomGenerator) -> dict[str, Array]:
         suite = draw_suite(rate, own_s, scorer, MEDIAN_FORK_S, rng)
-        return all_policies(suite, PYTHON_NOD, rng)
+        return replay_policies(suite, PYTHON_NOD, rng)
 
     return one_suite
 

@@ -25,7 +25,7 @@ class PublishedExperiment:
     tests: str  # which tests, a name that `tests_named` knows
     pipeline: Pipeline | Vote | None  # None: the model for unseen projects, chosen by the other projects
     splits: tuple[str, ...] = (BY_CHANCE, BY_PROJECT)
-    reads: tuple[str, ...] = ()  # of the model for unseen projects
+    inputs: tuple[str, ...] = ()  # of the model for unseen projects
     rules: tuple[ChoiceRule, ...] = (BY_AREA,)  # of its choice; of several ones the other projects take one
     paper: str = ""  # precision/recall/F1 of the source, in percent
     compared: bool = True  # False: it has its own way to learn, where the others differ in their features
@@ -75,11 +75,11 @@ EXPERIMENTS = (
             tests=tests,
             pipeline=None,
             splits=(BY_PROJECT,),
-            reads=reads,
+            inputs=inputs,
             rules=rules,
             compared=tests != "idflakies",  # not the projects that the rules were found on; decision 0021
         )
-        for title, tests, what, reads in (
+        for title, tests, what, inputs in (
             ("FlakeFlagger data", "static", "static metrics", (METRICS,)),
             (_TEN, "idflakies", "static metrics", (METRICS,)),
             ("FlakeFlagger data", "static with words", "static metrics or words", (METRICS, WORDS, BOTH)),

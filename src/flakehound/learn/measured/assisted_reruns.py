@@ -12,15 +12,15 @@ from typing import Protocol
 from flakehound.learn.evaluation.pareto import (
     SingleTask,
     SweepPoints,
-    knee_of,
+    knee_index,
     pareto_front,
     single_points,
-    technique_alone,
+    technique_alone_index,
 )
 from flakehound.learn.evaluation.rerun_costs import classification_costs, rerun_costs
 from flakehound.learn.extras import Array
 from flakehound.learn.models.pipelines import FittedPipeline, Pipeline, fit_pipeline
-from flakehound.learn.models.validation import BY_CHANCE, cross_validated, learnable_labels
+from flakehound.learn.models.validation import BY_CHANCE, cross_validate, learnable_labels
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.tables.dataset import Dataset, Labels, UnusableData
 from flakehound.learn.tables.problems import Problem
@@ -63,11 +63,11 @@ def single_task(data: Dataset, labels: Labels, most: int) -> SingleTask:
     if counts is None or cost_s is None:
         raise UnusableData(f"{data.name!r} has no outcome counts or no column of costs, which a sweep needs")
     if labels.problem is Problem.NOD_VS_VICTIM:
-        delegated_s = classification_costs(_suites_s(data), counts.shuffled_failed)
+        technique_s = classification_costs(_suites_s(data), counts.shuffled_failed)
     else:
-        delegated_s = rerun_costs(cost_s, counts.original_failed, counts.original_runs, most)
+        technique_s = rerun_costs(cost_s, counts.original_failed, counts.original_runs, most)
     return SingleTask(
-        positive=labels.positive, delegated_s=delegated_s[labels.domain], suite_s=float(cost_s.sum())
+        positive=labels.positive, technique_s=technique_s[labels.domain], suite_s=float(cost_s.sum())
     )
 
 
@@ -91,11 +91,11 @@ class Sweep:
         """The same without the points that take a test for positive and do not run it."""
         import numpy as np
 
-        return replace(self, points=self.points.at(np.flatnonzero(self.points.second > 1)))
+        return replace(self, points=self.points.select(np.flatnonzero(self.points.second > 1)))
 
     def thresholds(self, aim: Aim) -> Thresholds:
         """Those that serve the aim."""
-        best, whole_s = pareto_front(self.points), float(self.points.cost_s[technique_alone(self.points)])
+        best, whole_s = pareto_front(self.points), float(self.points.cost_s[technique_alone_index(self.points)])
         place = _aimed(best, aim, whole_s)
         lower = float(best.first[place])
         return Thresholds(
@@ -121,7 +121,7 @@ def unseen_probabilities(data: Dataset, problem: Problem, seed: int) -> Array:
     """What a model that never saw the test says, for each test of the problem's domain."""
     import numpy as np
 
-    found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=seed)
+    found = cross_validate(data, problem, PIPELINE, split=BY_CHANCE, seed=seed)
     return np.nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
 
 
@@ -142,7 +142,7 @@ def _aimed(best: SweepPoints, aim: Aim, whole_s: float) -> int:
     if aim.cost is not None:
         affordable = np.flatnonzero(best.cost_s <= aim.cost * whole_s)
         return int(affordable[-1]) if len(affordable) else 0
-    return knee_of(best)
+    return knee_index(best)
 
 
 def candidate_threshold(data: Dataset, problem: Problem, seed: int, kept: float = PAIRS_FOUND) -> float:

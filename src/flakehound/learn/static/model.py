@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flakehound.core.errors import Remedy, UsageError
-from flakehound.core.statistics.rates import probability
+from flakehound.core.statistics.rates import logistic
 
 SCHEMA = "flakehound/model/2"
 NOD, ORDER_DEPENDENT = "nod", "order_dependent"
@@ -80,10 +80,10 @@ class StaticModel:
 def chances_of(nod: Head, order_dependent: Head, signals: Mapping[str, float]) -> FlakyChances:
     """What both functions say of a test with these signals."""
     for_nod, for_order = nod.evidence(signals), order_dependent.evidence(signals)
-    neither = (1 - probability(nod.even + for_nod)) * (1 - probability(order_dependent.even + for_order))
+    neither = (1 - logistic(nod.even + for_nod)) * (1 - logistic(order_dependent.even + for_order))
     return FlakyChances(
-        nod=probability(nod.constant + for_nod),
-        order_dependent=probability(order_dependent.constant + for_order),
+        nod=logistic(nod.constant + for_nod),
+        order_dependent=logistic(order_dependent.constant + for_order),
         flaky=1 - neither,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from flakehound.core.statistics.rates import probability
+from flakehound.core.statistics.rates import logistic
 from flakehound.core.vocabulary import WORDS, column_of
 from flakehound.learn.static.model import OF_FILE, FlakyChances, Head, StaticModel, Values, chances_of
 
@@ -31,7 +31,7 @@ def explained_chances(
 def _reason(model: StaticModel, signals: Mapping[str, float]) -> str:
     """Of the kind that the score owes more to."""
     heads = {"NOD": model.nod, "order-dependent": model.order_dependent}
-    kind = max(heads, key=lambda name: probability(heads[name].even + heads[name].evidence(signals)))
+    kind = max(heads, key=lambda name: logistic(heads[name].even + heads[name].evidence(signals)))
     added = contributions(heads[kind], signals)
     order = sorted(added, key=lambda name: -added[name])[:MOST]
     told = ", ".join(_told(name, added[name], signals) for name in order if added[name] >= LEAST)

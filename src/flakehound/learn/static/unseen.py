@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from flakehound.core.statistics.rates import probability
+from flakehound.core.statistics.rates import logistic
 from flakehound.learn.models.logistic import constant_for
 from flakehound.learn.static.fit import HEAD_SETTINGS, Sample, fit_head
 from flakehound.learn.static.model import NOD, signals_of
@@ -43,7 +43,7 @@ def unseen_chances(samples: Sequence[Sample], kind: str = NOD) -> list[float]:
         constant = constant_for(counted, [1.0] * len(counted), flaky)
         for number, sample in enumerate(samples):
             if place[sample.project] == fold:
-                found[number] = probability(constant + odds[number])
+                found[number] = logistic(constant + odds[number])
     return found
 
 

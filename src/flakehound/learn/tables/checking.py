@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.learn.tables.dataset import Dataset, Labels
 from flakehound.learn.tables.problems import Problem
 
@@ -26,7 +26,7 @@ def positives_by_project(data: Dataset, labels: Labels) -> Counter[str]:
 
 def learning_obstacle(data: Dataset, problem: Problem) -> str:
     """Why a problem cannot be learned from a data set; empty where it can."""
-    labels = attempted(lambda: data.labels(problem))
+    labels = attempt(lambda: data.labels(problem))
     return labels.what if isinstance(labels, FailedStep) else label_obstacle(labels)
 
 
