@@ -39,18 +39,18 @@ from index_of_day import index_before
 from lint_recall import DATA, Key, key_of, table
 from running import own_environment
 
-from flakehound.app.data.export import FACTS
+from flakehound.app.data.export import COUNT_COLUMNS, TEST_COLUMNS
 from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.characteristic_functions import default_functions
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.features.table import NAMES
+from flakehound.features.table import FEATURE_NAMES
 from flakehound.features.vectors import mean_vectors
 from flakehound.learn.measured.table import pack_table, unpack_table
 from flakehound.learn.static.table import shipped_bytes, shipped_samples
 from flakehound.store import Store
 
-FEATURES = tuple(name for name in NAMES if name != "covered_changes")  # sdists have no history
+FEATURES = tuple(name for name in FEATURE_NAMES if name != "covered_changes")  # sdists have no history
 MEASURE_S = 240.0  # limit
 RUNS = 200  # of the study, in either way
 
@@ -107,7 +107,7 @@ def measured(suite: Suite, known: Labels, work: Path) -> str:
     if not any(row["original_failed"] or row["shuffled_failed"] for row in rows):
         raise Skipped(f"none of its flaky tests passes here; {len(rows)} others do")
     with (place / "tests.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [*FACTS, *FEATURES])
+        writer = csv.DictWriter(file, [*TEST_COLUMNS, *FEATURES])
         writer.writeheader()
         writer.writerows(rows)
     nod = [bool(row["original_failed"] and row["original_passed"]) for row in rows]
@@ -176,7 +176,7 @@ def _rows(project: str, store_path: Path, known: Labels) -> Iterator[dict[str, o
 
 def _row(project: str, test: NodeId, seen: Seen | None, values: Mapping[str, float | None]) -> dict[str, object]:
     original, shuffled = (seen.original, seen.shuffled) if seen else ((RUNS, 0), (RUNS, 0))
-    counts = zip(FACTS[2:6], (*original, *shuffled), strict=True)
+    counts = zip(COUNT_COLUMNS, (*original, *shuffled), strict=True)
     return {
         "id": test,
         "project": project,

@@ -29,7 +29,7 @@ from flakehound.core.statistics.prevalence import CALLS_ODDS_RATIO
 from flakehound.features.vectors import without_parameters
 from flakehound.learn.evaluation.prior_table import COLUMNS, FILE
 from flakehound.learn.evaluation.scores import area_under_curve
-from flakehound.learn.measured.model import fit_measured_model, shares_of, trust_in
+from flakehound.learn.measured.model import balanced_weights, fit_measured_model, fit_trust
 from flakehound.learn.static.model import NOD, ORDER_DEPENDENT
 from flakehound.learn.static.table import shipped_bytes, shipped_samples
 from flakehound.learn.static.unseen import unseen_chances
@@ -92,7 +92,7 @@ def parts_of(work: Path, data: Path, cache: Path, kind: str) -> Parts:
     called = {(name, row["id"]): row["calls"] == "1" for name, found in calls.items() for row in found}
     linted = lint_odds(data, cache, set(tables), kind)
     model = fit_measured_model(table, ranks_within_projects(table), KINDS[kind])
-    apart = np.clip(model.kept_apart, 1e-6, 1 - 1e-6)
+    apart = np.clip(model.unseen_probabilities, 1e-6, 1 - 1e-6)
     keys = list(zip(table.projects, table.ids, strict=True))
     known = [
         at
@@ -112,7 +112,7 @@ def written(parts: Parts) -> bytes:
     samples = [sample for sample in shipped_samples(shipped_bytes()) if sample.learned]
     nod = sum(sample.nod for sample in samples)
     base = math.log(nod / (len(samples) - nod))
-    trust = trust_in(1 / (1 + np.exp(-parts.odds["features"])), parts.positive, parts.projects)
+    trust = fit_trust(1 / (1 + np.exp(-parts.odds["features"])), parts.positive, parts.projects)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -150,7 +150,7 @@ def told(parts: Parts, kind: str) -> None:
         total = sum(parts.odds[name] for name in chosen)
         print(f"  AUC of {' + '.join(chosen)}: {area_under_curve(positive, total):.3f}")
     for chosen in (*([one] for one in names), names[:2], [names[0], names[2]], names):
-        own = slopes([parts.odds[name] for name in chosen], positive, shares_of(positive, projects))
+        own = slopes([parts.odds[name] for name in chosen], positive, balanced_weights(positive, projects))
         rng, drawn = np.random.default_rng(1), []
         unique = np.unique(projects)
         for _ in range(RESAMPLED):
@@ -158,7 +158,7 @@ def told(parts: Parts, kind: str) -> None:
             at = np.concatenate([np.flatnonzero(projects == name) for name in picked])
             labels = np.concatenate([np.full((projects == n).sum(), k) for k, n in enumerate(picked)])
             if positive[at].sum():
-                shares = shares_of(positive[at], labels)
+                shares = balanced_weights(positive[at], labels)
                 drawn.append(slopes([parts.odds[name][at] for name in chosen], positive[at], shares))
         low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
         words = ", ".join(

@@ -17,7 +17,7 @@ from prior_parts import slopes
 
 from flakehound.app.hunt.default_models import default_table
 from flakehound.learn.evaluation.scores import area_under_curve
-from flakehound.learn.measured.model import shares_of
+from flakehound.learn.measured.model import balanced_weights
 from flakehound.learn.measured.table import shipped_bytes
 from flakehound.learn.tables.problems import Problem
 from flakehound.learn.tables.ranks import ranks_within_projects
@@ -31,7 +31,7 @@ SPREAD = 12**0.5
 
 
 def slope_of(ranks: Any, positive: Any, projects: Any) -> float:
-    found = slopes([(ranks - 0.5) * SPREAD], positive, shares_of(positive, projects))
+    found = slopes([(ranks - 0.5) * SPREAD], positive, balanced_weights(positive, projects))
     return float(found[0]) * SPREAD
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.learn.models.balancing import NAMES, balance
+from flakehound.learn.models.balancing import TECHNIQUES, balance
 from flakehound.learn.models.classifiers import SEARCH_SPACES, draw_settings
 from flakehound.learn.models.pipelines import Pipeline, cannier_pipelines, fit_pipeline, static_pipelines
 from flakehound.learn.models.splits import project_folds, stratified_folds
@@ -27,7 +27,7 @@ def test_there_are_24_pipelines_of_cannier_and_54_of_static():
     assert len({one.name for one in static_pipelines(5)}) == 54
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "none"])
+@pytest.mark.parametrize("name", [name for name in TECHNIQUES if name != "none"])
 def test_every_technique_balances(name):
     data = drawn(tests=300, share=0.15, noise=1.5)
 
@@ -188,13 +188,13 @@ def test_measurements_of_other_tests_or_features_are_refused():
     with pytest.raises(UnusableData, match="other features"):
         check_same_tests([data, data.with_features(["noise"])])
     with pytest.raises(UnusableData, match="other tests"):
-        check_same_tests([data, data.rows(np.arange(100))])
+        check_same_tests([data, data.select_rows(np.arange(100))])
 
 
 def test_words_become_features_where_enough_tests_have_them():
     data = replace(drawn(tests=4), words=("sleep wait", "sleep", "", "open sleep"))
 
-    found = with_words(data, least=3)
+    found = with_words(data, min_tests=3)
 
     assert found.features[-1] == "word sleep"
     assert found.values[:, -1].tolist() == [1, 1, 0, 1]

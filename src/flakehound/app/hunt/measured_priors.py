@@ -63,7 +63,7 @@ def _ratios(vectors: Sequence[FeatureVector], *, may_fit: bool) -> OddsRatios:
         return OddsRatios()
     table = np.array(list(known.values()), dtype=float)
 
-    def likelier(problem: Problem) -> dict[NodeId, float]:
-        return dict(zip(known, map(float, models.models[problem].likelier(table)), strict=True))
+    def odds_ratios(problem: Problem) -> dict[NodeId, float]:
+        return dict(zip(known, map(float, models.models[problem].odds_ratios(table)), strict=True))
 
-    return OddsRatios(nod=likelier(Problem.NOD_VS_REST), order_dependent=likelier(Problem.VICTIM_VS_REST))
+    return OddsRatios(nod=odds_ratios(Problem.NOD_VS_REST), order_dependent=odds_ratios(Problem.VICTIM_VS_REST))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from flakehound.core.statistics.index import BetaPrior, chances_after
+from flakehound.core.statistics.index import BetaPrior
 from flakehound.core.statistics.prevalence import (
     CALLING_SHARE,
     NOD_CALLING_SHARE,
@@ -222,11 +222,14 @@ def detection_times_by_index(
 
 
 def _chance_tables(rates: BetaPrior) -> tuple[Array, Array]:
-    """`index.chances_after` for every number of passes up to MAX_RUNS_PER_TEST."""
+    """`index.chances_after` for every number of passes up to MAX_RUNS_PER_TEST, as two arrays."""
     import numpy as np
+    from scipy.special import betaln
 
-    passes, fails_next = np.array([chances_after(passed, rates) for passed in range(MAX_RUNS_PER_TEST + 1)]).T
-    return passes, fails_next
+    passed = np.arange(MAX_RUNS_PER_TEST + 1)
+    # With scipy, as in the recorded results: rounding decides which of two tests with equal indices runs first.
+    passes = np.exp(betaln(rates.a, rates.b + passed) - betaln(rates.a, rates.b))
+    return passes, rates.a / (rates.a + rates.b + passed)
 
 
 def _runs_with_larger_index(index: float, cost_s: Array, prior: Array, passes: Array, fails_next: Array) -> Array:

@@ -11,12 +11,12 @@ from flakehound.learn.extras import Array
 
 NONE = "none"
 # Those of STATIC, in its order, then CANNIER's two combinations.
-NAMES = (
+TECHNIQUES = (
     *(NONE, "near-miss-1", "near-miss-2", "near-miss-3", "random-under", "random-over", "smote", "adasyn"),
     *("borderline-smote", "smote-enn", "smote-tomek"),
 )
-STATIC_NAMES = NAMES[:9]
-CANNIER_NAMES = ("smote", "smote-enn", "smote-tomek")
+STATIC_TECHNIQUES = TECHNIQUES[:9]
+CANNIER_TECHNIQUES = ("smote", "smote-enn", "smote-tomek")
 _MAX_NEIGHBOURS = 5
 # Technique -> what is tried if it cannot run.
 _FALLBACKS = {

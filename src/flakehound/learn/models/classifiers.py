@@ -10,7 +10,7 @@ from typing import Any
 from flakehound.learn.extras import Array
 
 FOREST, EXTRA, BOOSTED = "random-forest", "extra-trees", "boosted-trees"
-STATIC_NAMES = ("decision-tree", "naive-bayes", "perceptron", "svm", "ada-boost", FOREST)
+STATIC_CLASSIFIERS = ("decision-tree", "naive-bayes", "perceptron", "svm", "ada-boost", FOREST)
 # Classifier -> setting -> values to draw from; the default of scikit-learn comes first.
 SEARCH_SPACES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "decision-tree": {

@@ -41,7 +41,7 @@ def cannier_pipelines() -> tuple[Pipeline, ...]:
         Pipeline(classifier=classifier, trees=trees, balancing=technique)
         for classifier in (classifiers.FOREST, classifiers.EXTRA)
         for trees in (25, 50, 75, 100)
-        for technique in balancing.CANNIER_NAMES
+        for technique in balancing.CANNIER_TECHNIQUES
     )
 
 
@@ -49,8 +49,8 @@ def static_pipelines(draws: int) -> tuple[Pipeline, ...]:
     """The 54 pipelines of STATIC: six classifiers, nine balancing techniques, each with a random search."""
     return tuple(
         Pipeline(classifier=classifier, balancing=technique, scaled=True, draws=draws)
-        for classifier in classifiers.STATIC_NAMES
-        for technique in balancing.STATIC_NAMES
+        for classifier in classifiers.STATIC_CLASSIFIERS
+        for technique in balancing.STATIC_TECHNIQUES
     )
 
 
