@@ -101,8 +101,8 @@ def test_a_user_adds_functions_and_neutral_modules():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"function": {}}, "'function' is no setting"),
-        ({"functions": {"luck": ["x"]}}, "'luck' is no cause"),
+        ({"function": {}}, "'function' is not a setting"),
+        ({"functions": {"luck": ["x"]}}, "'luck' is not a cause"),
         ({"functions": {"time": ["a b"]}}, "no function: 'a b'"),
         ({"functions": {"time": "x"}}, "'time' must be a list"),
         ({"functions": ["x"]}, "must be a table"),

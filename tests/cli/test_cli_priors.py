@@ -120,7 +120,7 @@ def test_a_damaged_model_is_reported_and_the_hunt_goes_on_without_scores(content
     assert scores == StaticScores()
     (text,) = messages.texts
     assert text.startswith("hunting without the scores of lint: ")
-    assert "model.json' is no model that this flakehound can use" in text
+    assert "model.json' is not a model that this flakehound can use" in text
 
 
 def test_a_hunt_that_has_no_time_to_fit_the_model_waits_for_none(tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ def with_settings(known: CharacteristicFunctions, table: Mapping[str, Any]) -> C
     """Add the user's settings to a set: `functions` by cause, and `neutral` modules."""
     unknown = sorted(set(table) - set(KEYS))
     if unknown:
-        raise InvalidCallSettings(f"{unknown[0]!r} is no setting; known: {', '.join(KEYS)}")
+        raise InvalidCallSettings(f"{unknown[0]!r} is not a setting; known: {', '.join(KEYS)}")
     functions, neutral = table.get("functions", {}), table.get("neutral", [])
     if not isinstance(functions, Mapping):
         raise InvalidCallSettings("'functions' must be a table of causes")
@@ -32,7 +32,7 @@ def with_settings(known: CharacteristicFunctions, table: Mapping[str, Any]) -> C
 def _entries(cause_name: str, texts: object) -> list[CharacteristicPattern]:
     causes = {cause.value: cause for cause in Cause}
     if cause_name not in causes:
-        raise InvalidCallSettings(f"{cause_name!r} is no cause; known: {', '.join(causes)}")
+        raise InvalidCallSettings(f"{cause_name!r} is not a cause; known: {', '.join(causes)}")
     cause = causes[cause_name]
     return [CharacteristicPattern(pattern=_pattern(text), cause=cause) for text in _texts(cause_name, texts)]
 
