@@ -20,7 +20,7 @@ from side_by_side import (
     wall_s,
 )
 
-from flakehound.calls.selection import CallTable, TracedTest, f_beta, select_flaky
+from flakehound.calls.selection import CallTable, TracedTest, f_beta, select_for_flaky
 from flakehound.core.calls import Function
 
 TESTS, FUNCTIONS, FLAKY = 10_000, 50_000, 500
@@ -66,12 +66,12 @@ def main() -> None:
     began = time.perf_counter()
     columns = CallTable(tests)
     table_s = time.perf_counter() - began
-    selected = select_flaky(columns, BETA)
+    selected = select_for_flaky(columns, BETA)
     assert selected == select_by_published_algorithm(columns)
     took = measure_in_turns(
         options.repeats,
         {
-            "lazy": lambda: wall_s(lambda: select_flaky(columns, BETA)),
+            "lazy": lambda: wall_s(lambda: select_for_flaky(columns, BETA)),
             "published": lambda: wall_s(lambda: select_by_published_algorithm(columns)),
         },
     )

@@ -39,18 +39,18 @@ from old_sdist_suites import (
 from pypi_before_date import serve_index_before
 from running import environment_with_flakehound
 
-from flakehound.app.data.export import FACTS
+from flakehound.app.data.export import COUNT_COLUMNS, TEST_COLUMNS
 from flakehound.app.sessions.stored_runs import stored_runs
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.characteristic_functions import default_functions
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.features.table import NAMES
+from flakehound.features.table import FEATURE_NAMES
 from flakehound.features.vectors import mean_vectors
 from flakehound.learn.measured.table import pack_table, unpack_table
 from flakehound.learn.static.table import shipped_bytes, shipped_samples
 from flakehound.store import Store
 
-FEATURES = tuple(name for name in NAMES if name != "covered_changes")  # sdists have no history
+FEATURES = tuple(name for name in FEATURE_NAMES if name != "covered_changes")  # sdists have no history
 MEASURE_LIMIT_S = 240.0
 STUDY_RUNS = 200  # of each test, in the original order and in other orders
 
@@ -106,7 +106,7 @@ def measure_suite(suite: Suite, labels: Labels, work: Path) -> str:
     if not any(row["original_failed"] or row["shuffled_failed"] for row in rows):
         raise SuiteSkipped(f"none of its flaky tests passes here; {len(rows)} others do")
     with (work / "tables" / suite.name / "tests.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [*FACTS, *FEATURES])
+        writer = csv.DictWriter(file, [*TEST_COLUMNS, *FEATURES])
         writer.writeheader()
         writer.writerows(rows)
     nod = [bool(row["original_failed"] and row["original_passed"]) for row in rows]
@@ -182,7 +182,7 @@ def _row(
     return {
         "id": test,
         "project": project,
-        **dict(zip(FACTS[2:6], (*original, *shuffled), strict=True)),
+        **dict(zip(COUNT_COLUMNS, (*original, *shuffled), strict=True)),
         "polluter": "",
         "cost_s": round(values["run_time_s"] or 0.0, 6),
         **values,

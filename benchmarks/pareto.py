@@ -17,7 +17,7 @@ from flakehound.learn.evaluation.pareto import (
     PairTask,
     SingleTask,
     SweepPoints,
-    knee_of,
+    knee_index,
     pair_points,
     pareto_front,
     single_points,
@@ -53,7 +53,7 @@ def sweep(project: PublishedProject, seed: int) -> list[SweepPoints]:
     cost_s = rng.lognormal(0, 2, project.tests)
     cost_s *= project.cost_s / cost_s.sum()
     nod = positive_labels(project.tests, project.nod)
-    single = SingleTask(positive=nod, delegated_s=2500 * cost_s, suite_s=project.cost_s)
+    single = SingleTask(positive=nod, technique_s=2500 * cost_s, suite_s=project.cost_s)
     victims = positive_labels(project.tests, project.victims)
     polluters = positive_labels(project.tests, project.polluters)
     pairs = PairTask(
@@ -91,7 +91,7 @@ def main() -> None:
             points = sweep(project, seed=1000 * turn + number)
             for sweep_points in points:
                 if not np.isnan(sweep_points.detection).all():
-                    knee_of(pareto_front(sweep_points))
+                    knee_index(pareto_front(sweep_points))
         took_s.append(time.perf_counter() - began)
         print(f"  turn {turn + 1}: {took_s[-1]:.1f} s, {list(map(len, points))} points", flush=True)
     took = Series(values=tuple(took_s))

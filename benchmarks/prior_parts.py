@@ -26,11 +26,11 @@ import numpy as np
 from flaky_sources import CACHE, DATA, parse_project, projects_with_sources
 
 import flakehound.learn
-from flakehound.core.statistics.prevalence import CALLS_RATIO
+from flakehound.core.statistics.prevalence import CALLS_ODDS_RATIO
 from flakehound.features.vectors import without_parameters
 from flakehound.learn.evaluation.prior_table import COLUMNS, FILE
 from flakehound.learn.evaluation.scores import area_under_curve
-from flakehound.learn.measured.model import fit_measured_model, shares_of, trust_in
+from flakehound.learn.measured.model import balanced_weights, fit_measured_model, fit_trust
 from flakehound.learn.static.model import NOD, ORDER_DEPENDENT
 from flakehound.learn.static.table import shipped_bytes, shipped_samples
 from flakehound.learn.static.unseen import unseen_chances
@@ -95,14 +95,14 @@ def read_parts(work: Path, data: Path, cache: Path, kind: str) -> Parts:
     calls_one = {(name, row["id"]): row["calls"] == "1" for name, rows in calls.items() for row in rows}
     by_lint = lint_odds(data, cache, set(tables), kind)
     model = fit_measured_model(table, ranks_within_projects(table), KINDS[kind])
-    chances = np.clip(model.kept_apart, 1e-6, 1 - 1e-6)
+    chances = np.clip(model.unseen_probabilities, 1e-6, 1 - 1e-6)
     ids = list(zip(table.projects, table.ids, strict=True))
     lint_ids = [(project, without_parameters(test)) for project, test in ids]
     known = [row for row in range(len(ids)) if lint_ids[row] in by_lint and ids[row] in calls_one]
     odds = {
         "lint": np.array([by_lint[lint_ids[row]] for row in known]),
         "features": np.log(chances / (1 - chances))[known],
-        "calls": np.array([math.log(CALLS_RATIO[calls_one[ids[row]]]) for row in known]),
+        "calls": np.array([math.log(CALLS_ODDS_RATIO[calls_one[ids[row]]]) for row in known]),
     }
     return Parts(odds=odds, positive=labels.positive[known], projects=table.projects[known].astype(str))
 
@@ -112,7 +112,7 @@ def packed_table(parts: Parts) -> bytes:
     samples = [sample for sample in shipped_samples(shipped_bytes()) if sample.learned]
     nod = sum(sample.nod for sample in samples)
     base = math.log(nod / (len(samples) - nod))
-    trust = trust_in(1 / (1 + np.exp(-parts.odds["features"])), parts.positive, parts.projects)
+    trust = fit_trust(1 / (1 + np.exp(-parts.odds["features"])), parts.positive, parts.projects)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -151,7 +151,7 @@ def print_figures(parts: Parts, kind: str) -> None:
         print(f"  AUC of {' + '.join(combination)}: {area_under_curve(positive, total):.3f}")
     for combination in combinations:
         columns = [parts.odds[name] for name in combination]
-        slopes = fit_slopes(columns, positive, shares_of(positive, projects))
+        slopes = fit_slopes(columns, positive, balanced_weights(positive, projects))
         low, high = np.quantile(resampled_slopes(columns, positive, projects), [0.025, 0.975], axis=0)
         figures = zip(combination, slopes, low, high, strict=True)
         print("  slopes: " + ", ".join(f"{name} {slope:.2f} ({a:.2f}–{b:.2f})" for name, slope, a, b in figures))
@@ -166,7 +166,7 @@ def resampled_slopes(columns: Sequence[Any], positive: Any, projects: Any) -> li
         rows = np.concatenate([np.flatnonzero(projects == name) for name in drawn])
         project_numbers = np.concatenate([np.full((projects == name).sum(), k) for k, name in enumerate(drawn)])
         if positive[rows].sum():
-            weights = shares_of(positive[rows], project_numbers)
+            weights = balanced_weights(positive[rows], project_numbers)
             slopes.append(fit_slopes([column[rows] for column in columns], positive[rows], weights))
     return slopes
 

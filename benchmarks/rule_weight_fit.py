@@ -10,7 +10,7 @@ from functools import cached_property
 
 from flaky_sources import is_held_out
 
-from flakehound.core.statistics.rates import probability
+from flakehound.core.statistics.rates import logistic
 from flakehound.learn.models.logistic import solve_linear
 from flakehound.lint.scoring.rule_weights import signals
 
@@ -112,7 +112,7 @@ def _constant(tests: Sequence[LintedTest], weights: Mapping[str, float]) -> floa
     low, high = -20.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if sum(probability(middle + value) for value in sums) > flaky else (middle, high)
+        low, high = (low, middle) if sum(logistic(middle + value) for value in sums) > flaky else (middle, high)
     return low
 
 
@@ -124,7 +124,7 @@ def _derivatives(
     gradient = [-penalty * value if column else 0.0 for column, value in enumerate(coefficients)]
     curvature = [[(penalty if row else 1e-6) * (row == column) for column in range(size)] for row in range(size)]
     for sample in samples:
-        chance = probability(sum(c * value for c, value in zip(coefficients, sample.inputs, strict=True)))
+        chance = logistic(sum(c * value for c, value in zip(coefficients, sample.inputs, strict=True)))
         slope = sample.weight * (sample.is_flaky - chance)
         bend = sample.weight * chance * (1 - chance)
         for row, value in enumerate(sample.inputs):

@@ -23,7 +23,7 @@ from subjects import selected_keys
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Batch, Isolation, Order, Setting
-from flakehound.core.state_changes import StateChange, Traces
+from flakehound.core.state_changes import StateChange, StateTrace
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
@@ -82,7 +82,7 @@ def measure(subject: Subject) -> SubjectResult:
     return result
 
 
-def _run_each_alone(opened: OpenSuite, *, states: bool) -> tuple[dict[NodeId, Traces], float]:
+def _run_each_alone(opened: OpenSuite, *, states: bool) -> tuple[dict[NodeId, StateTrace], float]:
     """Run each test alone; files that the suite writes are restored before each test, as in a hunt."""
     guard = opened.guard
     orders = tuple((test,) for test in opened.suite.order)
@@ -97,7 +97,7 @@ def _run_each_alone(opened: OpenSuite, *, states: bool) -> tuple[dict[NodeId, Tr
     return traces, time.perf_counter() - began
 
 
-def _count(result: SubjectResult, subject: Subject, order: Order, traces: Mapping[NodeId, Traces]) -> None:
+def _count(result: SubjectResult, subject: Subject, order: Order, traces: Mapping[NodeId, StateTrace]) -> None:
     partners = {
         test: {other for other in order if other != test and _may_change_state_of(traces, other, test)}
         for test in order
@@ -129,7 +129,7 @@ def _polluters_or_setters(label: Mapping[str, Any], subject: Subject) -> list[No
     return [NodeId(test) for test in known or single]
 
 
-def _may_change_state_of(traces: Mapping[NodeId, Traces], other: NodeId, test: NodeId) -> bool:
+def _may_change_state_of(traces: Mapping[NodeId, StateTrace], other: NodeId, test: NodeId) -> bool:
     return other not in traces or any(may_read(change, traces.get(test)) for change in traces[other].left)
 
 

@@ -29,9 +29,9 @@ from prepared_subjects import SUBJECTS_FOLDER, prepare_subject, subject_keys
 from running import temporary_folder
 
 import flakehound.learn
-from flakehound.learn.evaluation.test_durations import MEASURED
+from flakehound.learn.evaluation.duration_samples import MEASURED_FILE
 
-_OUT = Path(flakehound.learn.__file__).parent / "facts" / MEASURED
+_OUT = Path(flakehound.learn.__file__).parent / "facts" / MEASURED_FILE
 PACKAGES = (
     *("attrs", "boltons", "more-itertools", "humanize", "marshmallow", "cachetools", "tabulate", "toolz", "click"),
     *("jinja2", "sortedcontainers", "pyparsing", "werkzeug", "itsdangerous", "python-dateutil", "tenacity"),

@@ -17,7 +17,7 @@ from prior_parts import fit_slopes
 
 from flakehound.app.hunt.default_models import default_table
 from flakehound.learn.evaluation.scores import area_under_curve
-from flakehound.learn.measured.model import shares_of
+from flakehound.learn.measured.model import balanced_weights
 from flakehound.learn.measured.table import shipped_bytes
 from flakehound.learn.tables.problems import Problem
 from flakehound.learn.tables.ranks import ranks_within_projects
@@ -30,7 +30,7 @@ RANK_SCALE = 12**0.5
 
 def slope_of(ranks: Any, positive: Any, projects: Any) -> float:
     """Slope of the log odds over the rank of the duration."""
-    slopes = fit_slopes([(ranks - 0.5) * RANK_SCALE], positive, shares_of(positive, projects))
+    slopes = fit_slopes([(ranks - 0.5) * RANK_SCALE], positive, balanced_weights(positive, projects))
     return float(slopes[0]) * RANK_SCALE
 
 

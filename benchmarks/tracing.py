@@ -28,7 +28,7 @@ from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 
 KNOWN = default_functions()
-PATTERNS = {"wanted": KNOWN.patterns, "neutral": KNOWN.neutral}
+PATTERNS = {"patterns": KNOWN.patterns, "neutral": KNOWN.neutral}
 TRACE_OPTIONS = {
     "plain": None,
     "characteristic": TraceOptions(mode=TraceMode.CHARACTERISTIC, **PATTERNS),

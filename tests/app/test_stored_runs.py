@@ -10,8 +10,8 @@ from flakehound.app.sessions.stored_runs import RunPurpose, purpose_of
 from flakehound.core.plans import Setting
 
 
-def a_record(*, measures=(), traces=(), setting=Setting.PROBE):
-    return SimpleNamespace(measures=measures, traces=traces, setting=setting)
+def a_record(*, measures=(), state_traces=(), setting=Setting.PROBE):
+    return SimpleNamespace(measures=measures, state_traces=state_traces, setting=setting)
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,8 @@ def a_record(*, measures=(), traces=(), setting=Setting.PROBE):
         (a_record(), False, RunPurpose.EVIDENCE),
         (a_record(), True, RunPurpose.TRACE),
         (a_record(measures={0: "features"}), False, RunPurpose.MEASUREMENT),
-        (a_record(traces={0: "state"}), False, RunPurpose.STATE_COMPARISON),
-        (a_record(traces={0: "state"}, setting=Setting.SHUFFLED), False, RunPurpose.EVIDENCE),
+        (a_record(state_traces={0: "state"}), False, RunPurpose.STATE_COMPARISON),
+        (a_record(state_traces={0: "state"}, setting=Setting.SHUFFLED), False, RunPurpose.EVIDENCE),
     ],
 )
 def test_a_run_that_observes_its_tests_is_no_evidence_unless_the_search_made_it(record, is_traced, purpose):

@@ -1,12 +1,17 @@
-"""Characteristic functions, a user's own ones, and the causes they speak for."""
+"""Characteristic functions, a user's own ones, and the causes that their calls suggest."""
 
 from __future__ import annotations
 
 import pytest
-from calls_samples import c, python, reached, trace
+from calls_samples import a_site, a_trace, c, python
 
 from flakehound.calls.causes import call_difference, likely_causes
-from flakehound.calls.characteristic_functions import ASSIGNED, assigned_cause, default_functions, manual_selection
+from flakehound.calls.characteristic_functions import (
+    ASSIGNED_CAUSES,
+    assigned_cause,
+    default_functions,
+    manual_selection,
+)
 from flakehound.calls.name_patterns import matches_name, pattern_from
 from flakehound.calls.settings import InvalidCallSettings, with_settings
 from flakehound.core.calls import Function
@@ -32,7 +37,7 @@ THREADING = "/usr/lib/python3.11/threading.py"
         (c("builtins", "len"), None),
     ],
 )
-def test_the_manual_set_is_that_of_the_source(function, cause):
+def test_the_manual_selection_is_that_of_the_source(function, cause):
     assert manual_selection().cause_of(function) is cause
 
 
@@ -61,14 +66,14 @@ def test_the_manual_set_is_that_of_the_source(function, cause):
         (python("send", "Client", "shop/mail.py"), None),
     ],
 )
-def test_the_default_set_knows_what_todays_code_uses(function, cause):
+def test_the_default_functions_include_those_that_todays_code_uses(function, cause):
     assert default_functions().cause_of(function) is cause
 
 
-def test_the_table_of_assigned_causes_is_whole():
+def test_the_table_of_assigned_causes_has_all_rows():
     # Table A.4 has 58 rows, 20 of them without a cause.
-    assert sum(len(texts) for texts in ASSIGNED.values()) == 58
-    assert len(ASSIGNED[None]) == 20
+    assert sum(len(texts) for texts in ASSIGNED_CAUSES.values()) == 58
+    assert len(ASSIGNED_CAUSES[None]) == 20
     assert assigned_cause(c("builtins", "encode", "str")) is Cause.NETWORK
     assert assigned_cause(c("builtins", "replace", "str")) is None
 
@@ -96,23 +101,23 @@ def test_a_user_adds_functions_and_neutral_modules():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"function": {}}, "'function' is no setting"),
-        ({"functions": {"luck": ["x"]}}, "'luck' is no cause"),
+        ({"function": {}}, "'function' is not a setting"),
+        ({"functions": {"luck": ["x"]}}, "'luck' is not a cause"),
         ({"functions": {"time": ["a b"]}}, "no function: 'a b'"),
         ({"functions": {"time": "x"}}, "'time' must be a list"),
         ({"functions": ["x"]}, "must be a table"),
         ({"neutral": [1]}, "'neutral' must be a list"),
     ],
 )
-def test_a_setting_that_cannot_be_understood_is_an_error(table, words):
+def test_an_invalid_setting_is_an_error(table, words):
     with pytest.raises(InvalidCallSettings, match=words):
         with_settings(default_functions(), table)
 
 
-def test_causes_come_with_the_line_that_reaches_the_function():
-    seen = trace(reached=[reached(c("io", "open"), line=3), reached(SLEEP, "tests/helpers.py", 12)])
+def test_the_evidence_for_a_cause_has_the_line_that_leads_to_the_call():
+    trace = a_trace(call_sites=[a_site(c("io", "open"), line=3), a_site(SLEEP, "tests/helpers.py", 12)])
 
-    causes = likely_causes([seen], default_functions())
+    causes = likely_causes([trace], default_functions())
 
     assert [(one.cause, one.evidence) for one in causes] == [
         (Cause.ASYNC_WAIT, "calls time.sleep at tests/helpers.py:12 in test_total"),
@@ -120,16 +125,16 @@ def test_causes_come_with_the_line_that_reaches_the_function():
     ]
 
 
-def test_what_a_fixture_calls_is_told_as_such_and_after_what_the_test_calls():
-    seen = trace(reached=[reached(NOW, line=1, phase="setup"), reached(c("time", "time"), line=9)])
+def test_calls_of_a_fixture_come_after_calls_of_the_test():
+    trace = a_trace(call_sites=[a_site(NOW, line=1, phase="setup"), a_site(c("time", "time"), line=9)])
 
-    (cause,) = likely_causes([seen], default_functions())
+    (cause,) = likely_causes([trace], default_functions())
 
     assert cause.evidence == "calls time.time at tests/test_cart.py:9 in test_total; and 1 more"
 
 
 def test_a_test_that_calls_nothing_characteristic_has_no_causes():
-    assert likely_causes([trace(c("builtins", "len"))], default_functions()) == ()
+    assert likely_causes([a_trace(c("builtins", "len"))], default_functions()) == ()
 
 
 LOAD, RETRY, SHOW = python("load"), python("retry"), python("_saferepr", file="/v/_pytest/assertion/util.py")
@@ -144,12 +149,14 @@ LOAD, RETRY, SHOW = python("load"), python("retry"), python("_saferepr", file="/
         ([LOAD, SLEEP], [RETRY, LOAD, SLEEP], "part at retry (shop/cart.py), which only the failing one calls"),
     ],
 )
-def test_runs_part_at_the_first_function_that_differs(passing: list[Function], failing: list[Function], words):
-    found = call_difference(trace(*passing), trace(*failing))
+def test_the_difference_of_two_runs_is_the_first_function_that_differs(
+    passing: list[Function], failing: list[Function], words
+):
+    found = call_difference(a_trace(*passing), a_trace(*failing))
 
     assert found is not None
     assert words in found.text
 
 
-def test_how_pytest_shows_a_failure_is_no_parting():
-    assert call_difference(trace(LOAD), trace(LOAD, SHOW)) is None
+def test_functions_that_show_a_failure_are_no_difference():
+    assert call_difference(a_trace(LOAD), a_trace(LOAD, SHOW)) is None

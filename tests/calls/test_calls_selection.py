@@ -1,4 +1,4 @@
-"""The optimiser: the same answer as the published algorithm, counted lazily."""
+"""The selection of functions: the same result as the published algorithm, with lazy counting."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from flakehound.calls.selection import (
     CallTable,
     TracedTest,
     call_shares,
-    cross_validated,
+    cross_validate_selection,
     f_beta,
     select_by_cause,
-    select_flaky,
+    select_for_flaky,
     selection_quality,
 )
 from flakehound.core.calls import Function
@@ -37,9 +37,9 @@ def algorithm_1(tests: list[TracedTest], functions: list[Function], beta: float)
     """As published: every function counted in every round."""
 
     def objective(chosen: list[Function]) -> float:
-        exposed = [test for test in tests if test.functions & set(chosen)]
-        found = sum(test.is_flaky for test in exposed)
-        return f_beta(found, len(exposed) - found, sum(test.is_flaky for test in tests), beta)
+        callers = [test for test in tests if test.functions & set(chosen)]
+        flaky = sum(test.is_flaky for test in callers)
+        return f_beta(flaky, len(callers) - flaky, sum(test.is_flaky for test in tests), beta)
 
     chosen: list[Function] = []
     highest = 0.0
@@ -64,9 +64,9 @@ def data_sets(draw: st.DrawFn) -> list[TracedTest]:
 @settings(max_examples=100, deadline=None)
 @given(data_sets(), st.sampled_from([0.5, 1.0, 5.0, 24.0]))
 def test_lazy_counting_selects_what_the_published_algorithm_selects(tests, beta):
-    columns = CallTable(tests)
+    table = CallTable(tests)
 
-    assert select_flaky(columns, beta) == algorithm_1(tests, list(columns.callers), beta)
+    assert select_for_flaky(table, beta) == algorithm_1(tests, list(table.callers), beta)
 
 
 def test_f_beta_is_the_textbook_one():
@@ -80,17 +80,17 @@ def test_f_beta_is_the_textbook_one():
 def test_a_larger_beta_accepts_more_false_alarms():
     tests = [a_test(SLEEP, LEN, flaky=True), a_test(LEN, flaky=True), *[a_test(LEN)] * 8, *[a_test()] * 30]
 
-    careful, greedy = select_flaky(CallTable(tests), 0.5), select_flaky(CallTable(tests), 24.0)
+    careful, greedy = select_for_flaky(CallTable(tests), 0.5), select_for_flaky(CallTable(tests), 24.0)
 
     assert careful == [SLEEP]
     assert greedy == [LEN]
 
 
-def test_each_cause_is_selected_apart_and_the_sets_are_joined():
+def test_functions_are_selected_for_each_cause_separately_and_joined():
     tests = [
         a_test(SLEEP, LEN, flaky=True, cause=Cause.ASYNC_WAIT),
         a_test(RANDOM, LEN, flaky=True, cause=Cause.RANDOMNESS),
-        a_test(OWN, flaky=True),  # no label: may have any cause, so it speaks for none
+        a_test(OWN, flaky=True),  # no label: it may have any cause, so it counts for none
         *[a_test(LEN)] * 20,
     ]
 
@@ -102,16 +102,16 @@ def test_each_cause_is_selected_apart_and_the_sets_are_joined():
 def test_only_c_functions_are_candidates_when_asked():
     tests = [a_test(OWN, SLEEP, flaky=True), a_test(SLEEP), a_test()]
 
-    assert select_flaky(CallTable(tests), 5.0) == [OWN]
-    assert select_flaky(CallTable(tests, kinds=("c",)), 5.0) == [SLEEP]
+    assert select_for_flaky(CallTable(tests), 5.0) == [OWN]
+    assert select_for_flaky(CallTable(tests, kinds=("c",)), 5.0) == [SLEEP]
 
 
-def test_exposure_counts_flaky_and_all_tests():
+def test_shares_count_flaky_callers_and_all_callers():
     tests = [a_test(SLEEP, flaky=True), a_test(flaky=True), a_test(SLEEP), a_test()]
 
     found = call_shares(CallTable(tests), [SLEEP])
 
-    assert found == CallShares(flaky=1, of_flaky=2, tests=2, of_tests=4)
+    assert found == CallShares(flaky_callers=1, flaky_tests=2, callers=2, tests=4)
     assert (found.flaky_share, found.share) == (0.5, 0.5)
 
 
@@ -122,19 +122,19 @@ def test_solo_and_cryptic_functions_are_counted_and_the_rest_remains():
         a_test(LEN, flaky=True, project="shop"),
     ]
 
-    sense = selection_quality([SLEEP, OWN, LEN], tests, CallTable(tests))
+    quality = selection_quality([SLEEP, OWN, LEN], tests, CallTable(tests))
 
-    assert (sense.original, sense.solo, sense.cryptic) == (3, 1, 2)
-    assert sense.remaining == (SLEEP,)
+    assert (quality.original, quality.solo, quality.cryptic) == (3, 1, 2)
+    assert quality.remaining == (SLEEP,)
 
 
 def test_every_test_is_held_out_once_and_the_seed_decides_where():
     rng = random.Random(5)
     tests = [a_test(*([SLEEP] if rng.random() < 0.5 else []), LEN, flaky=rng.random() < 0.2) for _ in range(53)]
 
-    folds = cross_validated(CallTable(tests), 5.0, folds=5, seed=1)
+    folds = cross_validate_selection(CallTable(tests), 5.0, folds=5, seed=1)
 
-    assert sum(fold.held_out.of_tests for fold in folds) == 53
-    assert sum(fold.held_out.of_flaky for fold in folds) == sum(test.is_flaky for test in tests)
-    assert folds == cross_validated(CallTable(tests), 5.0, folds=5, seed=1)
-    assert max(fold.held_out.of_tests for fold in folds) - min(fold.held_out.of_tests for fold in folds) <= 1
+    assert sum(fold.held_out.tests for fold in folds) == 53
+    assert sum(fold.held_out.flaky_tests for fold in folds) == sum(test.is_flaky for test in tests)
+    assert folds == cross_validate_selection(CallTable(tests), 5.0, folds=5, seed=1)
+    assert max(fold.held_out.tests for fold in folds) - min(fold.held_out.tests for fold in folds) <= 1

@@ -25,15 +25,15 @@ from flakehound.engine.processes.spawn import Spawner
 PYTHONS = [sys.executable, *filter(None, os.environ.get("FLAKEHOUND_OTHER_PYTHONS", "").split(":"))]
 KNOWN = default_functions()
 TRACE_OPTIONS = {
-    "counted": TraceOptions(mode=TraceMode.ALL, counts=True, wanted=KNOWN.patterns, neutral=KNOWN.neutral),
-    "once": TraceOptions(mode=TraceMode.ALL, wanted=KNOWN.patterns, neutral=KNOWN.neutral),
-    "characteristic": TraceOptions(mode=TraceMode.CHARACTERISTIC, wanted=KNOWN.patterns, neutral=KNOWN.neutral),
+    "counted": TraceOptions(mode=TraceMode.ALL, counts=True, patterns=KNOWN.patterns, neutral=KNOWN.neutral),
+    "once": TraceOptions(mode=TraceMode.ALL, patterns=KNOWN.patterns, neutral=KNOWN.neutral),
+    "characteristic": TraceOptions(mode=TraceMode.CHARACTERISTIC, patterns=KNOWN.patterns, neutral=KNOWN.neutral),
 }
 Runs = dict[str, RunRecord]
 
 
 def outcomes(record: RunRecord) -> dict[str, Outcome]:
-    return {test: outcome for _place, test, outcome in record}
+    return {test: outcome for _position, test, outcome in record}
 
 
 @pytest.fixture(scope="module", params=PYTHONS)
@@ -60,16 +60,16 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def trace_of(record: RunRecord, test: str) -> CallTrace:
-    place = next(place for place, id, _outcome in record if id.endswith(f"::{test}"))
-    return record.calls[place]
+    position = next(position for position, id, _outcome in record if id.endswith(f"::{test}"))
+    return record.calls[position]
 
 
-def called(record: RunRecord, test: str, phase: str = "call") -> dict[str, int]:
+def calls_of(record: RunRecord, test: str, phase: str = "call") -> dict[str, int]:
     return {function.text: count for function, count in trace_of(record, test).calls.get(phase, {}).items()}
 
 
-def reached(record: RunRecord, test: str) -> set[tuple[str, str, str]]:
-    return {(one.phase, one.function.text, f"{Path(one.path).name}") for one in trace_of(record, test).reached}
+def call_sites_of(record: RunRecord, test: str) -> set[tuple[str, str, str]]:
+    return {(one.phase, one.function.text, f"{Path(one.path).name}") for one in trace_of(record, test).call_sites}
 
 
 @pytest.mark.parametrize("name", [*TRACE_OPTIONS, "spawned"])
@@ -80,16 +80,16 @@ def test_tracing_changes_no_outcome(runs, name):
 
 @pytest.mark.parametrize("name", ["counted", "spawned"])
 def test_calls_are_counted_and_nothing_of_pytest_is_among_them(runs, name):
-    assert called(runs[name], "test_counts") == {"leaf": 3, "len": 3, "wait_a_bit": 1, "time.sleep": 1}
+    assert calls_of(runs[name], "test_counts") == {"leaf": 3, "len": 3, "wait_a_bit": 1, "time.sleep": 1}
 
 
-def test_without_counts_each_function_is_told_once_in_the_order_of_first_calls(runs):
-    assert list(called(runs["once"], "test_counts")) == ["leaf", "len", "wait_a_bit", "time.sleep"]
+def test_without_counts_each_function_is_listed_once_in_the_order_of_first_calls(runs):
+    assert list(calls_of(runs["once"], "test_counts")) == ["leaf", "len", "wait_a_bit", "time.sleep"]
 
 
 @pytest.mark.parametrize("name", ["counted", "once"])
-def test_fixtures_are_traced_apart(runs, name):
-    setup, teardown = called(runs[name], "test_counts", "setup"), called(runs[name], "test_counts", "teardown")
+def test_calls_of_fixtures_are_recorded_in_their_own_phase(runs, name):
+    setup, teardown = calls_of(runs[name], "test_counts", "setup"), calls_of(runs[name], "test_counts", "teardown")
 
     assert {"leaf", "len", "time.time"} <= set(setup)
     assert "time.monotonic" in teardown
@@ -109,25 +109,25 @@ def test_a_method_is_named_by_the_class_that_defines_it(runs, name):
 
 @pytest.mark.parametrize("name", ["counted", "once"])
 def test_new_threads_generators_and_coroutines_are_traced(runs, name):
-    assert {"Thread.start", "wait_a_bit", "time.sleep"} <= set(called(runs[name], "test_thread"))
-    assert {"numbers", "leaf"} <= set(called(runs[name], "test_generator"))
-    assert {"work", "Cart.total"} <= set(called(runs[name], "test_coroutine"))
+    assert {"Thread.start", "wait_a_bit", "time.sleep"} <= set(calls_of(runs[name], "test_thread"))
+    assert {"numbers", "leaf"} <= set(calls_of(runs[name], "test_generator"))
+    assert {"work", "Cart.total"} <= set(calls_of(runs[name], "test_coroutine"))
 
 
-def test_a_generator_that_goes_on_is_not_called_again(runs):
-    counts = called(runs["counted"], "test_generator")
+def test_resuming_a_generator_is_not_another_call(runs):
+    counts = calls_of(runs["counted"], "test_generator")
 
     assert (counts["numbers"], counts["leaf"]) == (1, 2)
 
 
 def test_recursion_is_counted_call_by_call(runs):
-    assert called(runs["counted"], "test_recursion")["deeper"] > 21
+    assert calls_of(runs["counted"], "test_recursion")["deeper"] > 21
 
 
 @pytest.mark.parametrize("name", ["counted", "once"])
-def test_a_test_that_fails_or_raises_is_traced_up_to_there(runs, name):
-    assert {"pick", "Random.choice", "leaf"} <= set(called(runs[name], "test_fails"))
-    assert set(called(runs[name], "test_error")) == {"leaf", "len"}
+def test_a_test_that_fails_or_raises_is_traced_up_to_that_point(runs, name):
+    assert {"pick", "Random.choice", "leaf"} <= set(calls_of(runs[name], "test_fails"))
+    assert set(calls_of(runs[name], "test_error")) == {"leaf", "len"}
 
 
 @pytest.mark.parametrize("name", ["counted", "once", "characteristic"])
@@ -140,37 +140,37 @@ def test_processes_that_a_test_starts_are_named(runs, name):
 
 @pytest.mark.parametrize("name", ["counted", "once"])
 def test_unittest_and_setup_methods_have_their_phases(runs, name):
-    assert "leaf" in called(runs[name], "TestUnittest::test_method", "setup")
-    assert "Cart.total" in called(runs[name], "TestUnittest::test_method")
-    assert "os.getpid" in called(runs[name], "TestUnittest::test_method", "teardown")
-    assert "leaf" not in called(runs[name], "TestUnittest::test_method")
-    assert "Cart.add" in called(runs[name], "TestMethods::test_method", "setup")
+    assert "leaf" in calls_of(runs[name], "TestUnittest::test_method", "setup")
+    assert "Cart.total" in calls_of(runs[name], "TestUnittest::test_method")
+    assert "os.getpid" in calls_of(runs[name], "TestUnittest::test_method", "teardown")
+    assert "leaf" not in calls_of(runs[name], "TestUnittest::test_method")
+    assert "Cart.add" in calls_of(runs[name], "TestMethods::test_method", "setup")
 
 
-def test_characteristic_mode_tells_only_what_is_asked_for_and_where_it_is_reached(runs):
+def test_characteristic_mode_records_only_matching_functions_and_their_call_sites(runs):
     run = runs["characteristic"]
 
-    assert called(run, "test_counts").keys() == {"time.sleep"}
-    assert ("call", "time.sleep", "helpers.py") in reached(run, "test_counts")
-    assert ("setup", "time.time", "test_probes.py") in reached(run, "test_counts")
-    assert ("call", "Random.choice", "helpers.py") in reached(run, "test_fails")
-    assert ("call", "Thread.start", "test_probes.py") in reached(run, "test_thread")
-    assert called(run, "test_classes") == {}
+    assert calls_of(run, "test_counts").keys() == {"time.sleep"}
+    assert ("call", "time.sleep", "helpers.py") in call_sites_of(run, "test_counts")
+    assert ("setup", "time.time", "test_probes.py") in call_sites_of(run, "test_counts")
+    assert ("call", "Random.choice", "helpers.py") in call_sites_of(run, "test_fails")
+    assert ("call", "Thread.start", "test_probes.py") in call_sites_of(run, "test_thread")
+    assert calls_of(run, "test_classes") == {}
 
 
 @pytest.mark.parametrize("name", [*TRACE_OPTIONS, "spawned"])
-def test_what_logging_does_for_itself_is_no_hit(runs, name):
-    functions = {function for _phase, function, _file in reached(runs[name], "test_neutral")}
+def test_calls_that_logging_makes_for_itself_have_no_call_site(runs, name):
+    functions = {function for _phase, function, _file in call_sites_of(runs[name], "test_neutral")}
 
     assert not {"time.time", "time.time_ns", "Random.choices"} & functions
 
 
 @pytest.mark.parametrize("name", ["counted", "once"])
 def test_a_test_after_one_with_its_own_profiler_is_traced_again(runs, name):
-    after = called(runs[name], "test_nobody_listens_after_a_profiler_of_the_test")
+    after = calls_of(runs[name], "test_nobody_listens_after_a_profiler_of_the_test")
 
     assert {"leaf", "len"} <= set(after)
 
 
 def test_a_skipped_test_calls_nothing(runs):
-    assert called(runs["counted"], "test_skipped") == {}
+    assert calls_of(runs["counted"], "test_skipped") == {}

@@ -108,7 +108,7 @@ def test_settings_that_cannot_be_understood_are_an_error_with_a_remedy(tmp_path)
     said = flakehound_in(folder, "calls")
 
     assert said.code == 2
-    assert "'luck' is no cause" in said.err
+    assert "'luck' is not a cause" in said.err
     assert paste(folder, remedy_in(said)).code == 0
 
 
@@ -168,6 +168,6 @@ def test_a_study_of_files_needs_labels_and_their_columns(traced, tmp_path):
 
     assert (alone.code, wrong.code, right.code) == (2, 2, 0)
     assert "belong together" in alone.err
-    assert "'luck' is no cause" in wrong.err
+    assert "'luck' is not a cause" in wrong.err
     assert "5 tests, 1 flaky" in right.out
     assert "flakehound's set                           100.0 %" in right.out

@@ -11,7 +11,7 @@ import pytest
 from cli_projects import FEW_TREES, SHOP, flakehound_in, flakehound_with, remedy_in, write_project
 
 from flakehound.app.sessions.stored_runs import stored_runs
-from flakehound.features.table import NAMES
+from flakehound.features.table import FEATURE_NAMES
 from flakehound.store import Store
 
 pytest.importorskip("sklearn", reason="needs flakehound[learn]")
@@ -78,7 +78,7 @@ def test_what_was_measured_for_the_choice_is_exported_and_not_measured_again(cho
 
 def test_features_of_a_file_are_taken_in_place_of_measured_ones(chosen, shop):
     _folder, _said, rows = chosen
-    names = ["id", *(name for name in NAMES if name != "covered_changes")]
+    names = ["id", *(name for name in FEATURE_NAMES if name != "covered_changes")]
     with open(shop / "here.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, names, extrasaction="ignore")
         writer.writeheader()

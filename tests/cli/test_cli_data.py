@@ -95,7 +95,7 @@ def test_tests_without_features_are_left_out_and_said(hunted, say):
 
     said = say("data", "export", "--features", "metrics.csv", "tests.csv")
 
-    assert "1 tests of 1 projects, 1 features, 4 left out for want of features" in said.out
+    assert "1 tests of 1 projects, 1 features, 4 left out because features are missing" in said.out
 
 
 def test_a_packed_table_is_read_with_columns_from_a_file(tmp_path, say):
@@ -112,7 +112,7 @@ def test_a_packed_table_is_read_with_columns_from_a_file(tmp_path, say):
     ("content", "words"),
     [
         (b"id,project\nt,p\n", "has no column 'polluter'"),
-        (b"\xff\xfe\x00", "is no table"),
+        (b"\xff\xfe\x00", "is not a table"),
         (b"", "has no column 'id'"),
     ],
 )

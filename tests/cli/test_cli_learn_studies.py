@@ -99,8 +99,8 @@ def test_the_number_of_workers_changes_nothing(table, project):
 def test_an_unknown_pipeline_and_a_journal_that_is_none_are_clear_errors(table, say, project):
     (project / "j.jsonl").write_text("nonsense\n")
 
-    assert "'nope' is no pipeline" in say("study", "models", "--pipelines", "svm/none,nope", table).err
-    assert "is no journal of a study" in say("study", "models", *FOREST, "--journal", "j.jsonl", table).err
+    assert "'nope' is not a pipeline" in say("study", "models", "--pipelines", "svm/none,nope", table).err
+    assert "is not a journal of a study" in say("study", "models", *FOREST, "--journal", "j.jsonl", table).err
 
 
 @pytest.mark.parametrize("study", ["models", "pareto"])
@@ -118,7 +118,7 @@ def test_where_the_published_tables_are_missing_a_study_says_so(say, monkeypatch
     said = say("study", *arguments)
 
     assert said.code == 2
-    assert "the published data is not at hand" in said.err
+    assert "the published data is missing" in said.err
 
 
 def test_a_front_has_its_points_of_interest(table, say, project):
@@ -143,7 +143,7 @@ def test_two_models_choose_the_pairs_that_are_run(paired, say, project):
     assert told["knee"]["detection"] > 0.5
     assert told["knee"]["cost_s"] < 0.3 * told["original"]["cost_s"]
     assert told["pure_model"] is None
-    assert "so no model decides alone" in said.out
+    assert "so none decides alone" in said.out
 
 
 def test_without_pairs_each_polluter_counts_with_each_victim_of_its_project(paired, say, project):
@@ -154,7 +154,7 @@ def test_without_pairs_each_polluter_counts_with_each_victim_of_its_project(pair
     told = json.loads((project / "p.json").read_text())
     victims = [number for number in range(80) if number % 7 == 0 and number % 5 != 0]
     assert told["pairs"] == 2 * len(victims)
-    assert "note: nothing tells who pollutes whom" in said.out
+    assert "note: the pairs are not known" in said.out
     assert (project / "front.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -174,7 +174,7 @@ def test_a_sweep_of_pairs_says_everything_that_the_table_lacks(project, say):
     [
         (("--pairs", "tests.csv", "--technique", "pairwise"), "has no column 'victim'", "data export --pairs"),
         (("--pairs", "pairs.csv"), "--pairs says nothing about rerun", "study pareto --technique pairwise"),
-        (("--plot", "p.banana"), "names no kind of picture", "study pareto --plot p.png"),
+        (("--plot", "p.banana"), "has no known suffix of a picture", "study pareto --plot p.png"),
         (("--plot", "missing/p.png"), "cannot write", "study pareto --plot flakehound.png"),
     ],
 )

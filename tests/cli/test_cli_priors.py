@@ -15,7 +15,7 @@ from flakehound.app.progress import SilentProgress
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import CollectedTest, Setting, Suite
-from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, SEEN_FLAKY, FlakyWay
+from flakehound.core.statistics.prevalence import NOD_SHARE, ORDER_DEPENDENT_SHARE, PRIOR_IF_SEEN_FLAKY, FlakyWay
 from flakehound.core.statistics.rates import failure_rate
 from flakehound.core.verdicts import Kind, Verdict
 
@@ -33,8 +33,8 @@ def verdict(kind, passed=0):
 def test_without_any_knowledge_every_test_has_the_rates_of_the_literature():
     priors = priors_of(SUITE, NOTHING, StaticScores())
 
-    assert set(priors.nod.values()) == {NOD}
-    assert set(priors.order_dependent.values()) == {ORDER_DEPENDENT}
+    assert set(priors.nod.values()) == {NOD_SHARE}
+    assert set(priors.order_dependent.values()) == {ORDER_DEPENDENT_SHARE}
 
 
 def test_a_score_stands_in_place_of_the_literature_and_is_never_believed_entirely():
@@ -42,14 +42,14 @@ def test_a_score_stands_in_place_of_the_literature_and_is_never_believed_entirel
 
     assert priors.nod[A] == 0.2
     assert 0.9 < priors.nod[B] < 1
-    assert priors.nod[C] == NOD
+    assert priors.nod[C] == NOD_SHARE
 
 
 def test_calls_move_a_score_and_the_literature_alike():
     priors = priors_of(SUITE, StoredKnowledge(calls={A: True, B: False}), StaticScores(nod={A: 0.2, B: 0.2}))
 
     assert priors.nod[B] < 0.2 < priors.nod[A]
-    assert priors.nod[C] == NOD
+    assert priors.nod[C] == NOD_SHARE
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ def test_calls_move_a_score_and_the_literature_alike():
 def test_what_was_flaky_in_the_last_hunt_is_looked_at_first(kind, where):
     priors = priors_of(SUITE, StoredKnowledge(verdicts={A: verdict(kind)}), StaticScores())
 
-    assert getattr(priors, where)[A] == SEEN_FLAKY
+    assert getattr(priors, where)[A] == PRIOR_IF_SEEN_FLAKY
     assert priors.flaky(A) > 50 * priors.flaky(B)
 
 
 def test_what_passed_often_in_the_last_hunt_can_wait():
     priors = priors_of(SUITE, StoredKnowledge(verdicts={A: verdict("steady", passed=100)}), StaticScores())
 
-    assert priors.nod[A] < 0.5 * NOD
-    assert priors.order_dependent[A] < 0.5 * ORDER_DEPENDENT
+    assert priors.nod[A] < 0.5 * NOD_SHARE
+    assert priors.order_dependent[A] < 0.5 * ORDER_DEPENDENT_SHARE
 
 
 def test_a_chance_learned_among_many_flaky_tests_is_smaller_where_they_are_rare():
@@ -120,7 +120,7 @@ def test_a_damaged_model_is_reported_and_the_hunt_goes_on_without_scores(content
     assert scores == StaticScores()
     (text,) = messages.texts
     assert text.startswith("hunting without the scores of lint: ")
-    assert "model.json' is no model that this flakehound can use" in text
+    assert "model.json' is not a model that this flakehound can use" in text
 
 
 def test_a_hunt_that_has_no_time_to_fit_the_model_waits_for_none(tmp_path, monkeypatch):
@@ -141,18 +141,18 @@ def test_measured_features_move_a_score_and_the_literature_alike():
     ratios = OddsRatios(nod={A: 2.0, B: 0.5}, order_dependent={A: 3.0})
     priors = priors_of(SUITE, StoredKnowledge(ratios=ratios), StaticScores(nod={B: 0.2}))
 
-    assert priors.nod[A] == pytest.approx(2 * NOD, rel=0.01)
+    assert priors.nod[A] == pytest.approx(2 * NOD_SHARE, rel=0.01)
     assert 0.1 < priors.nod[B] < 0.2
-    assert priors.nod[C] == NOD
-    assert priors.order_dependent[A] == pytest.approx(3 * ORDER_DEPENDENT, rel=0.02)
-    assert priors.order_dependent[B] == ORDER_DEPENDENT
+    assert priors.nod[C] == NOD_SHARE
+    assert priors.order_dependent[A] == pytest.approx(3 * ORDER_DEPENDENT_SHARE, rel=0.02)
+    assert priors.order_dependent[B] == ORDER_DEPENDENT_SHARE
 
 
 def test_features_say_less_of_a_test_that_a_score_and_calls_have_spoken_of():
     ratios = OddsRatios(nod=dict.fromkeys((A, B, C), 16.0))
     calls = {B: True, C: True}
-    with_ratios = priors_of(SUITE, StoredKnowledge(calls=calls, ratios=ratios), StaticScores(nod={C: NOD}))
-    without = priors_of(SUITE, StoredKnowledge(calls=calls), StaticScores(nod={C: NOD}))
+    with_ratios = priors_of(SUITE, StoredKnowledge(calls=calls, ratios=ratios), StaticScores(nod={C: NOD_SHARE}))
+    without = priors_of(SUITE, StoredKnowledge(calls=calls), StaticScores(nod={C: NOD_SHARE}))
 
     alone, beside_calls, beside_both = (with_ratios.nod[test] / without.nod[test] for test in (A, B, C))
     assert alone == pytest.approx(16, rel=0.02)
@@ -161,9 +161,9 @@ def test_features_say_less_of_a_test_that_a_score_and_calls_have_spoken_of():
 
 def test_calls_say_less_of_a_test_that_has_a_score():
     calls = StoredKnowledge(calls=dict.fromkeys((A, B), False))
-    priors = priors_of(SUITE, calls, StaticScores(nod={B: NOD}))
+    priors = priors_of(SUITE, calls, StaticScores(nod={B: NOD_SHARE}))
 
-    assert priors.nod[A] < 0.5 * priors.nod[B] < 0.5 * NOD
+    assert priors.nod[A] < 0.5 * priors.nod[B] < 0.5 * NOD_SHARE
 
 
 def test_a_test_that_takes_long_is_likelier_and_all_of_a_suite_are_together_as_likely_as_before():
@@ -175,20 +175,20 @@ def test_a_test_that_takes_long_is_likelier_and_all_of_a_suite_are_together_as_l
     assert [priors.nod[test] for test in tests] == sorted(priors.nod.values())
     assert priors.nod[tests[-1]] > 10 * priors.nod[tests[0]]
     assert priors.order_dependent[tests[-1]] > 3 * priors.order_dependent[tests[0]]
-    assert sum(priors.nod.values()) == pytest.approx(100 * NOD, rel=0.01)
-    assert sum(priors.order_dependent.values()) == pytest.approx(100 * ORDER_DEPENDENT, rel=0.02)
+    assert sum(priors.nod.values()) == pytest.approx(100 * NOD_SHARE, rel=0.01)
+    assert sum(priors.order_dependent.values()) == pytest.approx(100 * ORDER_DEPENDENT_SHARE, rel=0.02)
 
 
 def test_time_says_nothing_of_few_tests_or_where_features_were_measured_and_less_beside_others():
     ranks = {A: 1.0, B: 1.0, C: 1.0}
     measured = OddsRatios(nod={B: 1.0}, order_dependent={B: 1.0})
     known = StoredKnowledge(ratios=measured, time_ranks=ranks)
-    priors = priors_of(SUITE, known, StaticScores(nod={C: NOD}, order_dependent={C: ORDER_DEPENDENT}))
+    priors = priors_of(SUITE, known, StaticScores(nod={C: NOD_SHARE}, order_dependent={C: ORDER_DEPENDENT_SHARE}))
 
     assert time_ranks({A: 1.0, B: 2.0}) == {}
-    assert priors.nod[B] == pytest.approx(NOD)
-    assert priors.order_dependent[B] == pytest.approx(ORDER_DEPENDENT)
-    assert NOD < priors.nod[C] < priors.nod[A]
+    assert priors.nod[B] == pytest.approx(NOD_SHARE)
+    assert priors.order_dependent[B] == pytest.approx(ORDER_DEPENDENT_SHARE)
+    assert NOD_SHARE < priors.nod[C] < priors.nod[A]
 
 
 def test_tests_that_take_equally_long_share_their_rank():
@@ -201,5 +201,9 @@ def test_calls_and_times_say_nothing_of_tests_that_a_hash_seed_decides():
     known = StoredKnowledge(calls={A: False, B: True}, time_ranks={A: 0.0, B: 1.0})
     priors = priors_of(SUITE, known, StaticScores())
 
-    assert priors.of(A)[FlakyWay.HASH_SEED] == priors.of(B)[FlakyWay.HASH_SEED] == priors.of(C)[FlakyWay.HASH_SEED]
-    assert priors.of(A)[FlakyWay.ANYWHERE] < priors.of(B)[FlakyWay.ANYWHERE]
+    assert (
+        priors.by_way(A)[FlakyWay.HASH_SEED]
+        == priors.by_way(B)[FlakyWay.HASH_SEED]
+        == priors.by_way(C)[FlakyWay.HASH_SEED]
+    )
+    assert priors.by_way(A)[FlakyWay.ANYWHERE] < priors.by_way(B)[FlakyWay.ANYWHERE]

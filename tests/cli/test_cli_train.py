@@ -162,7 +162,7 @@ def test_a_damaged_model_stops_lint_with_a_way_to_do_without(say, project):
     said = say("lint")
 
     assert said.code == 2
-    assert "is no model that this flakehound can use" in said.err
+    assert "is not a model that this flakehound can use" in said.err
     assert remedy_in(said) == "flakehound lint --score rules"
     assert "by the weights of the rules" in say(*remedy_in(said).split()[1:]).out
 

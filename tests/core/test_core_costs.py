@@ -21,47 +21,47 @@ COSTS = RunCosts(fork_s=0.01, new_interpreter_s=2.0, mean_test_s={A: 1.0, B: 3.0
 COMMON = {"why": "", "setting": Setting.PROBE}
 
 
-def measured(*records):
+def costs_after(*records):
     measurements = CostMeasurements()
     for record in records:
         measurements.add(record)
     return measurements.costs
 
 
-def forked(wall_s, **changes):
+def forked_run(wall_s, **changes):
     return a_run([A], "P", durations_s=(0.1,), usage=Usage(wall_s=wall_s), **changes)
 
 
-def spawned(wall_s, **changes):
-    return forked(wall_s, isolation=Isolation.SPAWN, **changes)
+def spawned_run(wall_s, **changes):
+    return forked_run(wall_s, isolation=Isolation.SPAWN, **changes)
 
 
-def test_defaults_count_until_something_is_measured():
-    costs = measured()
+def test_defaults_are_used_until_something_is_measured():
+    costs = costs_after()
 
     assert costs.start_s(Isolation.FORK) == DEFAULT_FORK_S
     assert costs.start_s(Isolation.SPAWN) == DEFAULT_NEW_INTERPRETER_S
     assert costs.test_s(A) == DEFAULT_TEST_S
 
 
-def test_a_fork_is_measured_by_the_mean_of_several():
-    few = measured(*[forked(0.12)] * (MIN_TIMED_FORKS - 1))
-    enough = measured(*[forked(0.12), forked(0.14)] * MIN_TIMED_FORKS)
+def test_the_mean_of_several_forks_replaces_the_default():
+    few = costs_after(*[forked_run(0.12)] * (MIN_TIMED_FORKS - 1))
+    enough = costs_after(*[forked_run(0.12), forked_run(0.14)] * MIN_TIMED_FORKS)
 
     assert few.fork_s == DEFAULT_FORK_S
     assert enough.fork_s == pytest.approx(0.03)
 
 
 def test_a_fork_that_waited_for_something_else_is_not_counted():
-    assert measured(*[forked(5.0)] * MIN_TIMED_FORKS).fork_s == DEFAULT_FORK_S
+    assert costs_after(*[forked_run(5.0)] * MIN_TIMED_FORKS).fork_s == DEFAULT_FORK_S
 
 
-def test_a_new_interpreter_is_measured_by_the_first_one_already():
-    assert measured(spawned(0.6)).new_interpreter_s == pytest.approx(0.5)
+def test_the_first_new_interpreter_replaces_the_default():
+    assert costs_after(spawned_run(0.6)).new_interpreter_s == pytest.approx(0.5)
 
 
-def test_a_new_interpreter_that_was_killed_tells_nothing():
-    assert measured(spawned(60.0, ended="SIGKILL")).new_interpreter_s == DEFAULT_NEW_INTERPRETER_S
+def test_a_new_interpreter_that_was_killed_is_not_counted():
+    assert costs_after(spawned_run(60.0, ended="SIGKILL")).new_interpreter_s == DEFAULT_NEW_INTERPRETER_S
 
 
 def test_a_run_costs_its_start_and_its_tests():

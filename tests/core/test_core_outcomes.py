@@ -23,15 +23,15 @@ def test_what_ran_and_kept_the_build_green_is_a_pass_and_no_failure(outcome):
 
 
 @pytest.mark.parametrize("outcome", [Outcome.SKIPPED, Outcome.NOT_RUN])
-def test_a_test_that_did_not_run_tells_nothing(outcome):
+def test_a_test_that_did_not_run_neither_passed_nor_failed(outcome):
     assert not outcome.is_pass
     assert not outcome.is_failure
 
 
-def test_every_outcome_is_a_failure_a_pass_or_tells_nothing():
-    told = TURN_A_BUILD_RED | KEEP_IT_GREEN | {Outcome.SKIPPED, Outcome.NOT_RUN}
+def test_every_outcome_is_a_failure_a_pass_or_neither():
+    every_outcome = TURN_A_BUILD_RED | KEEP_IT_GREEN | {Outcome.SKIPPED, Outcome.NOT_RUN}
 
-    assert told == set(Outcome)
+    assert every_outcome == set(Outcome)
 
 
 def test_every_outcome_has_a_letter_of_its_own():

@@ -17,7 +17,6 @@ from flakehound.core.plans import (
     SingleRun,
     Suite,
     Walk,
-    before,
     single_run,
 )
 
@@ -39,7 +38,7 @@ def test_two_plans_with_different_seeds_ask_the_same_question():
     "changes",
     [{"order": (B, A)}, {"isolation": Isolation.SPAWN}, {"undisturbed": True}],
 )
-def test_another_order_or_isolation_or_runs_beside_it_make_another_question(changes):
+def test_another_order_or_isolation_or_concurrent_runs_make_another_question(changes):
     assert a_plan(**changes).key != a_plan().key
 
 
@@ -55,12 +54,12 @@ def test_plans_of_another_shape_ask_another_question():
     assert {plan.orders for plan in same_tests} == {((A, B),)}
 
 
-def test_the_processes_of_a_batch_start_from_nothing_each_with_its_own_seed():
+def test_each_process_of_a_batch_starts_without_earlier_tests_and_has_its_own_seed():
     assert BATCH.orders == ((A,), (B, A))
     assert [(copy.after, copy.tests, copy.seed) for copy in BATCH.copies] == [(0, (A,), 7), (0, (B, A), 8)]
 
 
-def test_the_continuations_of_a_prefix_run_behind_all_of_it_with_one_seed():
+def test_the_continuations_of_a_prefix_run_after_all_of_it_with_one_seed():
     assert SHARED_PREFIX.orders == ((A, B, C), (A, B, C, D))
     assert [(copy.after, copy.tests, copy.seed) for copy in SHARED_PREFIX.copies] == [
         (2, (C,), 7),
@@ -68,7 +67,7 @@ def test_the_continuations_of_a_prefix_run_behind_all_of_it_with_one_seed():
     ]
 
 
-def test_the_stops_of_a_walk_run_its_test_behind_a_part_of_the_order():
+def test_the_stops_of_a_walk_run_its_test_after_a_part_of_the_order():
     assert WALK.orders == ((A, D), (A, B, C, D))
     assert [(copy.after, copy.tests) for copy in WALK.copies] == [(1, (D,)), (3, (D,))]
 
@@ -112,13 +111,3 @@ def test_classes_of_one_file_are_groups_of_their_own():
     groups = Suite(tests=tests).groups("parent")
 
     assert list(groups) == ["a.py::One", "a.py::Two"]
-
-
-def test_what_runs_before_a_test_is_the_order_up_to_it():
-    assert before((A, B, C), C) == (A, B)
-    assert before((A, B, C), A) == ()
-
-
-def test_nothing_runs_before_a_test_that_is_not_in_the_order():
-    with pytest.raises(ValueError, match="not in list"):
-        before((A, B), D)

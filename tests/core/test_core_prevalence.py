@@ -1,4 +1,4 @@
-"""What is thought of a test before a search."""
+"""How likely a test is flaky before a search."""
 
 from __future__ import annotations
 
@@ -6,40 +6,52 @@ import pytest
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.statistics.prevalence import (
-    CALLS_OF_ALL,
-    NOD,
-    ORDER_DEPENDENT,
+    CALLING_SHARE,
+    NOD_SHARE,
+    ORDER_DEPENDENT_SHARE,
     FlakyWay,
     Priors,
-    knowing_calls,
-    knowing_passes,
+    prior_given_calls,
+    prior_given_passes,
+    with_odds_ratio,
 )
 
 A, B = NodeId("t.py::a"), NodeId("t.py::b")
 
 
-def test_a_test_nobody_knows_has_the_rates_of_the_literature():
-    ways = Priors().of(A)
+def test_a_test_that_is_not_listed_has_the_rates_of_the_literature():
+    ways = Priors().by_way(A)
 
     nod = ways[FlakyWay.ANYWHERE] + ways[FlakyWay.IN_ITS_ORDER] + ways[FlakyWay.HASH_SEED] + ways[FlakyWay.COLD]
-    assert nod == pytest.approx(NOD)
-    assert ways[FlakyWay.ORDER] + ways[FlakyWay.ALONE] == pytest.approx(ORDER_DEPENDENT)
+    assert nod == pytest.approx(NOD_SHARE)
+    assert ways[FlakyWay.ORDER] + ways[FlakyWay.ALONE] == pytest.approx(ORDER_DEPENDENT_SHARE)
 
 
-def test_a_named_probability_stands_for_that_test_only():
+def test_a_listed_probability_holds_for_that_test_only():
     priors = Priors(nod={A: 0.4})
 
-    assert priors.of(A)[FlakyWay.ANYWHERE] > 100 * priors.of(B)[FlakyWay.ANYWHERE]
-    assert priors.of(A)[FlakyWay.ORDER] == priors.of(B)[FlakyWay.ORDER]
+    assert priors.by_way(A)[FlakyWay.ANYWHERE] > 100 * priors.by_way(B)[FlakyWay.ANYWHERE]
+    assert priors.by_way(A)[FlakyWay.ORDER] == priors.by_way(B)[FlakyWay.ORDER]
 
 
 def test_calls_raise_or_lower_the_probability_and_leave_the_average_as_it_was():
-    called, silent = knowing_calls(NOD, calls=True), knowing_calls(NOD, calls=False)
+    caller, other = prior_given_calls(NOD_SHARE, calls=True), prior_given_calls(NOD_SHARE, calls=False)
 
-    assert silent < NOD < called
-    assert CALLS_OF_ALL * called + (1 - CALLS_OF_ALL) * silent == pytest.approx(NOD, rel=0.01)
+    assert other < NOD_SHARE < caller
+    assert CALLING_SHARE * caller + (1 - CALLING_SHARE) * other == pytest.approx(NOD_SHARE, rel=0.01)
 
 
-def test_passes_of_earlier_hunts_lower_it_and_none_changes_nothing():
-    assert knowing_passes(NOD, 200, FlakyWay.ANYWHERE) < knowing_passes(NOD, 20, FlakyWay.ANYWHERE) < NOD
-    assert knowing_passes(NOD, 0, FlakyWay.ANYWHERE) == pytest.approx(NOD)
+def test_passes_of_earlier_hunts_lower_the_probability_and_zero_passes_do_not_change_it():
+    assert (
+        prior_given_passes(NOD_SHARE, 200, FlakyWay.ANYWHERE)
+        < prior_given_passes(NOD_SHARE, 20, FlakyWay.ANYWHERE)
+        < NOD_SHARE
+    )
+    assert prior_given_passes(NOD_SHARE, 0, FlakyWay.ANYWHERE) == pytest.approx(NOD_SHARE)
+
+
+def test_an_odds_ratio_multiplies_the_odds_of_a_number_and_of_every_element_of_an_array():
+    np = pytest.importorskip("numpy", reason="needs flakehound[learn]")
+
+    assert with_odds_ratio(0.5, 3.0) == pytest.approx(0.75)
+    assert with_odds_ratio(np.array([0.5, 0.2]), np.array([3.0, 4.0])) == pytest.approx([0.75, 0.5])

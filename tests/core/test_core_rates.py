@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.core.statistics.rates import Rate, chance_of_such_a_gap, failure_rate, highest_unseen_rate
+from flakehound.core.statistics.rates import Rate, failure_rate, fisher_p_value, highest_unseen_rate
 
 RUNS = st.integers(min_value=1, max_value=5000)
 
@@ -89,7 +89,7 @@ def test_the_interval_is_symmetric_in_passes_and_failures(failed_of):
 
 
 @given(RUNS, st.data())
-def test_one_more_failure_never_lowers_the_interval_of_a_test_that_flakes(runs, data):
+def test_one_more_failure_never_lowers_the_interval_of_a_flaky_test(runs, data):
     failed = data.draw(st.integers(1, max(1, runs - 2)))
     if failed + 1 >= runs:
         return
@@ -106,11 +106,11 @@ def test_one_more_pass_tightens_the_bound_on_what_was_never_seen(runs):
 
 
 def test_fishers_tea_lady_with_all_four_right_is_one_in_seventy():
-    assert chance_of_such_a_gap(4, 4, 0, 4) == pytest.approx(1 / 70)
+    assert fisher_p_value(4, 4, 0, 4) == pytest.approx(1 / 70)
 
 
 def test_fishers_tea_lady_with_three_of_four_right_is_seventeen_in_seventy():
-    assert chance_of_such_a_gap(3, 4, 1, 4) == pytest.approx(17 / 70)
+    assert fisher_p_value(3, 4, 1, 4) == pytest.approx(17 / 70)
 
 
 @pytest.mark.parametrize(
@@ -122,39 +122,37 @@ def test_fishers_tea_lady_with_three_of_four_right_is_seventeen_in_seventy():
         ((0, 5, 0, 9), Fraction(1)),
     ],
 )
-def test_the_chance_of_a_gap_is_what_counting_by_hand_gives(counts, expected):
-    assert chance_of_such_a_gap(*counts) == pytest.approx(float(expected))
+def test_the_p_value_equals_counting_by_hand(counts, expected):
+    assert fisher_p_value(*counts) == pytest.approx(float(expected))
 
 
 @given(two_tallies())
-def test_the_chance_of_a_gap_is_a_probability(tallies):
-    assert 0.0 < chance_of_such_a_gap(*tallies) <= 1.0 + 1e-12
+def test_the_p_value_is_a_probability(tallies):
+    assert 0.0 < fisher_p_value(*tallies) <= 1.0 + 1e-12
 
 
 @given(two_tallies())
-def test_a_gap_that_could_be_no_smaller_is_certain(tallies):
+def test_the_p_value_of_the_fewest_possible_failures_is_one(tallies):
     failed_a, runs_a, failed_b, runs_b = tallies
     least_in_a = max(0, failed_a + failed_b - runs_b)
 
-    chance = chance_of_such_a_gap(least_in_a, runs_a, failed_a + failed_b - least_in_a, runs_b)
+    chance = fisher_p_value(least_in_a, runs_a, failed_a + failed_b - least_in_a, runs_b)
 
     assert chance == pytest.approx(1.0)
 
 
 @given(two_tallies())
-def test_moving_a_failure_into_the_first_group_never_makes_luck_likelier(tallies):
+def test_moving_a_failure_into_the_first_group_never_raises_the_p_value(tallies):
     failed_a, runs_a, failed_b, runs_b = tallies
     if failed_a == runs_a or failed_b == 0:
         return
 
-    before = chance_of_such_a_gap(failed_a, runs_a, failed_b, runs_b)
-    after = chance_of_such_a_gap(failed_a + 1, runs_a, failed_b - 1, runs_b)
+    before = fisher_p_value(failed_a, runs_a, failed_b, runs_b)
+    after = fisher_p_value(failed_a + 1, runs_a, failed_b - 1, runs_b)
 
     assert after <= before + 1e-12
 
 
 @given(st.integers(1, 30), st.integers(1, 30))
 def test_all_failures_on_one_side_are_one_arrangement_among_all(failing, passing):
-    assert chance_of_such_a_gap(failing, failing, 0, passing) == pytest.approx(
-        1 / comb(failing + passing, failing)
-    )
+    assert fisher_p_value(failing, failing, 0, passing) == pytest.approx(1 / comb(failing + passing, failing))

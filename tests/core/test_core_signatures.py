@@ -7,7 +7,7 @@ from core_samples import a_failure
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.core.failure_signatures import are_measured, signature_of, without_volatile_parts
+from flakehound.core.failure_signatures import have_varying_fractions, signature_of, without_volatile_parts
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_single_folder_name_is_no_path():
 
 
 @given(st.integers(0, 10**15 - 1), st.integers(0, 10**15 - 1))
-def test_numbers_never_tell_two_messages_apart(one, other):
+def test_messages_that_differ_only_in_numbers_are_equal(one, other):
     assert without_volatile_parts(f"waited {one} ms") == without_volatile_parts(f"waited {other} ms")
 
 
@@ -99,7 +99,7 @@ def test_taking_volatile_parts_out_twice_changes_nothing_more(message):
 
 
 @pytest.mark.parametrize(
-    ("messages", "told"),
+    ("messages", "differ"),
     [
         (("AssertionError: assert 0.5377 < 0.51", "AssertionError: assert 0.5374 < 0.51"), True),
         (("AssertionError: assert 0.54 < 0.51", "AssertionError: assert 0.54 < 0.51"), False),
@@ -108,5 +108,5 @@ def test_taking_volatile_parts_out_twice_changes_nothing_more(message):
         ((), False),
     ],
 )
-def test_fractions_that_differ_from_run_to_run_are_measured(messages, told):
-    assert are_measured(a_failure(message=message) for message in messages) is told
+def test_fractions_that_differ_from_run_to_run_are_recognised(messages, differ):
+    assert have_varying_fractions(a_failure(message=message) for message in messages) is differ

@@ -1,4 +1,4 @@
-"""Kinds, causes, exit codes and errors: the words other tools rely on."""
+"""Kinds, causes, exit codes and errors: other tools rely on their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_the_kinds_are_the_ones_of_the_contract():
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_only_a_proven_dependence_or_coincidence_makes_a_test_flaky(kind):
+def test_only_proven_kinds_are_flaky(kind):
     assert kind.is_flaky == (kind in (Kind.NOD, Kind.VICTIM, Kind.BRITTLE, Kind.NON_IDEMPOTENT))
 
 
@@ -32,7 +32,7 @@ def test_the_exit_codes_are_the_ones_of_the_contract():
     assert [code.value for code in ExitCode] == [0, 1, 2, 3, 130]
 
 
-def test_an_error_is_the_suites_fault_unless_it_says_otherwise():
+def test_the_exit_code_of_an_error_is_that_of_an_unusable_suite_by_default():
     assert FlakehoundError("it broke").exit_code is ExitCode.SUITE_UNUSABLE
     assert UsageError("it cannot be").exit_code is ExitCode.USAGE
 

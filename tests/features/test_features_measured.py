@@ -18,7 +18,7 @@ from probes import (
     write_files,
 )
 
-from flakehound.core.measurements import MEASURED
+from flakehound.core.measurements import MEASURED_FEATURES
 from flakehound.core.plans import Isolation
 
 MEGABYTE = 1000 * 1000
@@ -36,7 +36,7 @@ def probed(request, tmp_path_factory):
 
 def test_every_test_has_every_feature(probed):
     missing = {
-        name: [feature for feature in MEASURED if getattr(found, feature) is None]
+        name: [feature for feature in MEASURED_FEATURES if getattr(found, feature) is None]
         for name, found in probed.items()
     }
 

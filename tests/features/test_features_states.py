@@ -140,7 +140,9 @@ def traces(tmp_path_factory):
     finally:
         opened.close()
     assert not [record.failures for record in records if record.failures]
-    return {record.order[0].rpartition("::")[2].removeprefix("test_"): record.traces[0] for record in records}
+    return {
+        record.order[0].rpartition("::")[2].removeprefix("test_"): record.state_traces[0] for record in records
+    }
 
 
 @pytest.mark.parametrize("name", LEAVING)

@@ -11,13 +11,13 @@ from flakehound.core.measurements import Measures
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import CollectedTest, Isolation, Setting, Suite
 from flakehound.core.records import RunRecord
-from flakehound.features.table import COLUMNS, FEATURES, STATIC
+from flakehound.features.table import COLUMNS, FEATURES, STATIC_FEATURES
 from flakehound.features.vectors import mean_vectors
 from flakehound.report.features_table import FeatureColumn, FeatureReport, as_csv, as_text
 from flakehound.store import SessionCommand, SessionInfo, SessionSettings, Store
 
 ONE, OTHER = NodeId("test_a.py::TestB::test_c[x::y-1]"), NodeId("test_a.py::test_d")
-SOURCE = {"test_a.py::TestB::test_c": dict.fromkeys(STATIC, 2.0)}
+SOURCE = {"test_a.py::TestB::test_c": dict.fromkeys(STATIC_FEATURES, 2.0)}
 
 
 def run_with(measures: dict[int, Measures]) -> RunRecord:

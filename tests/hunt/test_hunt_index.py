@@ -13,10 +13,10 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Batch, Isolation, Order, RunPlan, Setting, SingleRun
 from flakehound.core.statistics.index import chance_of_detection
 from flakehound.core.statistics.prevalence import (
-    BY_HASH_SEED,
-    NOD,
-    ONLY_ALONE,
-    ONLY_IN_ITS_ORDER,
+    NOD_BY_HASH_SEED_SHARE,
+    NOD_ONLY_ALONE_SHARE,
+    NOD_ONLY_IN_ORIGINAL_ORDER_SHARE,
+    NOD_SHARE,
     RATES,
     FlakyWay,
     Priors,
@@ -330,7 +330,7 @@ def test_more_time_shows_more_but_less_per_second():
 
     bought = [Forecast(passing_test=gain.passing_test).detections_in(s, [run]) for s in (16, 160, 1600)]
 
-    assert 0 < bought[0] < bought[1] < bought[2] < NOD * len(NAMES)
+    assert 0 < bought[0] < bought[1] < bought[2] < NOD_SHARE * len(NAMES)
     assert bought[0] / 16 > bought[1] / 160 > bought[2] / 1600
 
 
@@ -345,7 +345,9 @@ def test_a_forecast_equals_the_gain_of_the_same_runs_one_by_one():
 
     # Nothing else than FlakyWay.ANYWHERE is in `left` of what these runs can show.
     shown = left_at_first - gain.expected_flaky(SUITE.order)
-    shown *= 1 + ONLY_IN_ITS_ORDER / (1 - ONLY_IN_ITS_ORDER - ONLY_ALONE - BY_HASH_SEED)
+    shown *= 1 + NOD_ONLY_IN_ORIGINAL_ORDER_SHARE / (
+        1 - NOD_ONLY_IN_ORIGINAL_ORDER_SHARE - NOD_ONLY_ALONE_SHARE - NOD_BY_HASH_SEED_SHARE
+    )
     assert forecast == pytest.approx(shown, rel=0.01)
 
 

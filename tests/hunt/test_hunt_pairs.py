@@ -46,7 +46,9 @@ class PairSearch:
             (other, case.test)
             for case in self._cases
             for other in IDS
-            if any(case.shows(sighting.outcome) for sighting in self.history.after((other,), case.test))
+            if any(
+                case.shows(execution.outcome) for execution in self.history.executions_after((other,), case.test)
+            )
         }
 
 

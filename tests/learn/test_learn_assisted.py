@@ -63,7 +63,7 @@ def test_kinds_are_learned_from_the_tests_that_failed_shuffled(data):
 
 
 def test_candidates_are_most_of_the_positive_tests_and_few_of_the_others(data):
-    least = candidate_threshold(data, Problem.NOD_VS_REST, seed=1, kept=0.9)
+    least = candidate_threshold(data, Problem.NOD_VS_REST, seed=1, kept_share=0.9)
     said = fit_whole_table(data, Problem.NOD_VS_REST, seed=1).probability(data.values) >= least
 
     assert said[data.label == 1].mean() >= 0.9

@@ -1,4 +1,4 @@
-"""Detections against time, on times that can be counted by hand."""
+"""Detections over time, for times that can be counted by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_curve_is_the_mean_over_the_suites_with_a_band():
     assert found.policies["slow"].mean[-2] == 0
 
 
-def test_where_nothing_is_ever_found_a_curve_stays_at_zero():
+def test_a_curve_without_detections_stays_at_zero():
     found = detection_curves({"calls": [np.array([NEVER])]})
 
     assert found.policies["calls"].mean == [0]

@@ -18,10 +18,10 @@ from flakehound.app.hunt.default_models import (
 )
 from flakehound.app.hunt.selection_models import ThresholdModel
 from flakehound.core.errors import FailedStep
-from flakehound.features.table import NAMES
+from flakehound.features.table import FEATURE_NAMES
 from flakehound.learn.evaluation.scores import area_under_curve
 from flakehound.learn.measured.assisted_reruns import Aim
-from flakehound.learn.measured.model import PROBLEMS, as_text, fit_measured_models, from_text, trust_in
+from flakehound.learn.measured.model import PROBLEMS, fit_measured_models, fit_trust, from_json, to_json
 from flakehound.learn.measured.table import pack_table, shipped_bytes, unpack_table
 from flakehound.learn.tables.dataset import UNKNOWN, UnusableData
 from flakehound.learn.tables.problems import OutcomeCounts, Problem
@@ -98,7 +98,7 @@ def test_the_shipped_table_has_what_its_page_promises():
     assert len(content) < 1_000_000
     assert len(set(data.projects)) >= 15
     assert len(data) >= 1000
-    assert set(data.features) == set(NAMES) - {"covered_changes"}
+    assert set(data.features) == set(FEATURE_NAMES) - {"covered_changes"}
     assert all(data.labels(problem).positive.sum() > 0 for problem in PROBLEMS)
     assert gzip.decompress(content).startswith(b"version,id,project,")
 
@@ -116,7 +116,7 @@ def test_every_pair_of_the_shipped_table_is_a_victim_and_a_polluter_of_one_proje
 
 
 def test_models_tell_the_tests_of_projects_they_never_saw(data, models):
-    apart = np.array(models.models[Problem.NOD_VS_REST].kept_apart)
+    apart = np.array(models.models[Problem.NOD_VS_REST].unseen_probabilities)
 
     assert area_under_curve(data.label, apart) > 0.8
 
@@ -131,7 +131,7 @@ def test_a_suite_on_a_machine_twice_as_slow_gets_nearly_the_same_answer(data, mo
 
 
 def test_models_survive_their_file(data, models):
-    again = from_text(as_text(models))
+    again = from_json(to_json(models))
 
     assert again == models
     assert (again.models[PROBLEMS[0]].probability(data.values) >= 0).all()
@@ -148,11 +148,11 @@ def test_models_survive_their_file(data, models):
     ],
 )
 def test_a_file_that_holds_something_else_is_refused(models, wrong):
-    told = json.loads(as_text(models))
+    told = json.loads(to_json(models))
     wrong(told)
 
-    with pytest.raises(UnusableData, match="no models of measured features"):
-        from_text(json.dumps(told))
+    with pytest.raises(UnusableData, match="not a file with models of measured features"):
+        from_json(json.dumps(told))
 
 
 def test_a_table_that_lacks_one_class_teaches_nothing(data):
@@ -195,7 +195,7 @@ def test_more_quality_costs_more_with_the_default_models(cached):
 
 
 def test_few_nod_tests_do_not_teach_to_do_without_proof(data, models):
-    few = data.rows(np.flatnonzero((data.label == 0) | (np.arange(300) < 60)))
+    few = data.select_rows(np.flatnonzero((data.label == 0) | (np.arange(300) < 60)))
 
     many_said = with_thresholds(data, models, Aim(), "")
     few_said = with_thresholds(few, fit_measured_models(few), Aim(), "")
@@ -208,7 +208,7 @@ def test_few_nod_tests_do_not_teach_to_do_without_proof(data, models):
 
 def test_models_that_cannot_tell_strangers_do_not_do_without_proof(data, models):
     telling = models.models[Problem.NOD_VS_VICTIM]
-    guessing = replace(telling, kept_apart=(0.5,) * len(telling.kept_apart))
+    guessing = replace(telling, unseen_probabilities=(0.5,) * len(telling.unseen_probabilities))
     said = with_thresholds(
         data, replace(models, models={**models.models, Problem.NOD_VS_VICTIM: guessing}), Aim(), ""
     )
@@ -242,8 +242,8 @@ def test_models_learn_about_polluters_only_from_tests_that_somebody_looked_at(da
     unknown = replace(data, polluter=np.where(np.arange(300) < 150, UNKNOWN, data.polluter))
     models = fit_measured_models(unknown).models
 
-    assert len(models[Problem.POLLUTER_VS_REST].kept_apart) == 150
-    assert len(models[Problem.NOD_VS_REST].kept_apart) == 300
+    assert len(models[Problem.POLLUTER_VS_REST].unseen_probabilities) == 150
+    assert len(models[Problem.NOD_VS_REST].unseen_probabilities) == 300
 
 
 # trust in the odds of a model
@@ -254,7 +254,7 @@ def trusted(right, projects=10):
     positive = np.tile([1, *[0] * 9], projects)
     place = np.repeat(np.arange(projects), 10)
     names = np.array([f"project {number}" for number in place])
-    return trust_in(np.where((positive == 1) == (place % 10 < right), 0.8, 0.2), positive, names)
+    return fit_trust(np.where((positive == 1) == (place % 10 < right), 0.8, 0.2), positive, names)
 
 
 def test_a_model_that_tells_is_trusted_and_one_that_misleads_is_not():
@@ -274,7 +274,7 @@ def test_a_project_with_many_nod_tests_counts_as_much_as_one_with_few():
     # It is right about the one test and wrong about the ninety.
     apart = np.array([0.9, *[0.1] * 9] + [0.4] * 90 + [0.6] * 10)
 
-    assert trust_in(apart, positive, names) > 0
+    assert fit_trust(apart, positive, names) > 0
 
 
 def test_odds_are_held_back_by_trust(data, models):
@@ -282,5 +282,5 @@ def test_odds_are_held_back_by_trust(data, models):
     own = data.values[data.projects == data.projects[0]]
     odds = model.probability(own) / (1 - model.probability(own))
 
-    assert model.likelier(own) == pytest.approx(odds**model.trust)
-    assert replace(model, trust=0.0).likelier(own) == pytest.approx(np.ones(len(own)))
+    assert model.odds_ratios(own) == pytest.approx(odds**model.trust)
+    assert replace(model, trust=0.0).odds_ratios(own) == pytest.approx(np.ones(len(own)))

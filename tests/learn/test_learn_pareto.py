@@ -9,13 +9,13 @@ from flakehound.learn.evaluation.pareto import (
     PairTask,
     SingleTask,
     SweepPoints,
-    bins_of,
-    knee_of,
-    model_alone,
+    knee_index,
+    model_alone_index,
     pair_points,
     pareto_front,
     single_points,
-    technique_alone,
+    technique_alone_index,
+    threshold_bins,
 )
 from flakehound.learn.evaluation.scores import Confusion, area_under_curve, calibration, confusion
 
@@ -24,7 +24,7 @@ TESTS = 60
 PROBABILITY = np.round(RNG.random(TESTS), 2)
 POSITIVE = (RNG.random(TESTS) < PROBABILITY).astype(int)
 COST_S = RNG.random(TESTS)
-TASK = SingleTask(positive=POSITIVE, delegated_s=100 * COST_S, suite_s=float(COST_S.sum()))
+TASK = SingleTask(positive=POSITIVE, technique_s=100 * COST_S, suite_s=float(COST_S.sum()))
 
 
 def place_of(points, first, second, samples):
@@ -51,7 +51,7 @@ def test_the_sweep_has_every_pair_of_thresholds_and_the_technique_alone_once():
     points = single_points(TASK, [(1, PROBABILITY), (2, PROBABILITY)])
 
     assert len(points) == 2 * 5252 - 1
-    alone = technique_alone(points)
+    alone = technique_alone_index(points)
     assert (points.first[alone], points.second[alone], points.samples[alone]) == (0, 1.01, 0)
     assert points.detection[alone] == 1
     assert points.cost_s[alone] == pytest.approx(100 * COST_S.sum())
@@ -79,7 +79,7 @@ def test_a_point_of_the_pair_sweep_is_what_equation_8_gives(victim_from, pollute
     assert points.detection[place] == pytest.approx((v[victims] & p[polluters]).mean())
     paid = p.sum() * COST_S[v].sum() + v.sum() * COST_S[p].sum()
     assert points.cost_s[place] == pytest.approx(paid + 3 * COST_S.sum())
-    assert points.cost_s[technique_alone(points)] == pytest.approx(2 * TESTS * COST_S.sum())
+    assert points.cost_s[technique_alone_index(points)] == pytest.approx(2 * TESTS * COST_S.sum())
 
 
 def test_only_tests_of_one_suite_are_paired():
@@ -96,13 +96,19 @@ def test_only_tests_of_one_suite_are_paired():
         for own in (suites == 0, suites == 1)
     )
     assert points.cost_s[place] == pytest.approx(paid + COST_S.sum())
-    assert points.cost_s[technique_alone(points)] == pytest.approx(
+    assert points.cost_s[technique_alone_index(points)] == pytest.approx(
         2 * (20 * COST_S[:20].sum() + 40 * COST_S[20:].sum())
     )
 
 
 def test_a_probability_that_is_a_hundredth_but_for_rounding_reaches_its_threshold():
-    assert bins_of(np.array([0.07, 0.1 + 0.2 - 0.23, 0.29 - 1e-12, 0.0, 1.0])).tolist() == [7, 7, 29, 0, 100]
+    assert threshold_bins(np.array([0.07, 0.1 + 0.2 - 0.23, 0.29 - 1e-12, 0.0, 1.0])).tolist() == [
+        7,
+        7,
+        29,
+        0,
+        100,
+    ]
 
 
 def made(*pairs):
@@ -120,17 +126,17 @@ def test_the_front_holds_what_no_other_point_beats():
 def test_the_knee_lies_nearest_to_all_found_at_no_cost():
     points = made((0.5, 1), (0.9, 11), (1.0, 100))
 
-    assert knee_of(points) == 1
+    assert knee_index(points) == 1
 
 
 def test_the_pure_model_is_the_best_without_a_region_between_the_thresholds():
     points = single_points(TASK, [(1, PROBABILITY)])
 
-    best = model_alone(points)
+    best = model_alone_index(points)
 
     assert points.first[best] == points.second[best]
     assert points.cost_s[best] == pytest.approx(COST_S.sum())
-    assert model_alone(made((0.5, 1))) is None
+    assert model_alone_index(made((0.5, 1))) is None
 
 
 def test_mcc_keeps_its_sign_and_is_undefined_where_a_sum_is_zero():

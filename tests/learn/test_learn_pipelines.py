@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from learn_samples import drawn
 
-from flakehound.learn.models.balancing import NAMES, balance
-from flakehound.learn.models.classifiers import SPACES, drawn_settings
+from flakehound.learn.models.balancing import TECHNIQUES, balance
+from flakehound.learn.models.classifiers import SEARCH_SPACES, draw_settings
 from flakehound.learn.models.pipelines import Pipeline, cannier_pipelines, fit_pipeline, static_pipelines
 from flakehound.learn.models.splits import project_folds, stratified_folds
-from flakehound.learn.models.validation import cross_validated, figures_of
+from flakehound.learn.models.validation import cross_validate, figures_of
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.tables.dataset import UnusableData
 from flakehound.learn.tables.mean_features import check_same_tests, mean_features
@@ -27,7 +27,7 @@ def test_there_are_24_pipelines_of_cannier_and_54_of_static():
     assert len({one.name for one in static_pipelines(5)}) == 54
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "none"])
+@pytest.mark.parametrize("name", [name for name in TECHNIQUES if name != "none"])
 def test_every_technique_balances(name):
     data = drawn(tests=300, share=0.15, noise=1.5)
 
@@ -80,7 +80,7 @@ def test_folds_by_project_never_split_one():
 
 
 def test_cross_validation_finds_what_can_be_learned_and_tells_it_per_project():
-    figures = figures_of(cross_validated(drawn(), Problem.LABELLED, FOREST, split="folds", seed=1))
+    figures = figures_of(cross_validate(drawn(), Problem.LABELLED, FOREST, split="folds", seed=1))
 
     assert figures["auc"] > 0.75
     assert figures["mcc"] > 0.35
@@ -92,14 +92,14 @@ def test_nothing_is_learned_from_labels_that_mean_nothing():
     data = drawn(tests=300)
     shuffled = replace(data, label=np.random.default_rng(9).permutation(data.label))
 
-    figures = figures_of(cross_validated(shuffled, Problem.LABELLED, FOREST, split="folds", seed=1))
+    figures = figures_of(cross_validate(shuffled, Problem.LABELLED, FOREST, split="folds", seed=1))
 
     assert abs(figures["auc"] - 0.5) < 0.15
 
 
 def test_the_seed_and_the_repeat_decide_and_nothing_else():
     first, again, other = (
-        cross_validated(drawn(), Problem.LABELLED, FOREST, split="folds", seed=seed, repeat=repeat).probability
+        cross_validate(drawn(), Problem.LABELLED, FOREST, split="folds", seed=seed, repeat=repeat).probability
         for seed, repeat in ((1, 0), (1, 0), (1, 1))
     )
 
@@ -114,7 +114,7 @@ def test_a_test_never_influences_the_model_that_predicts_it():
     flipped[own] = 1 - flipped[own]
 
     before, after = (
-        cross_validated(one, Problem.LABELLED, FOREST, split="projects", seed=1).probability
+        cross_validate(one, Problem.LABELLED, FOREST, split="projects", seed=1).probability
         for one in (data, replace(data, label=flipped))
     )
 
@@ -130,7 +130,7 @@ def test_scaling_is_by_the_training_part():
     assert np.allclose(model.scaler.data_max_, data.values[:100].max(axis=0))
 
 
-@pytest.mark.parametrize("name", sorted(SPACES))
+@pytest.mark.parametrize("name", sorted(SEARCH_SPACES))
 def test_every_classifier_learns(name):
     data = drawn(tests=60)
     searched = name in ("decision-tree", "naive-bayes")
@@ -144,11 +144,11 @@ def test_every_classifier_learns(name):
 
 
 def test_a_search_draws_different_settings_and_begins_with_the_library_s():
-    found = drawn_settings("random-forest", 6, seed=2)
+    found = draw_settings("random-forest", 6, seed=2)
 
     assert found[0] == {}
     assert len(found) == 6
-    assert found == drawn_settings("random-forest", 6, seed=2)
+    assert found == draw_settings("random-forest", 6, seed=2)
     assert all(a != b for i, a in enumerate(found) for b in found[:i])
 
 
@@ -157,19 +157,19 @@ def test_one_class_only_is_an_error(label):
     data = drawn(tests=20)
 
     with pytest.raises(UnusableData, match="one class only"):
-        cross_validated(replace(data, label=np.full(20, label)), Problem.LABELLED, FOREST, split="folds", seed=1)
+        cross_validate(replace(data, label=np.full(20, label)), Problem.LABELLED, FOREST, split="folds", seed=1)
 
 
 def test_a_single_project_cannot_be_left_out():
     with pytest.raises(UnusableData, match="none can be left out"):
-        cross_validated(drawn(projects=("a",)), Problem.LABELLED, FOREST, split="projects", seed=1)
+        cross_validate(drawn(projects=("a",)), Problem.LABELLED, FOREST, split="projects", seed=1)
 
 
 def test_a_project_with_all_positives_leaves_others_unpredicted_and_is_said():
     data = drawn(tests=40, projects=("a", "b"))
     label = (data.projects == "a").astype(int)
 
-    found = cross_validated(replace(data, label=label), Problem.LABELLED, FOREST, split="projects", seed=1)
+    found = cross_validate(replace(data, label=label), Problem.LABELLED, FOREST, split="projects", seed=1)
 
     assert np.isnan(found.probability).all()
     assert found.notes == ("2 of 2 folds: has one class only in the training part: not predicted",)
@@ -188,13 +188,13 @@ def test_measurements_of_other_tests_or_features_are_refused():
     with pytest.raises(UnusableData, match="other features"):
         check_same_tests([data, data.with_features(["noise"])])
     with pytest.raises(UnusableData, match="other tests"):
-        check_same_tests([data, data.rows(np.arange(100))])
+        check_same_tests([data, data.select_rows(np.arange(100))])
 
 
 def test_words_become_features_where_enough_tests_have_them():
     data = replace(drawn(tests=4), words=("sleep wait", "sleep", "", "open sleep"))
 
-    found = with_words(data, least=3)
+    found = with_words(data, min_tests=3)
 
     assert found.features[-1] == "word sleep"
     assert found.values[:, -1].tolist() == [1, 1, 0, 1]

@@ -63,7 +63,7 @@ def test_a_test_of_which_nobody_knows_whether_it_pollutes_is_in_no_domain_of_pol
 
     assert [data.ids[place] for place in data.labels(Problem.POLLUTER_VS_REST).domain] == ["a", "c"]
     assert positive(data, Problem.POLLUTER_VS_REST) == ["a"]
-    assert list(data.of_known_polluters().ids) == ["a", "c"]
+    assert list(data.with_known_polluters().ids) == ["a", "c"]
 
 
 def test_a_missing_column_is_named_beside_the_ones_that_are_there():
@@ -109,7 +109,7 @@ def test_a_table_without_a_usable_row_is_an_error_that_says_why():
 
 @pytest.mark.parametrize("count", ["-1", "1.5", "many"])
 def test_a_count_that_is_none_is_an_error(count):
-    with pytest.raises(UnusableData, match="is no number of runs"):
+    with pytest.raises(UnusableData, match="is not a number of runs"):
         table(f"id,project,op,of,sp,sf\nt,p,{count},0,0,0", COUNTED)
 
 
@@ -169,7 +169,7 @@ def test_a_column_mapping_that_says_nothing_we_know_is_an_error(told):
 def test_ids_are_joined_and_rows_can_be_chosen():
     columns = ColumnMapping(id=("file", "name"), label="flaky")
 
-    data = table("file,name,project,flaky,size\na.py,t,p,1,1\na.py,u,p,0,2", columns).rows([1])
+    data = table("file,name,project,flaky,size\na.py,t,p,1,1\na.py,u,p,0,2", columns).select_rows([1])
 
     assert list(data.ids) == ["a.py::u"]
     assert data.label.tolist() == [0]
@@ -177,6 +177,6 @@ def test_ids_are_joined_and_rows_can_be_chosen():
 
 def test_every_known_mapping_names_each_column_once():
     for name, columns in KNOWN_MAPPINGS.items():
-        named = [*columns.named(), *(columns.features or ())]
+        named = [*columns.required_columns(), *(columns.features or ())]
         assert len(named) == len(set(named)), name
-    assert COLUMNS.named() == ("id", "project", "flaky")
+    assert COLUMNS.required_columns() == ("id", "project", "flaky")

@@ -15,7 +15,7 @@ from shared_once import FIT_LIMIT_S, fit_lint_model
 
 from flakehound.app.lint.model_file import default_model
 from flakehound.learn.static.fit import COLUMNS, Sample, fit_static_model
-from flakehound.learn.static.model import UnusableModel, as_text, from_text
+from flakehound.learn.static.model import UnusableModel, from_json, to_json
 from flakehound.learn.static.table import digest_of, shipped_bytes, shipped_samples, training_table
 from flakehound.learn.static.unseen import unseen_nod_chances
 from flakehound.learn.tables.dataset import UnusableData
@@ -43,13 +43,13 @@ import sys
 from pathlib import Path
 from flakehound.app.lint.model_file import default_model
 from flakehound.learn.static import table
-from flakehound.learn.static.model import as_text
+from flakehound.learn.static.model import to_json
 if len(sys.argv) > 2:
     table.shipped_bytes = Path(sys.argv[2]).read_bytes
 model = default_model(Path(sys.argv[1]))
 model.chances([{}], ["a"])
 print([name for name in ("numpy", "sklearn", "scipy") if name in sys.modules])
-print(as_text(model), end="")
+print(to_json(model), end="")
 """
 
 
@@ -158,13 +158,13 @@ def test_another_process_finds_the_same_model_to_the_last_digit_and_without_any_
 
     text = fitted_elsewhere(tmp_path / "theirs", tmp_path / "few.csv.gz")
 
-    assert text == as_text(default_model(tmp_path / "ours"))
-    assert text == as_text(default_model(tmp_path / "theirs"))
+    assert text == to_json(default_model(tmp_path / "ours"))
+    assert text == to_json(default_model(tmp_path / "theirs"))
 
 
 @pytest.mark.slow
 def test_another_process_finds_the_same_default_model_to_the_last_digit(tmp_path):
-    assert fitted_elsewhere(tmp_path) == as_text(default())
+    assert fitted_elsewhere(tmp_path) == to_json(default())
 
 
 def test_a_damaged_cache_is_made_again(few_samples, tmp_path):
@@ -173,7 +173,7 @@ def test_a_damaged_cache_is_made_again(few_samples, tmp_path):
 
     model = default_model(tmp_path)
 
-    assert file.read_text() == as_text(model)
+    assert file.read_text() == to_json(model)
     assert default_model(tmp_path) == model
 
 
@@ -184,7 +184,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(few_samples, tmp_path):
 
 
 def test_a_model_survives_being_written():
-    assert from_text(as_text(default()), "it") == default()
+    assert from_json(to_json(default()), "it") == default()
 
 
 @pytest.mark.parametrize(
@@ -194,15 +194,15 @@ def test_a_model_survives_being_written():
         (lambda _text: "[1]", "TypeError"),
         (lambda _text: '{"schema": "flakehound/model/1"}', "its schema is 'flakehound/model/1'"),
         (lambda _text: '{"schema": "flakehound/model/2"}', "KeyError"),
-        (lambda text: text.replace('"constant": ', '"constant": NaN, "was": '), "no finite number"),
-        (lambda text: text.replace('"even": ', '"even": NaN, "was": '), "'even' is no finite number"),
+        (lambda text: text.replace('"constant": ', '"constant": NaN, "was": '), "not a finite number"),
+        (lambda text: text.replace('"even": ', '"even": NaN, "was": '), "'even' is not a finite number"),
     ],
 )
 def test_a_file_that_is_no_model_says_why(damaged, why):
-    text = damaged(as_text(default()))
+    text = damaged(to_json(default()))
 
     with pytest.raises(UnusableModel, match=why) as told:
-        from_text(text, "model.json")
+        from_json(text, "model.json")
 
     assert told.value.remedy == "flakehound train"
 

@@ -14,7 +14,7 @@ from flakehound.learn.evaluation import metric_statistics as ours
 def test_cliff_s_delta_counts_pairs():
     values = np.array([[3.0], [4.0], [1.0], [4.0]])
 
-    (found,) = ours.differences(["size"], values, np.array([1, 1, 0, 0]))
+    (found,) = ours.metric_differences(["size"], values, np.array([1, 1, 0, 0]))
 
     # of four pairs two are larger, one is smaller, one is equal
     assert found.delta == pytest.approx((2 - 1) / 4)
@@ -23,7 +23,7 @@ def test_cliff_s_delta_counts_pairs():
 def test_the_metric_that_tells_comes_first_and_the_others_are_negligible_or_small():
     data = drawn(tests=400)
 
-    found = ours.differences(data.features, data.values, data.label)
+    found = ours.metric_differences(data.features, data.values, data.label)
 
     assert found[0].feature == "signal"
     assert (found[0].size, found[0].corrected < 1e-6) == ("large", True)
@@ -32,8 +32,8 @@ def test_the_metric_that_tells_comes_first_and_the_others_are_negligible_or_smal
 
 
 def test_holm_is_stepwise_and_never_falls():
-    assert ours.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert ours.holm([0.9, 0.8]) == [1.0, 1.0]
+    assert ours.holm_correction([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert ours.holm_correction([0.9, 0.8]) == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,10 @@ def test_ranks_put_the_best_first_and_the_distance_is_nemenyi_s():
     rng = np.random.default_rng(1)
     base = rng.random(10)
 
-    found = ours.nemenyi({"good": base + 2, "fair": base + 1, "bad": base})
+    found = ours.nemenyi_ranks({"good": base + 2, "fair": base + 1, "bad": base})
 
     assert found.mean == {"good": 1.0, "fair": 2.0, "bad": 3.0}
-    assert found.critical == pytest.approx(2.343 * (3 * 4 / 60) ** 0.5, abs=0.001)
+    assert found.critical_distance == pytest.approx(2.343 * (3 * 4 / 60) ** 0.5, abs=0.001)
     assert found.friedman_p < 0.001
 
 

@@ -1,4 +1,4 @@
-"""The model for unseen projects is chosen by the others, and does better than chance on a new one."""
+"""The model for unseen projects is chosen by the other projects, and is better than chance."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from flakehound.learn.evaluation.unseen_projects import (
     METRICS,
     WORDS,
     UnseenProjects,
-    candidates,
+    all_candidates,
     class_or_file,
-    shared_scores,
+    with_group_means,
 )
 
 PROJECTS = ("a", "b", "c", "d")
@@ -33,57 +33,59 @@ def data():
     return replace(found, values=found.values * unit[:, None], words=words)
 
 
-@pytest.mark.parametrize("reads", [(METRICS,), (WORDS,), (BOTH,)])
-def test_it_tells_flaky_tests_of_a_project_it_never_saw(data, reads):
-    probability, said, choices = UnseenProjects(data=data, positive=data.label, reads=reads).predicted()
+@pytest.mark.parametrize("inputs", [(METRICS,), (WORDS,), (BOTH,)])
+def test_flaky_tests_of_an_unseen_project_are_recognised(data, inputs):
+    found = UnseenProjects(data=data, positive=data.label, inputs=inputs).predict()
 
-    assert area_under_curve(data.label, probability) > 0.7
-    assert data.label[said == 1].mean() > 2 * data.label.mean()
-    assert [one.project for one in choices] == list(PROJECTS)
-    assert all(one.candidate.reads in reads for one in choices)
+    assert area_under_curve(data.label, found.probability) > 0.7
+    assert data.label[found.predicted == 1].mean() > 2 * data.label.mean()
+    assert [choice.project for choice in found.choices] == list(PROJECTS)
+    assert all(choice.candidate.inputs in inputs for choice in found.choices)
 
 
 @pytest.mark.parametrize("rules", [(BY_AREA,), CHOICE_RULES])
-def test_a_project_s_labels_decide_neither_its_scores_nor_its_threshold(data, rules):
+def test_the_labels_of_a_project_influence_neither_its_scores_nor_its_threshold(data, rules):
     own = data.projects == "c"
     flipped = np.where(own, 1 - data.label, data.label)
 
-    (first, first_said, _), (other, other_said, _) = (
-        UnseenProjects(data=data, positive=label, rules=rules).predicted() for label in (data.label, flipped)
+    first, other = (
+        UnseenProjects(data=data, positive=label, rules=rules).predict() for label in (data.label, flipped)
     )
 
-    assert np.array_equal(first[own], other[own])
-    assert np.array_equal(first_said[own], other_said[own])
-    assert not np.array_equal(first[~own], other[~own])
+    assert np.array_equal(first.probability[own], other.probability[own])
+    assert np.array_equal(first.predicted[own], other.predicted[own])
+    assert not np.array_equal(first.probability[~own], other.probability[~own])
 
 
-def test_of_several_rules_the_other_projects_take_one(data):
+def test_the_other_projects_choose_one_of_several_rules(data):
     def always(threshold):
-        return ChoiceRule(name=f"from {threshold} on", of=lambda said, positive: (next(iter(said)), threshold))
+        return ChoiceRule(
+            name=f"threshold {threshold}", choose=lambda chances, positive: (next(iter(chances)), threshold)
+        )
 
     useless, good = always(0.0), always(0.6)
-    _probability, said, choices = UnseenProjects(data=data, positive=data.label, rules=(useless, good)).predicted()
+    found = UnseenProjects(data=data, positive=data.label, rules=(useless, good)).predict()
 
-    assert {one.rule for one in choices} == {good.name}
-    assert 0 < said.mean() < 0.5
+    assert {choice.rule for choice in found.choices} == {good.name}
+    assert 0 < found.predicted.mean() < 0.5
 
 
-def test_neighbours_share_their_score():
+def test_a_score_can_include_the_mean_of_its_group():
     scores = np.array([0.0, 1.0, 0.4])
-    homes = np.array([0, 0, 1])
+    groups = np.array([0, 0, 1])
 
-    assert shared_scores(scores, homes, 0.0).tolist() == [0, 1, 0.4]
-    assert shared_scores(scores, homes, 1.0).tolist() == [0.5, 0.5, 0.4]
+    assert with_group_means(scores, groups, 0.0).tolist() == [0, 1, 0.4]
+    assert with_group_means(scores, groups, 1.0).tolist() == [0.5, 0.5, 0.4]
 
 
 @pytest.mark.parametrize(
-    ("test", "home"),
+    ("test", "group"),
     [("tests/a.py::TestX::test_y", "tests/a.py::TestX"), ("org.Some.test", "org.Some"), ("t", "")],
 )
-def test_a_test_lives_in_its_class_or_file(test, home):
-    assert class_or_file(test) == home
+def test_the_group_of_a_test_is_its_class_or_file(test, group):
+    assert class_or_file(test) == group
 
 
-def test_candidates_read_what_they_may():
-    assert {one.reads for one in candidates((METRICS, BOTH))} == {METRICS, BOTH}
-    assert len(candidates((METRICS, WORDS, BOTH))) == 3 * (2 + 3 + 6)
+def test_candidates_have_only_the_given_inputs():
+    assert {candidate.inputs for candidate in all_candidates((METRICS, BOTH))} == {METRICS, BOTH}
+    assert len(all_candidates((METRICS, WORDS, BOTH))) == 3 * (2 + 3 + 6)

@@ -1,4 +1,4 @@
-"""Pipelines that vote: one mean, and a threshold that the training part chose."""
+"""Votes of several pipelines: the mean of their probabilities, and a threshold chosen by the training part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from learn_samples import drawn
 from flakehound.app.studies.published import EXPERIMENTS
 from flakehound.learn.evaluation.scores import confusion
 from flakehound.learn.models.pipelines import Pipeline
-from flakehound.learn.models.validation import cross_validated, figures_of
+from flakehound.learn.models.validation import cross_validate, figures_of
 from flakehound.learn.models.voting import Vote, best_threshold, fit_model
 from flakehound.learn.tables.problems import Problem
 
@@ -31,7 +31,7 @@ def test_the_threshold_is_the_one_with_the_best_f1():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_no_other_threshold_is_better(seed):
+def test_no_other_threshold_has_a_better_f1(seed):
     rng = np.random.default_rng(seed)
     positive, probability = (rng.random(60) < 0.3).astype(int), rng.integers(0, 20, 60) / 20
 
@@ -41,28 +41,27 @@ def test_no_other_threshold_is_better(seed):
     assert f1(best_threshold(positive, probability)) == max(f1(one) for one in np.unique(probability))
 
 
-def test_of_equally_good_thresholds_the_highest_is_taken():
+def test_the_highest_of_equally_good_thresholds_is_chosen():
     assert best_threshold(np.array([1, 0, 0, 1]), np.array([0.8, 0.6, 0.4, 0.2])) == pytest.approx(0.7)
 
 
-def test_a_test_s_chance_is_the_mean_of_what_the_members_say():
+def test_the_probability_of_a_test_is_the_mean_of_the_members():
     data = drawn(tests=80)
 
     found = fit_model(VOTE, data.values, data.label, seed=3)
 
-    said = [one.probability(data.values) for one in found.models]
-    assert len(said) == 2
-    assert np.allclose(found.probability(data.values), (said[0] + said[1]) / 2)
+    first, second = (model.probability(data.values) for model in found.models)
+    assert np.allclose(found.probability(data.values), (first + second) / 2)
 
 
-def test_the_threshold_of_a_vote_is_chosen_where_its_models_did_not_learn():
+def test_the_threshold_of_a_vote_is_chosen_on_tests_that_its_models_were_not_trained_on():
     data = drawn(tests=200, share=0.45)
     shuffled = np.random.default_rng(2).permutation(data.label)
 
     found = fit_model(VOTE, data.values, shuffled, seed=3)
 
-    # Trees know their own training part by heart, so there any threshold near one half would be right; labels that
-    # mean nothing show in inner folds, where calling nearly every test positive is best.
+    # Trees memorise their training part, so any threshold near one half would be right there. In inner folds,
+    # random labels cannot be predicted, and it is best to predict nearly every test as positive.
     own = found.probability(data.values)
     assert confusion(shuffled, (own >= 0.5).astype(int)).f1 > 0.9
     assert found.threshold < 0.3
@@ -74,24 +73,24 @@ def test_a_test_never_influences_its_own_prediction_or_threshold():
     flipped = np.where(own, 1 - data.label, data.label)
 
     before, after = (
-        cross_validated(one, Problem.LABELLED, VOTE, split="projects", seed=1)
+        cross_validate(one, Problem.LABELLED, VOTE, split="projects", seed=1)
         for one in (data, replace(data, label=flipped))
     )
 
     assert np.array_equal(before.probability[own], after.probability[own])
-    assert np.array_equal(before.said[own], after.said[own])
+    assert np.array_equal(before.predicted[own], after.predicted[own])
 
 
-def test_what_a_vote_says_is_judged_by_its_own_threshold():
-    predicted = cross_validated(drawn(), Problem.LABELLED, VOTE, split="folds", seed=1)
+def test_the_figures_of_a_vote_use_its_own_threshold():
+    predictions = cross_validate(drawn(), Problem.LABELLED, VOTE, split="folds", seed=1)
 
-    figures = figures_of(predicted)
-    assert figures["tp"] + figures["fp"] == predicted.said.sum()
-    assert not np.array_equal(predicted.said, predicted.probability >= 0.5)
+    figures = figures_of(predictions)
+    assert figures["tp"] + figures["fp"] == predictions.predicted.sum()
+    assert not np.array_equal(predictions.predicted, predictions.probability >= 0.5)
     assert figures["mcc"] > 0.35
 
 
-def test_a_vote_is_the_same_again_and_another_with_another_seed():
+def test_a_vote_depends_on_the_seed_only():
     data = drawn(tests=90)
     first, again, other = (fit_model(VOTE, data.values, data.label, seed) for seed in (1, 1, 2))
 
@@ -107,7 +106,7 @@ def test_a_single_positive_test_leaves_the_threshold_at_one_half():
     assert fit_model(VOTE, values, positive, seed=1).threshold == 0.5
 
 
-def test_a_vote_says_which_balancing_could_not_run():
+def test_a_vote_notes_which_balancing_could_not_run():
     values = np.random.default_rng(1).normal(size=(40, 2))
     positive = (np.arange(40) == 7).astype(int)
     smote = replace(MEMBERS[0], balancing="smote")
@@ -118,13 +117,13 @@ def test_a_vote_says_which_balancing_could_not_run():
     assert found.problem.count("smote cannot run") == 1
 
 
-def test_every_published_row_of_a_vote_stands_beside_the_plain_forest_on_the_same_tests():
+def test_every_published_row_of_a_vote_has_a_row_of_the_plain_forest_on_the_same_tests():
     votes = {one.title: one for one in EXPERIMENTS if isinstance(one.pipeline, Vote)}
     plain = {one.title: one for one in EXPERIMENTS if isinstance(one.pipeline, Pipeline)}
 
     assert len(votes) == 6
     for title, vote in votes.items():
-        beside = plain[title.removesuffix(f", {vote.pipeline.name}")]
-        assert beside.tests == vote.tests
-        assert beside.pipeline.name.startswith("random-forest-100/")
+        forest = plain[title.removesuffix(f", {vote.pipeline.name}")]
+        assert forest.tests == vote.tests
+        assert forest.pipeline.name.startswith("random-forest-100/")
         assert not vote.compared

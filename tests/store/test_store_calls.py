@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from store_samples import a_run, a_session, a_suite
 
-from flakehound.core.calls import CallTrace, Function, Reached
+from flakehound.core.calls import CallSite, CallTrace, Function
 from flakehound.store import Store
 from flakehound.store.connection import connect
 from flakehound.store.schema import CURRENT, TABLES, Schema
@@ -15,7 +15,7 @@ SLEEP = Function(file="<time>", owner="", name="sleep", kind="c")
 TOTAL = Function(file="shop/cart.py", owner="Cart", name="total", kind="python")
 TRACE = CallTrace(
     calls={"setup": {TOTAL: 1}, "call": {SLEEP: 2, TOTAL: 40}},
-    reached=(Reached(phase="call", function=SLEEP, path="tests/test_cart.py", line=7, within="test_total"),),
+    call_sites=(CallSite(phase="call", function=SLEEP, path="tests/test_cart.py", line=7, caller="test_total"),),
     children=(("call", "git status"),),
     notes=("another profiler took over",),
 )

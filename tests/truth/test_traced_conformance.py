@@ -18,7 +18,7 @@ from .subjects import chosen_keys, prepared
 
 KNOWN = default_functions()
 TRACE_OPTIONS = [
-    TraceOptions(mode=mode, counts=counts, wanted=KNOWN.patterns, neutral=KNOWN.neutral)
+    TraceOptions(mode=mode, counts=counts, patterns=KNOWN.patterns, neutral=KNOWN.neutral)
     for mode, counts in ((TraceMode.ALL, False), (TraceMode.CHARACTERISTIC, False), (TraceMode.ALL, True))
 ]
 

@@ -16,7 +16,7 @@ from flakehound.app.hunt.prepared import PreparedHunt
 from flakehound.app.lint.files import scan
 from flakehound.app.progress import SILENT, Progress, run_observer
 from flakehound.app.sessions.new_session import new_session
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting, SingleRun
@@ -27,7 +27,7 @@ from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
 from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.loop import RunLoop
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
-from flakehound.features.table import FEATURES, NAMES, STATIC
+from flakehound.features.table import FEATURE_NAMES, FEATURES, STATIC_FEATURES
 from flakehound.features.vectors import FeatureVector, mean_vectors
 from flakehound.hunt.limits import MEASURED_RUNS
 from flakehound.lint.analyse import measure_file
@@ -180,7 +180,7 @@ def _measure(
     info = new_session(options.target, opened, command=SessionCommand.FEATURES, seed=options.seed)
     session = store.begin(info, opened.suite)
     assert session.id is not None
-    source = attempted(lambda: source_features(opened))
+    source = attempt(lambda: source_features(opened))
     if not isinstance(source, FailedStep):
         store.save_source_features(session.id, source)
     runs = _measured_runs(options, progress, opened, store, session.id)
@@ -230,8 +230,8 @@ def _measured_runs(
 def measure_in_hunt(hunt: PreparedHunt) -> list[FeatureVector]:
     """Measure the suite before the search of a hunt, within its time; tests that were not reached have no runs."""
     hunt.progress.message(f"measuring the features of {len(hunt.opened.suite.order)} tests ...")
-    attempt = attempted(lambda: source_features(hunt.opened))
-    source = {} if isinstance(attempt, FailedStep) else attempt
+    source_or_failure = attempt(lambda: source_features(hunt.opened))
+    source = {} if isinstance(source_or_failure, FailedStep) else source_or_failure
     hunt.save_source_features(source)
     history, saved = History(hunt.opened.suite), list[RunRecord]()
 
@@ -261,7 +261,7 @@ def source_features(opened: OpenSuite) -> SourceFeatures:
         return {}
     found = scan(files, measure_file, cwd=opened.target.cwd)
     cells = {row.test_id: row.metric_cells() for rows in found.answers.values() for row in rows}
-    return {test_id: {name: metrics[name] for name in STATIC} for test_id, metrics in cells.items()}
+    return {test_id: {name: metrics[name] for name in STATIC_FEATURES} for test_id, metrics in cells.items()}
 
 
 def _notes(vectors: Sequence[FeatureVector], churn: Churn, source: SourceFeatures | FailedStep) -> Iterator[str]:
@@ -272,14 +272,14 @@ def _notes(vectors: Sequence[FeatureVector], churn: Churn, source: SourceFeature
         yield f"the repository has only {churn.commits} commits"
     if isinstance(source, FailedStep):
         yield f"the source could not be read: {source.what}"
-    elif any(vector.values[STATIC[0]] is None for vector in vectors):
-        example = next(vector.id for vector in vectors if vector.values[STATIC[0]] is None)
+    elif any(vector.values[STATIC_FEATURES[0]] is None for vector in vectors):
+        example = next(vector.id for vector in vectors if vector.values[STATIC_FEATURES[0]] is None)
         yield f"some tests have no source that can be read, such as {example}"
     unmeasured = [vector.id for vector in vectors if not vector.runs]
     if unmeasured:
         yield f"{len(unmeasured)} tests never came to an end and were not measured, such as {unmeasured[0]}"
     measured = [vector for vector in vectors if vector.runs]
-    names = [name for name in NAMES if name not in STATIC and name != "covered_changes"]
+    names = [name for name in FEATURE_NAMES if name not in STATIC_FEATURES and name != "covered_changes"]
     missing = [name for name in names if measured and all(vector.values[name] is None for vector in measured)]
     if missing:
         yield f"could not be measured here: {', '.join(missing)} (lines need coverage in the suite's environment)"

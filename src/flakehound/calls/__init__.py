@@ -1,1 +1,1 @@
-"""What the functions that a test calls say about its flakiness: characteristic functions, causes, selection."""
+"""What the calls of a test say about its flakiness: characteristic functions, their causes, their selection."""

@@ -1,4 +1,4 @@
-"""Why a test may flake, told from what it calls."""
+"""Why a test may be flaky, concluded from the functions that it calls."""
 
 from __future__ import annotations
 
@@ -7,91 +7,92 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from flakehound.calls.characteristic_functions import CharacteristicFunctions
-from flakehound.core.calls import CallTrace, Function, Reached
+from flakehound.core.calls import CallSite, CallTrace, Function
 from flakehound.core.verdicts import Cause, LikelyCause
 
-# Those first that seldom are innocent: nearly every larger test opens a file or looks at a clock.
-_RANK = (
+# The likeliest causes first. Nearly every larger test opens a file or asks for the time without being flaky.
+_CAUSE_ORDER = (
     Cause.NETWORK, Cause.RANDOMNESS, Cause.ASYNC_WAIT, Cause.CONCURRENCY, Cause.TIME, Cause.UNORDERED_COLLECTION,
     Cause.RESOURCE_LEAK, Cause.FLOATING_POINT, Cause.IO,
 )  # fmt: skip
-_MOST_NAMED = 3  # functions per cause
-_OF_PYTEST = ("/_pytest/", "/pluggy/", "/pytest_asyncio/")
+_MAX_SITES_PER_CAUSE = 3  # in the evidence
+_FOLDERS_OF_PYTEST = ("/_pytest/", "/pluggy/", "/pytest_asyncio/")
 
 
 def likely_causes(traces: Iterable[CallTrace], known: CharacteristicFunctions) -> tuple[LikelyCause, ...]:
-    """The causes that characteristic functions speak for, the likeliest first."""
-    found: dict[Cause, dict[str, Reached]] = {}
+    """The causes that the called characteristic functions suggest, the likeliest first."""
+    sites_by_cause: dict[Cause, dict[tuple[str, int], CallSite]] = {}
     for trace in traces:
-        for reached in sorted(trace.reached, key=lambda reached: reached.phase != "call"):
-            cause = known.cause_of(reached.function)
+        for site in sorted(trace.call_sites, key=lambda site: site.phase != "call"):
+            cause = known.cause_of(site.function)
             if cause is not None:
-                found.setdefault(cause, {}).setdefault(_place(reached), reached)
-    ranked = sorted(found, key=lambda cause: _RANK.index(cause) if cause in _RANK else len(_RANK))
-    return tuple(LikelyCause(cause=cause, evidence=_evidence(list(found[cause].values()))) for cause in ranked)
-
-
-def _place(reached: Reached) -> str:
-    return f"{reached.path}:{reached.line}"
-
-
-def _evidence(reached: Sequence[Reached]) -> str:
-    first = [one for one in reached if one.phase == reached[0].phase][:_MOST_NAMED]
-    told = "; ".join(_sentence(one) for one in first)
-    left = len(reached) - len(first)
-    return f"{told}; and {left} more" if left else told
-
-
-def _sentence(reached: Reached) -> str:
-    where = (
-        f"at {reached.path}:{reached.line} in {reached.within}" if reached.path else "outside the project's code"
+                sites_by_cause.setdefault(cause, {}).setdefault((site.path, site.line), site)
+    causes = sorted(
+        sites_by_cause, key=lambda cause: _CAUSE_ORDER.index(cause) if cause in _CAUSE_ORDER else len(_CAUSE_ORDER)
     )
-    when = "" if reached.phase == "call" else f"in {reached.phase} "
-    return f"{when}calls {reached.function.text} {where}"
+    return tuple(
+        LikelyCause(cause=cause, evidence=_evidence(list(sites_by_cause[cause].values()))) for cause in causes
+    )
+
+
+def _evidence(sites: Sequence[CallSite]) -> str:
+    shown = [site for site in sites if site.phase == sites[0].phase][:_MAX_SITES_PER_CAUSE]
+    text = "; ".join(map(_sentence, shown))
+    others = len(sites) - len(shown)
+    return f"{text}; and {others} more" if others else text
+
+
+def _sentence(site: CallSite) -> str:
+    where = f"at {site.path}:{site.line} in {site.caller}" if site.path else "outside the project's code"
+    when = "" if site.phase == "call" else f"in {site.phase} "
+    return f"{when}calls {site.function.text} {where}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDifference:
-    """The first function where a passing and a failing run differ; None: the run had no more calls."""
+    """The first function in which a passing and a failing run differ; None: the run had no more calls."""
 
     passing: Function | None
     failing: Function | None
 
     @property
     def text(self) -> str:
-        """As a sentence of evidence."""
+        """The difference as a sentence of evidence."""
         if self.passing is None or self.failing is None:
             function = self.passing or self.failing
             assert function is not None
             run = "passing" if self.failing is None else "failing"
-            return f"its passing and failing runs part at {_named(function)}, which only the {run} one calls"
-        there = f"the failing one first calls {_named(self.failing)}, the passing one {_named(self.passing)}"
-        return f"its passing and failing runs part where {there}"
+            return f"its passing and failing runs part at {_with_file(function)}, which only the {run} one calls"
+        first_calls = (
+            f"the failing one first calls {_with_file(self.failing)}, the passing one {_with_file(self.passing)}"
+        )
+        return f"its passing and failing runs part where {first_calls}"
 
 
-def _named(function: Function) -> str:
+def _with_file(function: Function) -> str:
     return f"{function.text} ({function.file})" if function.kind == "python" else function.text
 
 
 def call_difference(passing: CallTrace, failing: CallTrace) -> CallDifference | None:
-    """Where two runs part, by the order of first calls; None when they call the same functions.
+    """The first difference between two runs, by the order of first calls; None if they call the same functions.
 
-    What pytest calls to show a failed assertion is left out: it is how a test fails, not why.
+    What pytest calls to show a failed assertion is left out, because it does not cause the failure.
     """
-    passed, failed = _own_order(passing), _own_order(failing)
-    for one, other in zip_longest(passed, failed):
-        if one != other:
-            # A function that both call, only sooner or later, is where the other one took its own way.
+    passed, failed = _functions_in_order(passing), _functions_in_order(failing)
+    for in_passed, in_failed in zip_longest(passed, failed):
+        if in_passed != in_failed:
+            # If both runs call one of the two functions, only sooner or later, the other function is the
+            # difference.
             return CallDifference(
-                passing=None if one in failed and other not in passed else one,
-                failing=None if other in passed and one not in failed else other,
+                passing=None if in_passed in failed and in_failed not in passed else in_passed,
+                failing=None if in_failed in passed and in_passed not in failed else in_failed,
             )
     return None
 
 
-def _own_order(trace: CallTrace) -> list[Function]:
+def _functions_in_order(trace: CallTrace) -> list[Function]:
     return [
         function
         for function in trace.calls.get("call", {})
-        if not any(part in function.file for part in _OF_PYTEST)
+        if not any(folder in function.file for folder in _FOLDERS_OF_PYTEST)
     ]

@@ -1,7 +1,7 @@
-"""Functions whose call marks a test as possibly flaky, each with the cause it stands for.
+"""Characteristic functions: a call suggests that the test is flaky, and for which cause.
 
-Written as `module:Class.function`, see `matching.pattern_from`. What no tracer sees is not here: iterating over a
-set or a dict calls no function, and neither does comparing floats.
+They are written as `module:Class.function`, see `name_patterns.pattern_from`. The tables lack what no tracer sees:
+iterating over a set or a dict calls no function, and neither does comparing floats.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from flakehound.calls.name_patterns import matches_name, pattern_from
 from flakehound.core.calls import Function, FunctionPattern
 from flakehound.core.verdicts import Cause
 
-# The source's manual selection (table A.1). It writes `type.now`: a class method of a type.
-MANUAL: dict[Cause, tuple[str, ...]] = {
+# The manual selection of CALLS (table A.1). CALLS writes `type.now`: a class method of a type.
+MANUAL_FUNCTIONS: dict[Cause, tuple[str, ...]] = {
     Cause.ASYNC_WAIT: ("Condition.wait",),
     Cause.RANDOMNESS: ("Random.*", "RandomState.*"),
     Cause.NETWORK: ("socket.__init__", "create_connection"),
@@ -24,8 +24,8 @@ MANUAL: dict[Cause, tuple[str, ...]] = {
     Cause.CONCURRENCY: ("start_new_thread",),
 }
 
-# What today's code uses.
-TODAY: dict[Cause, tuple[str, ...]] = {
+# Further functions that today's code uses.
+MODERN_FUNCTIONS: dict[Cause, tuple[str, ...]] = {
     Cause.ASYNC_WAIT: (
         "time:sleep", "asyncio:sleep", "asyncio:wait_for", "asyncio:wait", "asyncio:as_completed",
         "asyncio:timeout", "threading:Event.wait", "threading:Barrier.wait", "concurrent.futures:wait",
@@ -63,7 +63,7 @@ TODAY: dict[Cause, tuple[str, ...]] = {
         "posix:unlink", "posix:rmdir", "sqlite3:connect", "_sqlite3:connect", "tempfile:mkstemp",
         "tempfile:mkdtemp", "shutil:rmtree", "shutil:copyfile", "shutil:move",
     ),
-    # The order in which a file system lists its entries is nobody's promise.
+    # No file system guarantees the order in which it lists its entries.
     Cause.UNORDERED_COLLECTION: (
         "posix:listdir", "posix:scandir", "glob:glob", "glob:iglob", "pathlib:Path.iterdir",
     ),
@@ -75,9 +75,9 @@ TODAY: dict[Cause, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 
-# The source's assignment of causes to functions that were selected automatically (table A.4). The empty cause
-# lists what it could not assign: cryptic functions. Of classes the last name, as there.
-ASSIGNED: dict[Cause | None, tuple[str, ...]] = {
+# The causes that CALLS assigned to automatically selected functions (table A.4). None has those without a cause:
+# cryptic functions. Classes are written without their module, as in the table.
+ASSIGNED_CAUSES: dict[Cause | None, tuple[str, ...]] = {
     Cause.IO: (
         "bytes.count", "CaptureIO.seek", "CaptureIO.truncate", "DirEntry.is_file", "PosixPath._init",
         "StringIO.flush", "StringIO.getvalue", "TextIOWrapper.readlines", "generate_alias", "mkdir",
@@ -107,9 +107,9 @@ ASSIGNED: dict[Cause | None, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 
-# Modules and packages that use such functions for themselves: the time of a log record, the name of a temporary
-# file, the clock of an event loop. What they offer themselves is in the tables above.
-NEUTRAL = (
+# Modules and packages that call such functions for their own purposes: the time of a log record, the name of a
+# temporary file, the clock of an event loop. Their own characteristic functions are in the tables above.
+NEUTRAL_MODULES = (
     "logging", "warnings", "linecache", "traceback", "tokenize", "inspect", "importlib", "tempfile", "mock",
     "unittest", "_pytest", "pluggy", "asyncio", "threading", "queue", "concurrent", "multiprocessing",
     "subprocess", "selectors", "socket", "http", "urllib", "urllib3", "requests", "httpx", "httpcore", "ssl",
@@ -118,7 +118,7 @@ NEUTRAL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CharacteristicPattern:
-    """A function, or some, and the cause its call speaks for."""
+    """A pattern of functions, and the cause that their calls suggest."""
 
     pattern: FunctionPattern
     cause: Cause
@@ -129,34 +129,34 @@ class CharacteristicFunctions:
     """A set of characteristic functions."""
 
     entries: tuple[CharacteristicPattern, ...]
-    neutral: tuple[str, ...] = NEUTRAL
+    neutral: tuple[str, ...] = NEUTRAL_MODULES
 
     @cached_property
     def _by_name(self) -> dict[str, list[CharacteristicPattern]]:
-        found: dict[str, list[CharacteristicPattern]] = {}
+        by_name: dict[str, list[CharacteristicPattern]] = {}
         for entry in self.entries:
-            found.setdefault(entry.pattern.name, []).append(entry)
-        return found
+            by_name.setdefault(entry.pattern.name, []).append(entry)
+        return by_name
 
     @property
     def patterns(self) -> tuple[FunctionPattern, ...]:
-        """What a tracer has to look for."""
+        """The functions that a tracer has to look for."""
         return tuple(entry.pattern for entry in self.entries)
 
     def cause_of(self, function: Function) -> Cause | None:
-        """The cause that a function stands for; None when it is not characteristic. The first entry holds."""
-        named = self._by_name.get(function.name, []) + self._by_name.get("*", [])
-        return next((entry.cause for entry in named if matches_name(entry.pattern, function)), None)
+        """The cause that a call suggests, by the first entry that matches; None: not a characteristic function."""
+        candidates = self._by_name.get(function.name, []) + self._by_name.get("*", [])
+        return next((entry.cause for entry in candidates if matches_name(entry.pattern, function)), None)
 
-    def with_more(
+    def with_additions(
         self, entries: Iterable[CharacteristicPattern], neutral: Iterable[str] = ()
     ) -> CharacteristicFunctions:
-        """The same set and a user's own; the user's come first."""
+        """The same set with a user's own entries, which come first."""
         return CharacteristicFunctions(entries=(*entries, *self.entries), neutral=(*self.neutral, *neutral))
 
 
 def entries_of(table: dict[Cause, tuple[str, ...]]) -> tuple[CharacteristicPattern, ...]:
-    """A table's rows."""
+    """The entries of one of the tables above."""
     return tuple(
         CharacteristicPattern(pattern=pattern_from(text), cause=cause)
         for cause, texts in table.items()
@@ -165,20 +165,20 @@ def entries_of(table: dict[Cause, tuple[str, ...]]) -> tuple[CharacteristicPatte
 
 
 def manual_selection() -> CharacteristicFunctions:
-    """The source's own set."""
-    return CharacteristicFunctions(entries=entries_of(MANUAL))
+    """The manual selection of CALLS."""
+    return CharacteristicFunctions(entries=entries_of(MANUAL_FUNCTIONS))
 
 
 def default_functions() -> CharacteristicFunctions:
-    """The source's set, and what today's code uses; the finer entries first."""
-    return CharacteristicFunctions(entries=entries_of(TODAY) + entries_of(MANUAL))
+    """The modern functions, which are more specific, and then the manual selection of CALLS."""
+    return CharacteristicFunctions(entries=entries_of(MODERN_FUNCTIONS) + entries_of(MANUAL_FUNCTIONS))
 
 
 def assigned_cause(function: Function) -> Cause | None:
-    """The cause that is known for a function, by the source's table or by ours; None: cryptic."""
-    named = f"{function.owner}.{function.name}" if function.owner else function.name
-    for cause, texts in ASSIGNED.items():
-        if named in texts:
+    """The cause of a function by the table of CALLS, or else by the default functions; None: cryptic."""
+    name = f"{function.owner}.{function.name}" if function.owner else function.name
+    for cause, texts in ASSIGNED_CAUSES.items():
+        if name in texts:
             return cause
     return _DEFAULT.cause_of(function)
 

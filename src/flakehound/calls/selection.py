@@ -1,8 +1,8 @@
-"""Select characteristic functions automatically: algorithm 1 of the source, greedily by F-beta.
+"""Select characteristic functions from data: algorithm 1 of CALLS, greedily by F-beta.
 
-A set of tests is an integer with one bit per test, so that sets are joined and counted by the machine, not by
-Python. Functions called by the same tests are one candidate. A round counts anew only those candidates that could
-still be the best: what a function would add never grows while others are selected.
+A set of tests is an integer with one bit per test, so that unions and counts are single operations on integers.
+Functions that are called by the same tests are one candidate. A round recounts only the candidates that can still
+be the best: what a function would add never grows while others are selected.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from flakehound.calls.characteristic_functions import assigned_cause
 from flakehound.core.calls import Function
 from flakehound.core.verdicts import Cause
 
-Bits = int
+BitSet = int  # bit n is set if test n is in the set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,252 +30,259 @@ class TracedTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseFunction:
-    """A function that was selected."""
+    """A function that was selected for a cause."""
 
     function: Function
-    cause: Cause | None = None  # for which it was selected; None: for all
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallShares:
-    """How many tests call one of some functions."""
+    """How many tests call at least one of some functions."""
 
-    flaky: int
-    of_flaky: int
+    flaky_callers: int
+    flaky_tests: int
+    callers: int
     tests: int
-    of_tests: int
 
     @property
     def flaky_share(self) -> float:
-        """Of the flaky tests: recall."""
-        return self.flaky / self.of_flaky if self.of_flaky else 0.0
+        """The share of the flaky tests that call one: recall."""
+        return self.flaky_callers / self.flaky_tests if self.flaky_tests else 0.0
 
     @property
     def share(self) -> float:
-        """Of all tests."""
-        return self.tests / self.of_tests if self.of_tests else 0.0
+        """The share of all tests that call one."""
+        return self.callers / self.tests if self.tests else 0.0
 
 
 class CallTable:
-    """A data set by function: which tests call it."""
+    """Which tests of a data set call each function."""
 
     def __init__(self, tests: Sequence[TracedTest], kinds: Iterable[str] = ("python", "c")) -> None:
         self.size = len(tests)
-        self.flaky = bit_set(place for place, test in enumerate(tests) if test.is_flaky)
-        places: dict[Function, list[int]] = {}
-        for place, test in enumerate(tests):
+        self.flaky = bit_set(number for number, test in enumerate(tests) if test.is_flaky)
+        callers: dict[Function, list[int]] = {}
+        for number, test in enumerate(tests):
             for function in test.functions:
-                places.setdefault(function, []).append(place)
-        kept = frozenset(kinds)
-        self.callers: dict[Function, Bits] = {
-            function: bit_set(places[function])
-            for function in sorted(places, key=_in_order)
-            if function.kind in kept
+                callers.setdefault(function, []).append(number)
+        included_kinds = frozenset(kinds)
+        self.callers: dict[Function, BitSet] = {
+            function: bit_set(callers[function])
+            for function in sorted(callers, key=_sort_key)
+            if function.kind in included_kinds
         }
 
-    def exposed(self, functions: Iterable[Function]) -> Bits:
-        """The tests that call one of them."""
-        found = 0
+    def callers_of_any(self, functions: Iterable[Function]) -> BitSet:
+        """The tests that call at least one of the functions."""
+        tests = 0
         for function in functions:
-            found |= self.callers.get(function, 0)
-        return found
+            tests |= self.callers.get(function, 0)
+        return tests
 
 
-def bit_set(places: Iterable[int]) -> Bits:
-    """A set of places."""
-    numbers = list(places)
+def bit_set(numbers: Iterable[int]) -> BitSet:
+    """The set of these numbers."""
+    numbers = list(numbers)
     packed = bytearray(max(numbers, default=0) // 8 + 1)
-    for place in numbers:
-        packed[place >> 3] |= 1 << (place & 7)
+    for number in numbers:
+        packed[number >> 3] |= 1 << (number & 7)
     return int.from_bytes(packed, "little")
 
 
-def _in_order(function: Function) -> tuple[str, str, str, str]:
+def _sort_key(function: Function) -> tuple[str, str, str, str]:
     return (function.owner, function.name, function.file, function.kind)
 
 
-def f_beta(found: int, wrong: int, positives: int, beta: float) -> float:
-    """F-beta of a set that holds `found` of the positives and `wrong` others; a larger beta prefers recall."""
+def f_beta(true_positives: int, false_positives: int, positives: int, beta: float) -> float:
+    """The F-beta score of a set of tests; a larger beta prefers recall."""
     weight = beta * beta
-    below = weight * positives + found + wrong
-    return (1.0 + weight) * found / below if below else 0.0
+    denominator = weight * positives + true_positives + false_positives
+    return (1.0 + weight) * true_positives / denominator if denominator else 0.0
 
 
 @dataclass(slots=True)
 class _Candidate:
-    place: int  # in the order of functions
+    """A function, and what its selection would add; counted when the selection had fewer functions."""
+
+    number: int  # in the order of functions
     function: Function
-    callers: Bits
-    right: int  # positives it would add when it was last counted
-    wrong: int  # others it would add
-    wrong_before: int  # others selected already at that time
+    callers: BitSet
+    new_positives: int
+    new_negatives: int
+    negatives_when_counted: int  # in the selection
 
 
 @dataclass(slots=True)
 class _Selection:
-    """What is selected so far."""
+    """The tests that call one of the functions selected so far."""
 
-    positives: Bits
-    total: int  # positives
-    universe: Bits
+    positives: BitSet  # all of them
+    positive_count: int
+    universe: BitSet
     beta: float
-    covered: Bits = 0
-    found: int = 0
-    wrong: int = 0
+    tests: BitSet = 0
+    true_positives: int = 0
+    false_positives: int = 0
 
-    def best_with(self, right: int) -> float:
-        """What F-beta could be at most with a candidate that adds so many positives."""
-        return self._value(right, 0)
+    def best_f_beta_with(self, new_positives: int) -> float:
+        """The largest F-beta that is possible with a candidate that adds this many positives."""
+        return self._f_beta_with(new_positives, 0)
 
-    def best_case(self, candidate: _Candidate) -> float:
-        """What F-beta could be with it at most, without counting."""
-        least_wrong = max(0, candidate.wrong - (self.wrong - candidate.wrong_before))
-        return self._value(candidate.right, least_wrong)
+    def best_f_beta(self, candidate: _Candidate) -> float:
+        """The largest F-beta that is possible with the candidate, without counting again."""
+        selected_since = self.false_positives - candidate.negatives_when_counted
+        return self._f_beta_with(candidate.new_positives, max(0, candidate.new_negatives - selected_since))
 
-    def counted(self, candidate: _Candidate) -> float:
-        """What F-beta would be with it."""
-        added = candidate.callers & self.universe & ~self.covered
-        candidate.right = (added & self.positives).bit_count()
-        candidate.wrong = added.bit_count() - candidate.right
-        candidate.wrong_before = self.wrong
-        return self._value(candidate.right, candidate.wrong)
+    def recount(self, candidate: _Candidate) -> float:
+        """Count what the candidate would add; returns the F-beta with it."""
+        new = candidate.callers & self.universe & ~self.tests
+        candidate.new_positives = (new & self.positives).bit_count()
+        candidate.new_negatives = new.bit_count() - candidate.new_positives
+        candidate.negatives_when_counted = self.false_positives
+        return self._f_beta_with(candidate.new_positives, candidate.new_negatives)
 
-    def _value(self, right: int, wrong: int) -> float:
-        return f_beta(self.found + right, self.wrong + wrong, self.total, self.beta)
+    def _f_beta_with(self, new_positives: int, new_negatives: int) -> float:
+        true_positives = self.true_positives + new_positives
+        return f_beta(true_positives, self.false_positives + new_negatives, self.positive_count, self.beta)
 
     def add(self, candidate: _Candidate) -> None:
-        """Select it."""
-        self.covered |= candidate.callers & self.universe
-        self.found = (self.covered & self.positives).bit_count()
-        self.wrong = self.covered.bit_count() - self.found
+        """Select the candidate."""
+        self.tests |= candidate.callers & self.universe
+        self.true_positives = (self.tests & self.positives).bit_count()
+        self.false_positives = self.tests.bit_count() - self.true_positives
 
 
 def select_functions(
-    callers: Mapping[Function, Bits], positives: Bits, universe: Bits, beta: float
+    callers: Mapping[Function, BitSet], positives: BitSet, universe: BitSet, beta: float
 ) -> list[Function]:
-    """Add the function that raises F-beta most, until none does; the first in order where several tie."""
-    waiting: dict[int, list[_Candidate]] = {}  # by the positives they would add at most
+    """Add the function that raises F-beta most until none does; the first in order if several are equal."""
+    waiting: dict[int, list[_Candidate]] = {}  # by the largest number of positives that they can add
     for candidate in _candidates(callers, positives, universe):
-        waiting.setdefault(candidate.right, []).append(candidate)
-    state = _Selection(positives, positives.bit_count(), universe, beta)
-    reached = 0.0
-    chosen: list[Function] = []
-    while (best := _best(waiting, state, reached)) is not None:
-        reached, winner = best
-        state.add(winner)
-        chosen.append(winner.function)
-        waiting[winner.right].remove(winner)
-    return chosen
+        waiting.setdefault(candidate.new_positives, []).append(candidate)
+    selection = _Selection(positives, positives.bit_count(), universe, beta)
+    score = 0.0
+    selected: list[Function] = []
+    while (best := _best_candidate(waiting, selection, score)) is not None:
+        score, winner = best
+        selection.add(winner)
+        selected.append(winner.function)
+        waiting[winner.new_positives].remove(winner)
+    return selected
 
 
-def _best(
-    waiting: dict[int, list[_Candidate]], state: _Selection, reached: float
+def _best_candidate(
+    waiting: dict[int, list[_Candidate]], selection: _Selection, score: float
 ) -> tuple[float, _Candidate] | None:
-    """Count those that could be the best, the most promising first, and put each where it belongs by now."""
-    best, winner = reached, None
-    for right in sorted(waiting, reverse=True):
-        if not right or state.best_with(right) < best:
+    """The candidate with the largest F-beta above the score, and that F-beta; None if there is none.
+
+    Recounts the candidates that can be the best, the most promising first, and sorts them into `waiting` again.
+    """
+    best, winner = score, None
+    for new_positives in sorted(waiting, reverse=True):
+        if not new_positives or selection.best_f_beta_with(new_positives) < best:
             break
-        kept = []
-        for candidate in waiting[right]:
-            if state.best_case(candidate) >= best:
-                value = state.counted(candidate)
-                if value > best or (value == best and winner is not None and candidate.place < winner.place):
+        unchanged = []
+        for candidate in waiting[new_positives]:
+            if selection.best_f_beta(candidate) >= best:
+                value = selection.recount(candidate)
+                if value > best or (value == best and winner is not None and candidate.number < winner.number):
                     best, winner = value, candidate
-            if candidate.right == right:
-                kept.append(candidate)
-            elif candidate.right:
-                waiting.setdefault(candidate.right, []).append(candidate)
-        waiting[right] = kept
+            if candidate.new_positives == new_positives:
+                unchanged.append(candidate)
+            elif candidate.new_positives:
+                waiting.setdefault(candidate.new_positives, []).append(candidate)
+        waiting[new_positives] = unchanged
     return (best, winner) if winner is not None else None
 
 
-def _candidates(callers: Mapping[Function, Bits], positives: Bits, universe: Bits) -> list[_Candidate]:
-    """The functions that some positive calls, one of those that the same tests call."""
-    once: dict[Bits, _Candidate] = {}
-    others = universe & ~positives
-    for place, (function, bits) in enumerate(callers.items()):
-        right = (bits & positives).bit_count()
-        if right and bits & universe not in once:
-            once[bits & universe] = _Candidate(place, function, bits, right, (bits & others).bit_count(), 0)
-    return list(once.values())
+def _candidates(callers: Mapping[Function, BitSet], positives: BitSet, universe: BitSet) -> list[_Candidate]:
+    """The functions that some positive test calls; only the first of those that the same tests call."""
+    by_callers: dict[BitSet, _Candidate] = {}
+    negatives = universe & ~positives
+    for number, (function, bits) in enumerate(callers.items()):
+        new_positives = (bits & positives).bit_count()
+        if new_positives and bits & universe not in by_callers:
+            new_negatives = (bits & negatives).bit_count()
+            by_callers[bits & universe] = _Candidate(number, function, bits, new_positives, new_negatives, 0)
+    return list(by_callers.values())
 
 
-def select_flaky(columns: CallTable, beta: float, within: Bits | None = None) -> list[Function]:
-    """Functions that mark the flaky tests, of some tests or of all."""
-    universe = (1 << columns.size) - 1 if within is None else within
-    return select_functions(columns.callers, columns.flaky & universe, universe, beta)
+def select_for_flaky(table: CallTable, beta: float, among: BitSet | None = None) -> list[Function]:
+    """Select functions that mark the flaky tests, among all tests or some of them."""
+    universe = (1 << table.size) - 1 if among is None else among
+    return select_functions(table.callers, table.flaky & universe, universe, beta)
 
 
-def select_by_cause(tests: Sequence[TracedTest], columns: CallTable, beta: float) -> list[CauseFunction]:
-    """Functions selected for each labelled cause apart, joined.
+def select_by_cause(tests: Sequence[TracedTest], table: CallTable, beta: float) -> list[CauseFunction]:
+    """Select functions for each labelled cause separately; returns the union.
 
-    Flaky tests without a label are left out: they may have any cause.
+    Flaky tests without a label are left out, because they may have any cause.
     """
-    universe = bit_set(place for place, test in enumerate(tests) if test.cause or not test.is_flaky)
+    universe = bit_set(number for number, test in enumerate(tests) if test.cause or not test.is_flaky)
     causes = sorted({test.cause for test in tests if test.cause and test.is_flaky}, key=lambda cause: cause.value)
     union: dict[Function, CauseFunction] = {}
     for cause in causes:
-        positives = bit_set(place for place, test in enumerate(tests) if test.is_flaky and test.cause is cause)
-        for function in select_functions(columns.callers, positives, universe, beta):
+        positives = bit_set(number for number, test in enumerate(tests) if test.is_flaky and test.cause is cause)
+        for function in select_functions(table.callers, positives, universe, beta):
             union.setdefault(function, CauseFunction(function=function, cause=cause))
     return list(union.values())
 
 
-def call_shares(columns: CallTable, functions: Iterable[Function], within: Bits | None = None) -> CallShares:
-    """How many tests, of some or of all, call one of the functions."""
-    universe = (1 << columns.size) - 1 if within is None else within
-    exposed = columns.exposed(functions) & universe
+def call_shares(table: CallTable, functions: Iterable[Function], among: BitSet | None = None) -> CallShares:
+    """How many tests, of all tests or some of them, call at least one of the functions."""
+    universe = (1 << table.size) - 1 if among is None else among
+    callers = table.callers_of_any(functions) & universe
     return CallShares(
-        flaky=(exposed & columns.flaky).bit_count(),
-        of_flaky=(columns.flaky & universe).bit_count(),
-        tests=exposed.bit_count(),
-        of_tests=universe.bit_count(),
+        flaky_callers=(callers & table.flaky).bit_count(),
+        flaky_tests=(table.flaky & universe).bit_count(),
+        callers=callers.bit_count(),
+        tests=universe.bit_count(),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fold:
-    """One part of a cross-validation: selected on the others, judged on this one."""
+class SelectionFold:
+    """One fold of a cross-validation: functions selected on the other folds, and their callers in this one."""
 
     functions: tuple[Function, ...]
     held_out: CallShares
 
 
-def cross_validated(
-    columns: CallTable, beta: float, folds: int, seed: int, tell: Callable[[int], None] = lambda _fold: None
-) -> list[Fold]:
-    """k-fold: each part once held out."""
-    places = list(range(columns.size))
-    random.Random(seed).shuffle(places)
-    everything = (1 << columns.size) - 1
-    found = []
-    for number in range(folds):
-        held_out = bit_set(places[number::folds]) if places[number::folds] else 0
-        functions = select_flaky(columns, beta, everything & ~held_out)
-        found.append(Fold(functions=tuple(functions), held_out=call_shares(columns, functions, held_out)))
-        tell(number + 1)
-    return found
+def cross_validate_selection(
+    table: CallTable, beta: float, folds: int, seed: int, show_progress: Callable[[int], None] = lambda _fold: None
+) -> list[SelectionFold]:
+    """Select functions k times, each time without one fold."""
+    numbers = list(range(table.size))
+    random.Random(seed).shuffle(numbers)
+    every_test = (1 << table.size) - 1
+    results = []
+    for fold in range(folds):
+        held_out = bit_set(numbers[fold::folds]) if numbers[fold::folds] else 0
+        functions = select_for_flaky(table, beta, every_test & ~held_out)
+        results.append(SelectionFold(functions=tuple(functions), held_out=call_shares(table, functions, held_out)))
+        show_progress(fold + 1)
+    return results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionQuality:
-    """How many selected functions are sensibly characteristic (table 5.3)."""
+    """How many selected functions are plausible characteristic functions (table 5.3 of CALLS)."""
 
     original: int
-    solo: int  # mark flaky tests of one project at most
-    cryptic: int  # no cause is known for them
+    solo: int  # called by flaky tests of at most one project
+    cryptic: int  # without a known cause
     remaining: tuple[Function, ...]
 
 
 def selection_quality(
     functions: Sequence[Function],
     tests: Sequence[TracedTest],
-    columns: CallTable,
+    table: CallTable,
     cause_of: Callable[[Function], Cause | None] = assigned_cause,
 ) -> SelectionQuality:
-    """Count solo and cryptic functions, and keep those that are neither."""
-    solo = {function for function in functions if len(_flaky_projects(function, tests, columns)) <= 1}
+    """Count solo and cryptic functions; the others remain."""
+    solo = {function for function in functions if not _has_two_flaky_projects(function, tests, table)}
     cryptic = {function for function in functions if cause_of(function) is None}
     return SelectionQuality(
         original=len(functions),
@@ -285,11 +292,12 @@ def selection_quality(
     )
 
 
-def _flaky_projects(function: Function, tests: Sequence[TracedTest], columns: CallTable) -> set[str]:
-    bits = columns.callers.get(function, 0) & columns.flaky
-    found: set[str] = set()
-    while bits and len(found) < 2:
-        place = (bits & -bits).bit_length() - 1
-        found.add(tests[place].project)
-        bits &= bits - 1
-    return found
+def _has_two_flaky_projects(function: Function, tests: Sequence[TracedTest], table: CallTable) -> bool:
+    """Whether flaky tests of at least two projects call the function."""
+    callers = table.callers.get(function, 0) & table.flaky
+    projects: set[str] = set()
+    while callers and len(projects) < 2:
+        lowest = (callers & -callers).bit_length() - 1
+        projects.add(tests[lowest].project)
+        callers &= callers - 1
+    return len(projects) >= 2

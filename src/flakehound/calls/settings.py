@@ -7,35 +7,37 @@ from typing import Any
 
 from flakehound.calls.characteristic_functions import CharacteristicFunctions, CharacteristicPattern
 from flakehound.calls.name_patterns import pattern_from
+from flakehound.core.calls import FunctionPattern
 from flakehound.core.verdicts import Cause
 
 KEYS = ("functions", "neutral")
 
 
 class InvalidCallSettings(Exception):
-    """The table cannot be understood."""
+    """The table has an unknown key or a value of the wrong type."""
 
 
 def with_settings(known: CharacteristicFunctions, table: Mapping[str, Any]) -> CharacteristicFunctions:
-    """The set with what the table adds: `functions` by cause, `neutral` modules."""
+    """Add the user's settings to a set: `functions` by cause, and `neutral` modules."""
     unknown = sorted(set(table) - set(KEYS))
     if unknown:
-        raise InvalidCallSettings(f"{unknown[0]!r} is no setting; known: {', '.join(KEYS)}")
+        raise InvalidCallSettings(f"{unknown[0]!r} is not a setting; known: {', '.join(KEYS)}")
     functions, neutral = table.get("functions", {}), table.get("neutral", [])
     if not isinstance(functions, Mapping):
         raise InvalidCallSettings("'functions' must be a table of causes")
     added = [entry for cause, texts in functions.items() for entry in _entries(cause, texts)]
-    return known.with_more(added, _texts("neutral", neutral))
+    return known.with_additions(added, _texts("neutral", neutral))
 
 
-def _entries(word: str, texts: object) -> list[CharacteristicPattern]:
+def _entries(cause_name: str, texts: object) -> list[CharacteristicPattern]:
     causes = {cause.value: cause for cause in Cause}
-    if word not in causes:
-        raise InvalidCallSettings(f"{word!r} is no cause; known: {', '.join(causes)}")
-    return [CharacteristicPattern(pattern=_pattern(text), cause=causes[word]) for text in _texts(word, texts)]
+    if cause_name not in causes:
+        raise InvalidCallSettings(f"{cause_name!r} is not a cause; known: {', '.join(causes)}")
+    cause = causes[cause_name]
+    return [CharacteristicPattern(pattern=_pattern(text), cause=cause) for text in _texts(cause_name, texts)]
 
 
-def _pattern(text: str) -> Any:
+def _pattern(text: str) -> FunctionPattern:
     try:
         return pattern_from(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What traces of a flaky test add to its verdict: likely causes, and where passing and failing runs differ."""
+"""Add to the verdict of a flaky test what its traces show: likely causes, and where its runs differ."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Kind, LikelyCause, Verdict
 
-# Tests of other kinds are flaky because of shared state, whatever they call.
+# Tests of other kinds are flaky because of shared state, not because of the functions that they call.
 KINDS_EXPLAINED_BY_CALLS = (Kind.NOD, Kind.UNRESOLVED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedTrace:
-    """What a test called in one run, and whether it failed there."""
+    """What a test called in one run, and whether it failed in that run."""
 
     trace: CallTrace
     failed: bool
 
 
 def traces_of_last_test(records: Iterable[RunRecord], test: NodeId) -> Iterator[ObservedTrace]:
-    """What a test called in the runs that end with it."""
+    """The traces of a test in the runs that end with it."""
     for record in records:
-        place = len(record.order) - 1
-        if record.order[-1:] == (test,) and place in record.calls:
-            yield ObservedTrace(trace=record.calls[place], failed=record.last.is_failure)
+        last = len(record.order) - 1
+        if record.order[-1:] == (test,) and last in record.calls:
+            yield ObservedTrace(trace=record.calls[last], failed=record.last.is_failure)
 
 
 def with_likely_causes(
     verdict: Verdict, traces: Sequence[ObservedTrace], known: CharacteristicFunctions
 ) -> Verdict:
-    """The verdict with what the traces of its test add."""
-    passing = next((one.trace for one in traces if not one.failed), None)
-    failing = next((one.trace for one in traces if one.failed), None)
+    """The verdict with the causes and the evidence from the traces of its test."""
+    passing = next((observed.trace for observed in traces if not observed.failed), None)
+    failing = next((observed.trace for observed in traces if observed.failed), None)
     difference = call_difference(passing, failing) if passing is not None and failing is not None else None
-    called: Sequence[LikelyCause] = ()
+    from_calls: Sequence[LikelyCause] = ()
     if verdict.kind in KINDS_EXPLAINED_BY_CALLS:
-        called = likely_causes([one.trace for one in traces], known)
+        from_calls = likely_causes([observed.trace for observed in traces], known)
     return replace(
         verdict,
-        causes=_joined(verdict.causes, called),
+        causes=_merge_causes(verdict.causes, from_calls),
         evidence=verdict.evidence if difference is None else (*verdict.evidence, difference.text),
     )
 
 
-def _joined(proven: Sequence[LikelyCause], called: Sequence[LikelyCause]) -> tuple[LikelyCause, ...]:
-    """Causes that runs have proven first, with the lines that calls name for the same cause."""
-    lines = {likely.cause: likely.evidence for likely in called}
-    joined = [
-        replace(likely, evidence=f"{likely.evidence}; {lines[likely.cause]}") if likely.cause in lines else likely
+def _merge_causes(proven: Sequence[LikelyCause], from_calls: Sequence[LikelyCause]) -> tuple[LikelyCause, ...]:
+    """Causes that runs have proven, extended by the calls that suggest the same cause; then the other causes."""
+    calls = {likely.cause: likely.evidence for likely in from_calls}
+    extended = [
+        replace(likely, evidence=f"{likely.evidence}; {calls[likely.cause]}") if likely.cause in calls else likely
         for likely in proven
     ]
-    known = {likely.cause for likely in proven}
-    return (*joined, *(likely for likely in called if likely.cause not in known))
+    proven_causes = {likely.cause for likely in proven}
+    return (*extended, *(likely for likely in from_calls if likely.cause not in proven_causes))

@@ -1,1 +1,1 @@
-"""The words everything else is said in: frozen values and pure functions, standard library only."""
+"""The vocabulary of all other packages: frozen values and pure functions; standard library only."""

@@ -7,74 +7,75 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 PHASES = ("setup", "call", "teardown")
-_KNOWN_AS = {"builtins": "", "io": "", "_io": "", "posix": "os", "nt": "os", "_socket": "socket"}
+# Module of a C function -> the name that readers know; empty: the function is known without a module.
+_FAMILIAR_MODULES = {"builtins": "", "io": "", "_io": "", "posix": "os", "nt": "os", "_socket": "socket"}
 
 
 class TraceMode(Enum):
-    """How much of what a test calls is written down."""
+    """Which of the functions that a test calls are recorded."""
 
     ALL = "all"  # every function
-    CHARACTERISTIC = "characteristic"  # only those asked for
+    CHARACTERISTIC = "characteristic"  # only those that match a pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionPattern:
-    """Functions that somebody asks for."""
+    """Describes the functions that a trace looks for."""
 
-    module: str = ""  # or the package it is in; empty: any
+    module: str = ""  # a module or a package; empty: any
     owner: str = ""  # the class; empty: none, "*": any
     name: str  # "*": any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceOptions:
-    """Which calls of a run are traced, and how exactly."""
+    """Which calls of a run are traced, and in how much detail."""
 
     mode: TraceMode
-    counts: bool = False  # exact, and slow; else that a function was called is all that is known
-    wanted: tuple[FunctionPattern, ...] = ()  # of these, the line that reaches them is told as well
-    neutral: tuple[str, ...] = ()  # modules that use them for their own ends, such as logging the time
+    counts: bool = False  # also count the calls of each function, which is slow
+    patterns: tuple[FunctionPattern, ...] = ()  # functions whose call sites are recorded, too
+    neutral: tuple[str, ...] = ()  # modules whose own calls do not count: logging, for example, asks for the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
     """A function that was called."""
 
-    file: str  # below the rootdir, else whole; of a C function its module, in angle brackets
+    file: str  # relative to the rootdir, or absolute outside of it; for a C function its module in angle brackets
     owner: str  # the class that defines it; empty: none
     name: str
-    kind: str  # python or c
+    kind: str  # "python" or "c"
 
     @property
     def text(self) -> str:
-        """As a reader knows it: `time.sleep`, `Random.random`."""
+        """The name as reports show it: `time.sleep`, `Random.random`."""
         module = self.file.strip("<>") if self.kind == "c" else ""
-        front = self.owner or _KNOWN_AS.get(module, module)
-        return f"{front}.{self.name}" if front else self.name
+        qualifier = self.owner or _FAMILIAR_MODULES.get(module, module)
+        return f"{qualifier}.{self.name}" if qualifier else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
-    """The first line of the project that reached a function asked for."""
+class CallSite:
+    """The line of the project that first led to the call of a function that a trace looks for."""
 
     phase: str
     function: Function
-    path: str  # empty: no line of the project is above it, as in a thread of a library
+    path: str  # empty: no line of the project is on the stack, as in a thread of a library
     line: int
-    within: str  # name of the function that the line is in
+    caller: str  # name of the function that contains the line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTrace:
     """What one test called in one run."""
 
-    # By phase; the functions in the order of their first call, 0 where calls were not counted.
+    # Phase -> function -> number of calls, in the order of the first calls; 0 if calls were not counted.
     calls: Mapping[str, Mapping[Function, int]] = field(default_factory=dict)
-    reached: tuple[Reached, ...] = ()
-    children: tuple[tuple[str, str], ...] = ()  # phase and command of each process started
-    notes: tuple[str, ...] = ()  # why it may not be all
+    call_sites: tuple[CallSite, ...] = ()
+    children: tuple[tuple[str, str], ...] = ()  # phase and command of each process that the test started
+    notes: tuple[str, ...] = ()  # why the trace may be incomplete
 
     @property
     def functions(self) -> frozenset[Function]:
-        """Everything called by the test's own function."""
+        """All functions called during the phase `call`."""
         return frozenset(self.calls.get("call", ()))

@@ -1,4 +1,4 @@
-"""What pytest collects as a test, as the project's configuration says."""
+"""Which files, functions and classes pytest collects as tests, by the project's configuration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patterns:
-    """`python_files`, `python_functions` and `python_classes`; the defaults are pytest's."""
+    """pytest's options `python_files`, `python_functions` and `python_classes`, with pytest's defaults."""
 
     files: tuple[str, ...] = ("test_*.py", "*_test.py")
     functions: tuple[str, ...] = ("test",)
@@ -22,13 +22,14 @@ class Patterns:
 
     def is_test_function(self, name: str) -> bool:
         """Whether a function of this name is a test."""
-        return _is_one_of(name, self.functions)
+        return _matches_any(name, self.functions)
 
     def is_test_class(self, name: str) -> bool:
         """Whether methods of a class of this name are tests."""
-        return _is_one_of(name, self.classes)
+        return _matches_any(name, self.classes)
 
 
-def _is_one_of(name: str, patterns: tuple[str, ...]) -> bool:
-    globs = [pattern for pattern in patterns if any(sign in pattern for sign in "*?[")]
+def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
+    # pytest accepts a prefix as well as a glob.
+    globs = [pattern for pattern in patterns if any(character in pattern for character in "*?[")]
     return name.startswith(patterns) or any(fnmatchcase(name, glob) for glob in globs)

@@ -1,4 +1,4 @@
-"""What a run costs in seconds: the one place that estimates it, from what the runs of the suite at hand took."""
+"""What a run costs in seconds, estimated from the runs of the suite; no other module estimates costs."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Batch, Isolation, Order, RunPlan, SharedPrefix, SingleRun, Walk
 from flakehound.core.records import RunRecord
 
-# A forked process with one trivial test, from the request to its end, until a hunt has measured its own. Between
-# the 5 ms of `MEDIAN_FORK_S` and the 10 to 14 ms of a process with one test in real suites of small tests,
-# pytest's own work included (benchmarks/RESULTS.md, state changes: "each test alone").
+# A forked process with one trivial test, from the request to its end, until a hunt has measured its own.
+# Between the 5 ms of `MEDIAN_FORK_S` and the 10 to 14 ms of a process with one test in real suites of small tests,
+# including pytest's own work (benchmarks/RESULTS.md, state changes: "each test alone").
 DEFAULT_FORK_S = 0.008
 
-# Start of an interpreter and collection of the suite, until one has been measured. A guess: the reference run of a
-# hunt measures it before the first plan is made.
+# The start of an interpreter and the collection of the suite, until one has been measured. A guess: the reference
+# run of a hunt measures it before the first plan is made.
 DEFAULT_NEW_INTERPRETER_S = 1.0
 
-# A test that has never run. Ten times the median of 27 real suites (decision 0024), so that a test nobody has
-# timed is not taken for free.
+# A test that has never run. Ten times the median of 27 real suites (decision 0024): a test without a measured
+# duration must not look free.
 DEFAULT_TEST_S = 0.01
 
 # Median of 27 real suites (decision 0024). For replays of published tables, which have no suite to measure.
 MEDIAN_FORK_S = 0.005
 
-# Forks with one or two tests that must have been timed before their mean replaces the default.
+# How many forks with one or two tests must be timed before their mean replaces the default.
 MIN_TIMED_FORKS = 10
 
-# A fork that takes longer beside its tests has waited for something else, such as children that outlived a test.
+# A fork with a larger overhead has waited for something else, such as child processes that outlived a test.
 MAX_PLAUSIBLE_FORK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slowdown:
-    """How much longer a process takes that is observed."""
+    """How much longer a process takes when it is observed."""
 
-    start_s: float = 0.0  # more for each process
-    factor: float = 1.0  # of the time of its tests
+    start_s: float = 0.0  # added for each process
+    factor: float = 1.0  # multiplies the time of its tests
 
 
 UNOBSERVED = Slowdown()
-# One test whose calls are traced. The tests' factor is a rule of thumb, as pytest itself, mostly the larger part
-# of a short run, is not traced; the start is a generous guess, as the time that is kept for traces is small.
+# One test whose calls are traced. The factor is a rule of thumb: pytest itself, usually the larger part of a short
+# run, is not traced. The start is a generous guess, because little time is reserved for traces.
 TRACED_TEST = Slowdown(start_s=0.04, factor=2.0)
-# A whole suite, traced fully or only for characteristic functions: what benchmarks/tracing.py saw of tests of 0.3
-# ms and 10 ms, rounded up.
+# A whole suite, traced fully or only for characteristic functions: measured by benchmarks/tracing.py with tests of
+# 0.3 ms and 10 ms, rounded up.
 TRACED_SUITE = Slowdown(factor=4.0)
 TRACED_SUITE_SPARSELY = Slowdown(factor=1.4)
-# One test whose process is compared before and after it. That added 18 to 33 ms for each test of eight real suites
-# (benchmarks/RESULTS.md, state changes); twice as much, as the time that is kept for it must suffice.
+# One test whose process state is compared before and after it. That added 18 to 33 ms for each test of eight real
+# suites (benchmarks/RESULTS.md, state changes); doubled, because the time reserved for it must suffice.
 STATE_COMPARED = Slowdown(start_s=0.07, factor=3.0)
 
 
@@ -58,12 +58,12 @@ STATE_COMPARED = Slowdown(start_s=0.07, factor=3.0)
 class RunCosts:
     """Expected seconds of processes and tests of one suite."""
 
-    fork_s: float = DEFAULT_FORK_S  # to fork and end a process, beside its tests
-    new_interpreter_s: float = DEFAULT_NEW_INTERPRETER_S  # to start one, collect and end, beside its tests
+    fork_s: float = DEFAULT_FORK_S  # to fork and end a process, without its tests
+    new_interpreter_s: float = DEFAULT_NEW_INTERPRETER_S  # to start, collect and end, without its tests
     mean_test_s: Mapping[NodeId, float] = field(default_factory=dict)  # of the tests that have run
 
     def start_s(self, isolation: Isolation) -> float:
-        """What one process costs beside its tests."""
+        """What one process costs without its tests."""
         return self.new_interpreter_s if isolation is Isolation.SPAWN else self.fork_s
 
     def test_s(self, test: NodeId) -> float:
@@ -76,7 +76,7 @@ class RunCosts:
         return sum(known.get(test, DEFAULT_TEST_S) for test in tests)
 
     def run_s(self, order: Order, isolation: Isolation, observed: Slowdown = UNOBSERVED) -> float:
-        """What one process that runs these tests takes."""
+        """What one process with these tests takes."""
         return self.start_s(isolation) + observed.start_s + observed.factor * self.tests_s(order)
 
     def plan_s(self, plan: RunPlan) -> float:
@@ -85,7 +85,7 @@ class RunCosts:
         match plan:
             case SingleRun():
                 return start_s + self.tests_s(plan.order)
-            case _ if plan.isolation is Isolation.SPAWN:  # nothing is copied: each starts over
+            case _ if plan.isolation is Isolation.SPAWN:  # no process is copied: each order runs from its start
                 return sum(start_s + self.tests_s(order) for order in plan.orders)
             case Batch():
                 trunk_s = 0.0
@@ -118,16 +118,16 @@ class CostMeasurements:
         self._costs: RunCosts | None = None
 
     def add(self, record: RunRecord) -> None:
-        """Take in the times of one finished run."""
+        """Add the times of one finished run."""
         for test, outcome, seconds in zip(record.order, record.outcomes, record.durations_s, strict=True):
             if outcome is not Outcome.NOT_RUN:
                 self._add_test(test, seconds)
-        beside_s = record.usage.wall_s - sum(record.durations_s)
+        overhead_s = record.usage.wall_s - sum(record.durations_s)
         if record.isolation is Isolation.FORK:
-            if len(record.order) <= 2 and 0 < beside_s < MAX_PLAUSIBLE_FORK_S:
-                self._fork.add(beside_s)
-        elif beside_s > 0 and not record.ended:
-            self._new_interpreter.add(beside_s)
+            if len(record.order) <= 2 and 0 < overhead_s < MAX_PLAUSIBLE_FORK_S:
+                self._fork.add(overhead_s)
+        elif overhead_s > 0 and not record.ended:
+            self._new_interpreter.add(overhead_s)
         self._costs = None
 
     def _add_test(self, test: NodeId, seconds: float) -> None:
@@ -138,7 +138,7 @@ class CostMeasurements:
 
     @property
     def costs(self) -> RunCosts:
-        """What runs are expected to cost, as of the last record; the times of tests are a view that grows."""
+        """What runs are expected to cost after the last record; `mean_test_s` is a view of the growing times."""
         if self._costs is None:
             is_fork_timed = self._fork.n >= MIN_TIMED_FORKS
             is_start_timed = self._new_interpreter.n > 0

@@ -24,7 +24,7 @@ class ExitCode(IntEnum):
 class SameCommand:
     """The user's command again with some of its parameters changed.
 
-    Only the command line knows what the user typed, so only `cli` can turn this into text.
+    Only the command line has the words that the user typed, so only `cli` can turn this into text.
     """
 
     changes: Mapping[str, object]  # parameter name -> new value; None leaves the parameter out
@@ -71,8 +71,8 @@ class FailedStep:
     what: str
 
 
-def attempted(step: Callable[[], Result]) -> Result | FailedStep:
-    """The result of an optional step, or the problem that prevented it."""
+def attempt(step: Callable[[], Result]) -> Result | FailedStep:
+    """Execute an optional step; returns its result, or the error that prevented it."""
     try:
         return step()
     except FlakehoundError as error:

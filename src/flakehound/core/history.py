@@ -1,6 +1,6 @@
-"""Everything seen so far, asked in the words of the techniques.
+"""All runs of a suite so far, and counts of their outcomes.
 
-Grows by whole run records and never forgets one. Holds no decision: rooms ask, rooms judge.
+A history grows by whole run records. It decides nothing: rooms query it and draw the conclusions.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting, Suite
 from flakehound.core.records import RunRecord
 
-SHORT_PREFIX = 3  # prefixes up to this long can be listed, not only asked for
+MAX_LISTED_PREFIX = 3  # tests; longer prefixes can only be queried, not listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Executions and failures of one test in one setting; skips are in neither."""
+    """Executions and failures of one test; skips count as neither."""
 
     n: int = 0
     failed: int = 0
@@ -40,23 +40,25 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
-    """One execution of one test at a known place of a known run."""
+class Execution:
+    """One execution of one test in one run."""
 
     outcome: Outcome
     record: RunRecord
-    place: int
-    run: int  # how many runs the history held before this one
+    position: int  # in the order of the run
+    run_number: int  # number of runs in the history before this one
 
 
 class _Circumstances(NamedTuple):
-    """What executions are counted by; a tuple, because one is made for every execution."""
+    """The key that executions are counted by; a tuple, because one is made for every execution."""
 
     setting: Setting
     isolation: Isolation
     disturbed: bool
     hash_seed: int | None
-    prefix: int | None  # of the original order, which loses the tests that end their process; else None
+    # In the original order: hash of the tests before it, because a hunt removes tests that end their process.
+    # None in other settings.
+    prefix: int | None
 
 
 class History:
@@ -66,53 +68,55 @@ class History:
         self.suite = suite
         self.records: list[RunRecord] = []
         self._tallies: dict[NodeId, dict[_Circumstances, list[int]]] = {}
-        self._after: dict[tuple[int, NodeId], list[Sighting]] = defaultdict(list)
-        self._told: Counter[tuple[int, NodeId, bool, bool]] = Counter()  # of `_after`: disturbed, failed
-        self._failures: dict[NodeId, list[Sighting]] = defaultdict(list)
-        self._first_pass: dict[NodeId, Sighting] = {}
+        self._after_prefix: dict[tuple[int, NodeId], list[Execution]] = defaultdict(list)
+        # Passes and failures in `_after_prefix`, by prefix, test, disturbed, failed.
+        self._counts_after_prefix: Counter[tuple[int, NodeId, bool, bool]] = Counter()
+        self._failures: dict[NodeId, list[Execution]] = defaultdict(list)
+        self._first_pass: dict[NodeId, Execution] = {}
         self._last_forked_pass_s: dict[NodeId, float] = {}
-        self._short: dict[NodeId, set[Order]] = defaultdict(set)
-        self._orders: Counter[tuple[int, Isolation, bool]] = Counter()
-        self._touched: Counter[NodeId] = Counter()
+        self._short_prefixes: dict[NodeId, set[Order]] = defaultdict(set)
+        self._runs_by_order: Counter[tuple[int, Isolation, bool]] = Counter()
+        self._mentions: Counter[NodeId] = Counter()
         self._times = CostMeasurements()
         self.forked_hash_seed: int | None = None  # of the session that forks are copied from
         for record in records:
             self.add(record)
 
     def add(self, record: RunRecord) -> None:
-        """Take in one finished run."""
+        """Add one finished run."""
         self.records.append(record)
         self._times.add(record)
         if record.isolation is Isolation.FORK:
             self.forked_hash_seed = record.hash_seed
-        seen: set[NodeId] = set()
-        prefix = _EMPTY
-        for place, (test, outcome) in enumerate(zip(record.order, record.outcomes, strict=True)):
+        earlier: set[NodeId] = set()
+        prefix = _EMPTY_PREFIX_HASH
+        for position, (test, outcome) in enumerate(zip(record.order, record.outcomes, strict=True)):
             if outcome is not Outcome.NOT_RUN:
-                setting = setting_at(record, place, again=test in seen)
+                setting = setting_of_execution(record, position, is_repetition=test in earlier)
                 self._count(test, setting, record, outcome, prefix)
-                if is_whole(record, place):
-                    sighting = self._sighting(record, place)
-                    self._after[(prefix, test)].append(sighting)
-                    if outcome.is_failure or outcome.is_pass:
-                        self._told[prefix, test, record.disturbed, outcome.is_failure] += 1
-                    if 0 < place <= SHORT_PREFIX:
-                        self._short[test].add(record.order[:place])
-                    if outcome.is_failure:
-                        self._failures[test].append(sighting)
+                if ended_as_if_last(record, position):
+                    self._add_after_prefix(test, record, position, prefix)
                 if outcome.is_pass:
-                    self._note_pass(test, record, place)
-            seen.add(test)
-            self._touched[test] += 1
+                    self._note_pass(test, record, position)
+            earlier.add(test)
+            self._mentions[test] += 1
             prefix = hash((prefix, test))
-        self._orders[prefix, record.isolation, record.disturbed] += 1
+        self._runs_by_order[prefix, record.isolation, record.disturbed] += 1
 
-    def _sighting(self, record: RunRecord, place: int) -> Sighting:
-        return Sighting(outcome=record.outcomes[place], record=record, place=place, run=len(self.records) - 1)
+    def _add_after_prefix(self, test: NodeId, record: RunRecord, position: int, prefix: int) -> None:
+        execution = _execution_at(record, position, len(self.records) - 1)
+        self._after_prefix[prefix, test].append(execution)
+        is_failure = execution.outcome.is_failure
+        if is_failure or execution.outcome.is_pass:
+            self._counts_after_prefix[prefix, test, record.disturbed, is_failure] += 1
+        if 0 < position <= MAX_LISTED_PREFIX:
+            self._short_prefixes[test].add(record.order[:position])
+        if is_failure:
+            self._failures[test].append(execution)
 
-    def _note_pass(self, test: NodeId, record: RunRecord, place: int) -> None:
+    def _note_pass(self, test: NodeId, record: RunRecord, position: int) -> None:
         if test not in self._first_pass:
-            self._first_pass[test] = self._sighting(record, place)
+            self._first_pass[test] = _execution_at(record, position, len(self.records) - 1)
         if record.isolation is Isolation.FORK:
             self._last_forked_pass_s[test] = max(record.started_s, self._last_forked_pass_s.get(test, 0.0))
 
@@ -132,12 +136,12 @@ class History:
 
     @property
     def costs(self) -> RunCosts:
-        """What runs of the suite are expected to cost, as measured so far."""
+        """What runs of the suite are expected to cost, by the times measured so far."""
         return self._times.costs
 
     @property
     def slowest_test_s(self) -> float:
-        """The longest any test ever took."""
+        """The longest time that any test ever took."""
         return self._times.slowest_test_s
 
     def tally(
@@ -149,13 +153,13 @@ class History:
         hash_seed: int | None = None,
         after: Sequence[NodeId] | None = None,
     ) -> Tally:
-        """Counts of one test, over the named settings (all when none is named).
+        """Executions and failures of one test in some settings; without settings, in all.
 
-        `after` keeps of the original order only the runs that had exactly these tests before it.
+        `after` restricts the original order to runs that had exactly these tests before the test.
         """
-        prefix = None if after is None else chain(after)
+        prefix = None if after is None else prefix_hash(after)
         n = failed = 0
-        for key, (runs, bad) in self._tallies.get(test, {}).items():
+        for key, (key_n, key_failed) in self._tallies.get(test, {}).items():
             if (
                 (not settings or key.setting in settings)
                 and isolation in (None, key.isolation)
@@ -163,109 +167,116 @@ class History:
                 and hash_seed in (None, key.hash_seed)
                 and (prefix is None or key.prefix in (None, prefix))
             ):
-                n, failed = n + runs, failed + bad
+                n, failed = n + key_n, failed + key_failed
         return Tally(n=n, failed=failed)
 
     def tally_by_hash_seed(self, test: NodeId, *settings: Setting) -> dict[int, Tally]:
-        """Counts of one test by the hash seed of the interpreter, where it is known."""
-        found: dict[int, Tally] = {}
-        for key, (runs, bad) in self._tallies.get(test, {}).items():
+        """Executions and failures of one test by hash seed of the interpreter, without runs of unknown seed."""
+        tallies: dict[int, Tally] = {}
+        for key, (n, failed) in self._tallies.get(test, {}).items():
             if key.hash_seed is not None and key.setting in settings:
-                found[key.hash_seed] = found.get(key.hash_seed, Tally()) + Tally(n=runs, failed=bad)
-        return found
+                tallies[key.hash_seed] = tallies.get(key.hash_seed, Tally()) + Tally(n=n, failed=failed)
+        return tallies
 
-    def after(self, prefix: Sequence[NodeId], test: NodeId) -> list[Sighting]:
-        """Executions of `test` right after exactly `prefix`, from the start of a process."""
-        return self._after.get((chain(prefix), test), [])
+    def executions_after(self, prefix: Sequence[NodeId], test: NodeId) -> list[Execution]:
+        """Executions of `test` in processes that ran exactly `prefix` before it."""
+        return self._after_prefix.get((prefix_hash(prefix), test), [])
 
     def tally_after(self, prefix: Sequence[NodeId], test: NodeId, *, disturbed: bool | None = None) -> Tally:
-        """Passes and failures of `test` right after exactly `prefix`."""
-        return self._told_after(chain(prefix), test, disturbed)
+        """Passes and failures of `test` in processes that ran exactly `prefix` before it."""
+        return self._tally_after_hash(prefix_hash(prefix), test, disturbed)
 
-    def _told_after(self, prefix: int, test: NodeId, disturbed: bool | None = None) -> Tally:
-        beside = (False, True) if disturbed is None else (disturbed,)
-        passed, failed = (sum(self._told[prefix, test, how, bad] for how in beside) for bad in (False, True))
+    def _tally_after_hash(self, prefix: int, test: NodeId, disturbed: bool | None = None) -> Tally:
+        disturbances = (False, True) if disturbed is None else (disturbed,)
+        passed, failed = (
+            sum(self._counts_after_prefix[prefix, test, disturbance, is_failure] for disturbance in disturbances)
+            for is_failure in (False, True)
+        )
         return Tally(n=passed + failed, failed=failed)
 
     def tallies_along(self, order: Order, test: NodeId) -> dict[int, Tally]:
-        """Passes and failures of `test` right after the first tests of `order`, by how many, where it was seen."""
-        found: dict[int, Tally] = {}
-        prefix = _EMPTY
-        for place in range(len(order) + 1):
-            seen = self._told_after(prefix, test)
-            if seen.n:
-                found[place] = seen
-            if place < len(order):
-                prefix = hash((prefix, order[place]))
-        return found
+        """Passes and failures of `test` after the first n tests of `order`, for each n after which it ran."""
+        tallies: dict[int, Tally] = {}
+        prefix = _EMPTY_PREFIX_HASH
+        for length in range(len(order) + 1):
+            tally = self._tally_after_hash(prefix, test)
+            if tally.n:
+                tallies[length] = tally
+            if length < len(order):
+                prefix = hash((prefix, order[length]))
+        return tallies
 
     def short_prefixes(self, test: NodeId) -> list[Order]:
-        """The few-test prefixes after which it was seen, most often seen first."""
-        found = self._short.get(test, ())
-        return sorted(found, key=lambda prefix: (-self.tally_after(prefix, test).n, len(prefix), prefix))
+        """The prefixes of few tests after which `test` ran, the most frequent first."""
+        prefixes = self._short_prefixes.get(test, ())
+        return sorted(prefixes, key=lambda prefix: (-self.tally_after(prefix, test).n, len(prefix), prefix))
 
-    def failures_of(self, test: NodeId) -> list[Sighting]:
-        """Every failure of `test`, oldest first."""
+    def failures_of(self, test: NodeId) -> list[Execution]:
+        """Every failure of `test`, the oldest first."""
         return self._failures.get(test, [])
 
-    def ever_failed(self) -> Iterator[NodeId]:
+    def failed_tests(self) -> Iterator[NodeId]:
         """The tests that failed at least once, in the original order."""
         return (test.id for test in self.suite.tests if test.id in self._failures)
 
-    def first_pass_of(self, test: NodeId) -> Sighting | None:
-        """The first time it passed, None when it never did."""
+    def first_pass_of(self, test: NodeId) -> Execution | None:
+        """The first execution that passed; None if there is none."""
         return self._first_pass.get(test)
 
     def last_forked_pass_s(self, test: NodeId) -> float | None:
-        """When the latest forked run started in which it passed; None when it never did."""
+        """When the latest forked run started in which it passed, in seconds since 1970; None if there is none."""
         return self._last_forked_pass_s.get(test)
 
     def mentions_of(self, test: NodeId) -> int:
-        """How often any run's order named it, whether it ran or not; grows with every new fact about it."""
-        return self._touched[test]
+        """How often the orders of runs contain it, even if it did not run; grows with everything new about it."""
+        return self._mentions[test]
 
     def runs_of(self, order: Order, isolation: Isolation | None = None, *, disturbed: bool | None = None) -> int:
         """How many runs had exactly this order."""
-        value = chain(order)
+        whole = prefix_hash(order)
         return sum(
-            self._orders[value, how, beside]
-            for how in Isolation
-            for beside in (False, True)
-            if isolation in (None, how) and disturbed in (None, beside)
+            self._runs_by_order[whole, other_isolation, other_disturbed]
+            for other_isolation in Isolation
+            for other_disturbed in (False, True)
+            if isolation in (None, other_isolation) and disturbed in (None, other_disturbed)
         )
 
 
-_EMPTY = hash(())
+_EMPTY_PREFIX_HASH = hash(())
 
 
-def tally_of(sightings: Iterable[Sighting]) -> Tally:
+def _execution_at(record: RunRecord, position: int, run_number: int) -> Execution:
+    return Execution(outcome=record.outcomes[position], record=record, position=position, run_number=run_number)
+
+
+def tally_of(executions: Iterable[Execution]) -> Tally:
     """Passes and failures among some executions."""
-    told = [s.outcome.is_failure for s in sightings if s.outcome.is_failure or s.outcome.is_pass]
-    return Tally(n=len(told), failed=sum(told))
+    failed = [e.outcome.is_failure for e in executions if e.outcome.is_failure or e.outcome.is_pass]
+    return Tally(n=len(failed), failed=sum(failed))
 
 
-def chain(prefix: Sequence[NodeId]) -> int:
-    """A number for an order's prefix that can be grown one test at a time."""
-    value = _EMPTY
+def prefix_hash(prefix: Sequence[NodeId]) -> int:
+    """A hash of a sequence of tests that can be extended by one test at a time."""
+    value = _EMPTY_PREFIX_HASH
     for test in prefix:
         value = hash((value, test))
     return value
 
 
-def setting_at(record: RunRecord, place: int, *, again: bool) -> Setting:
-    """What the execution at `place` counts as.
+def setting_of_execution(record: RunRecord, position: int, *, is_repetition: bool) -> Setting:
+    """The setting that an execution counts for.
 
-    A second execution in one process is a repetition. Alone is a test that nothing precedes and nothing
-    follows: the teardown of a class or module runs with the last test that needs it, so a test that passes
-    before others may fail by itself. A repetition that passed had that teardown too. A probe stays one, even
-    of a single test: it may repeat a seed that is known to fail, and must not count into a rate.
+    A second execution in one process is a repetition. A test ran alone if no test ran before it and none after it:
+    the teardown of a class or module runs with the last test that needs it, so a test that passes before others
+    may fail by itself. A repetition that passed had that teardown, too. A probe stays a probe, even of a single
+    test: it may repeat a seed that is known to fail, and must not count towards a rate.
     """
-    if again:
+    if is_repetition:
         return Setting.REPEATED
     if (
-        place == 0
+        position == 0
         and record.setting in (Setting.ALONE, Setting.REPEATED, Setting.SHUFFLED)
-        and is_whole(record, place)
+        and ended_as_if_last(record, position)
     ):
         return Setting.ALONE
     if record.setting in (Setting.ALONE, Setting.REPEATED):
@@ -273,9 +284,9 @@ def setting_at(record: RunRecord, place: int, *, again: bool) -> Setting:
     return record.setting
 
 
-def is_whole(record: RunRecord, place: int) -> bool:
-    """Whether the execution would have ended the same had it been the last of its process."""
-    if place == len(record.order) - 1 or record.outcomes[place].is_failure:
+def ended_as_if_last(record: RunRecord, position: int) -> bool:
+    """Whether the execution would have had the same outcome as the last one of its process."""
+    if position == len(record.order) - 1 or record.outcomes[position].is_failure:
         return True
-    rest = record.order[place + 1 :]
-    return len(rest) == 1 and rest[0] == record.order[place] and record.outcomes[-1].is_pass
+    later = record.order[position + 1 :]
+    return len(later) == 1 and later[0] == record.order[position] and record.outcomes[-1].is_pass

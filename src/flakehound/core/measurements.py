@@ -1,4 +1,4 @@
-"""What was measured of one test in one run: the features that only a run can tell."""
+"""The features of a test that can only be measured in a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """Eleven of the 18 features, in the order of the table; None: could not be measured."""
+    """Eleven of the 18 features of one test in one run, in the order of the table; None: could not be measured."""
 
     read_count: float | None = None
     write_count: float | None = None
@@ -22,4 +22,4 @@ class Measures:
     max_memory_bytes: float | None = None
 
 
-MEASURED = tuple(field.name for field in fields(Measures))
+MEASURED_FEATURES = tuple(field.name for field in fields(Measures))

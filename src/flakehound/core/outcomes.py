@@ -10,7 +10,7 @@ NodeId = NewType("NodeId", str)
 
 
 class Outcome(Enum):
-    """How one execution of one test ended; the value is the letter kept in the store."""
+    """How one execution of one test ended; the value is the letter in the store."""
 
     PASSED = "P"
     FAILED = "F"
@@ -29,7 +29,7 @@ class Outcome(Enum):
 
     @property
     def is_pass(self) -> bool:
-        """Whether the test ran and did not turn the build red; a skip tells nothing and is neither."""
+        """Whether the test ran and did not turn the build red; a skip is neither a pass nor a failure."""
         return self in _PASSES
 
 

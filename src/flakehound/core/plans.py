@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Literal
@@ -23,27 +22,27 @@ class Isolation(Enum):
 class Setting(Enum):
     """The circumstances under which an outcome was seen; evidence is counted per setting."""
 
-    ORIGINAL = "original"  # pytest's own order, from its first test on
-    SHUFFLED = "shuffled"  # many tests in an order of ours
+    ORIGINAL = "original"  # pytest's own order, from its first test
+    SHUFFLED = "shuffled"  # many tests in another order
     ALONE = "alone"  # first in a new process
     REPEATED = "repeated"  # a second time in one process
-    PROBE = "probe"  # after tests chosen to answer a question
+    PROBE = "probe"  # after tests that were chosen to answer a question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """How the processes of a plan run, whatever tests they execute."""
+    """How the processes of a plan run: everything but their tests."""
 
-    why: str  # shown to the user beside the outcome
+    why: str  # shown to the user with the outcome
     setting: Setting
     isolation: Isolation = Isolation.FORK
     seed: int | None = None  # None: the engine chooses one when it starts the run
-    hash_seed: int | None = None  # for a new interpreter only; None: as the environment says
-    undisturbed: bool = False  # nothing else of ours may run at the same time
+    hash_seed: int | None = None  # for a new interpreter only; None: that of the environment
+    undisturbed: bool = False  # no other process of a hunt may run at the same time
     timeout_s: float | None = None  # the whole process, not one test
-    trace: TraceOptions | None = None  # what to write down of the functions called; None: nothing
+    trace: TraceOptions | None = None  # which calls to record; None: no calls
     measure_features: bool = False  # of each test, see core/measurements.py
-    measure_lines: bool = True  # of a run that measures features: covered lines too, which cost most
+    measure_lines: bool = True  # if features are measured: also covered lines, which cost most
     compare_state: bool = False  # record what each test leaves changed in its process, see core/state_changes.py
 
 
@@ -60,13 +59,13 @@ class SingleRun(RunSettings):
 
     @property
     def orders(self) -> tuple[Order, ...]:
-        """Everything that runs in each process of the plan."""
+        """The tests of each process of the plan."""
         return (self.order,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch(RunSettings):
-    """Several orders, each in a process of its own and with a seed of its own, one after another."""
+    """Several orders, one after another, each in its own process and with its own seed."""
 
     orders: tuple[Order, ...]
 
@@ -77,7 +76,7 @@ class Batch(RunSettings):
 
     @property
     def copies(self) -> tuple[ProcessCopy, ...]:
-        """The processes, each a copy of one that has run nothing."""
+        """The processes, each a copy of a process that has run no test."""
         return tuple(
             ProcessCopy(after=0, tests=order, seed=None if self.seed is None else (self.seed + number) % 2**32)
             for number, order in enumerate(self.orders)
@@ -91,7 +90,7 @@ class Batch(RunSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedPrefix(RunSettings):
-    """One process that runs a prefix and is then copied: each continuation runs in a copy of its own."""
+    """One process that runs a prefix and is then copied: each continuation runs in its own copy."""
 
     prefix: Order
     continuations: tuple[Order, ...]
@@ -114,18 +113,18 @@ class SharedPrefix(RunSettings):
 
     @property
     def orders(self) -> tuple[Order, ...]:
-        """Everything that runs in each copy, from the start of the process on."""
+        """All tests that run in each copy, including those before it was made."""
         return tuple(self.prefix + tests for tests in self.continuations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk(RunSettings):
-    """One process that runs an order and is copied at several places: each copy runs one test there."""
+    """One process that runs an order and is copied several times on the way: each copy runs the same one test."""
 
     order: Order
     test: NodeId
     stops: tuple[int, ...]  # ascending: after how many tests of `order` each copy is made
-    until: Literal["fails", "passes"] | None = None  # no further copy once the test ended so in one
+    until: Literal["fails", "passes"] | None = None  # no further copy after one in which the test ended this way
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -144,27 +143,27 @@ class Walk(RunSettings):
 
     @property
     def orders(self) -> tuple[Order, ...]:
-        """Everything that runs in each copy, from the start of the process on."""
+        """All tests that run in each copy, including those before it was made."""
         return tuple((*self.order[:stop], self.test) for stop in self.stops)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessCopy:
-    """A copy of a plan's process, made along the way."""
+    """A copy of a plan's process."""
 
-    after: int  # tests of the trunk that ran before the copy was made
+    after: int  # number of tests of the trunk that ran before the copy was made
     tests: Order  # that run in the copy
     seed: int | None
 
 
-# Plans of several processes that are copies of one; each has a trunk, copies of it, and whole orders.
+# Plans of several processes that are copies of one; each has a trunk, copies of it, and the order of each copy.
 CopyingPlan = Batch | SharedPrefix | Walk
 RunPlan = SingleRun | CopyingPlan
 
 
 def single_run(plan: RunPlan, order: Order) -> SingleRun:
     """One process for one of a plan's orders, with the settings of the plan."""
-    settings = {one.name: getattr(plan, one.name) for one in fields(RunSettings)}
+    settings = {setting.name: getattr(plan, setting.name) for setting in fields(RunSettings)}
     return SingleRun(order=order, **settings)
 
 
@@ -174,8 +173,8 @@ class CollectedTest:
 
     id: NodeId
     module: str  # node id of the file
-    parent: str  # node id of the class, or of the file where there is none
-    repeatable: bool = True  # False: an item type we do not know how to run twice in one process
+    parent: str  # node id of the class; of the file if there is no class
+    repeatable: bool = True  # False: an item type that cannot be run twice in one process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,13 +189,8 @@ class Suite:
         return tuple(test.id for test in self.tests)
 
     def groups(self, by: str) -> dict[str, list[NodeId]]:
-        """The tests by `module` or by `parent`, groups and members in the original order."""
-        found: dict[str, list[NodeId]] = {}
+        """The tests by `module` or by `parent`; groups and their members are in the original order."""
+        groups: dict[str, list[NodeId]] = {}
         for test in self.tests:
-            found.setdefault(getattr(test, by), []).append(test.id)
-        return found
-
-
-def before(order: Sequence[NodeId], test: NodeId) -> Order:
-    """The tests that `order` runs ahead of `test`."""
-    return tuple(order[: list(order).index(test)])
+            groups.setdefault(getattr(test, by), []).append(test.id)
+        return groups

@@ -30,9 +30,10 @@ class LintFinding:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the finding's place that does not change when lines move; equal ones in a function share it.
+        """A hash of where the finding is that does not change when lines move.
 
-        The test is not part of it: a finding in a fixture is the same, whichever tests use the fixture.
+        Equal findings in one function share it. The test is not part of it, because a finding in a fixture is the
+        same for all tests that use the fixture.
         """
         parts = (self.rule, self.path, self.scope, _LINE_NUMBER.sub("", self.message))
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
@@ -49,7 +50,7 @@ class Prediction:
     nod: float | None = None  # probability of that kind; None without a model
     order_dependent: float | None = None
     why: str = ""  # the signals that raise the score most, in one line; "" without a model
-    linked_to: str | None = None  # the code it tests, "shop/cart.py:Cart.total"; None where nothing was found
+    linked_to: str | None = None  # the code it tests, "shop/cart.py:Cart.total"; None if none was found
     linked_by: str | None = None  # "naming", "imports" or "module"
     findings: tuple[LintFinding, ...] = ()
 
@@ -90,12 +91,13 @@ class LintResult:
     @property
     def flagged(self) -> list[Prediction]:
         """The tests with a finding, the likeliest to be flaky first."""
-        return sorted((one for one in self.predictions if one.findings), key=lambda one: -one.score)
+        with_findings = (prediction for prediction in self.predictions if prediction.findings)
+        return sorted(with_findings, key=lambda prediction: -prediction.score)
 
     @property
     def linked_by(self) -> Mapping[str, int]:
-        """How many tests were linked to the code they test, by the way it was found."""
-        return Counter(one.linked_by for one in self.predictions if one.linked_by is not None)
+        """How many tests were linked to the code they test, by how that code was found."""
+        return Counter(test.linked_by for test in self.predictions if test.linked_by is not None)
 
     @property
     def linked_share(self) -> float:
@@ -104,6 +106,6 @@ class LintResult:
 
     @property
     def findings(self) -> tuple[LintFinding, ...]:
-        """Each finding once, ordered by file and line, although many tests can share a fixture's."""
-        unique = {(f.path, f.line, f.rule, f.message): f for one in self.predictions for f in one.findings}
+        """Each finding once, ordered by file and line, although many tests can share a finding in a fixture."""
+        unique = {(f.path, f.line, f.rule, f.message): f for test in self.predictions for f in test.findings}
         return tuple(unique[key] for key in sorted(unique))

@@ -1,4 +1,4 @@
-"""What a test leaves changed in its process, and what of it another test can share."""
+"""What a test leaves changed in its process, and which names its code mentions."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class StateChange:
-    """One thing that outlives a test and was not so before it."""
+    """One part of the state that differs before and after a test."""
 
     kind: str  # environment, module global, class attribute, logging, project file, ...
-    name: str  # which one; empty where there is only one
-    how: str = "changed"  # or added, removed
+    name: str  # empty if there is only one of this kind
+    how: str = "changed"  # or "added", "removed"
 
     @property
-    def thing(self) -> tuple[str, str]:
-        """What it is about, however it changed."""
+    def state(self) -> tuple[str, str]:
+        """What changed, without how."""
         return (self.kind, self.name)
 
     def __str__(self) -> str:
@@ -23,8 +23,8 @@ class StateChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traces:
-    """What one execution of a test left, and what it can have looked at."""
+class StateTrace:
+    """What one execution of a test left changed, and what its code can have read."""
 
     left: tuple[StateChange, ...] = ()
-    mentions: frozenset[str] | None = None  # names in the project's code that ran; None: not known
+    mentions: frozenset[str] | None = None  # names in the project's code that ran; None: unknown

@@ -30,7 +30,7 @@ class Kind(Enum):
 
 
 class Cause(Enum):
-    """Why a test flakes, one word each."""
+    """Why a test is flaky."""
 
     ASYNC_WAIT = "async-wait"
     CONCURRENCY = "concurrency"
@@ -47,7 +47,7 @@ class Cause(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LikelyCause:
-    """A cause, and what speaks for it."""
+    """A cause, and the evidence for it."""
 
     cause: Cause
     evidence: str
@@ -59,7 +59,7 @@ class Replay:
 
     order: Order  # ends with the test
     isolation: Isolation = Isolation.FORK
-    seed: int | None = None  # None: the failure does not hang on a seed
+    seed: int | None = None  # None: the failure does not depend on a seed
     hash_seed: int | None = None
     failed: int = 0  # of `runs` such runs
     runs: int = 0
@@ -77,12 +77,12 @@ class Verdict:
     polluters: tuple[NodeId, ...] = ()
     state_setters: tuple[NodeId, ...] = ()
     cleaners: tuple[NodeId, ...] = ()
-    # In words, the likeliest first; empty where nobody looked.
-    shared_state: tuple[str, ...] = ()  # with its polluters or state-setters
-    leaves: tuple[str, ...] = ()  # behind, as a polluter may
+    # State changes in words, the likeliest cause first; empty if states were not compared.
+    shared_state: tuple[str, ...] = ()  # that its polluters or state-setters leave and it may read
+    leaves: tuple[str, ...] = ()  # that it leaves itself, if it is a polluter
     joint: bool = False  # the polluters (or setters) are needed together
     pollution_rate: Rate | None = None  # set when the victim fails only sometimes after its polluter
-    under_load: bool = False  # failed only while other processes of ours ran
+    under_load: bool = False  # it failed only while other processes of the hunt ran
     causes: tuple[LikelyCause, ...] = ()
     minimal_order: Order = ()
     replay: Replay | None = None

@@ -1,8 +1,8 @@
-"""The everyday words that lint counts and its model learns from.
+"""The common words of test code that lint counts and its model learns from.
 
-Decided by counting alone, whichever tests are flaky: words of three letters and more that at least 100 of the 254
-projects use in their test code whose tests the default model learns from (`benchmarks/static_training.py --words
-100`). Without "test", which all use.
+They were chosen by frequency alone, without regard to which tests are flaky: all words of at least three letters
+that at least 100 of the 254 training projects use in their test code, without "test", which all use
+(`benchmarks/static_training.py --words 100`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ WORDS = (
     "isinstance", "join", "len", "list", "name", "not", "open", "path", "pytest", "raises", "read", "result",
     "self", "set", "str", "type", "value", "with",
 )  # fmt: skip
-_COLUMN = "word_"
+_COLUMN_PREFIX = "word_"
 
 
 def column_of(word: str) -> str:
     """The name of the column that says whether a test uses the word."""
-    return _COLUMN + word
+    return _COLUMN_PREFIX + word

@@ -1,1 +1,1 @@
-"""The 18 features of a test: what they are called, what they mean, and their mean over several runs."""
+"""The 18 features of a test: names, units, and means over several runs."""

@@ -1,4 +1,4 @@
-"""Mean feature vectors: eq. 2 of CANNIER, over as many measured runs as there are."""
+"""Mean feature vectors over all measured runs (eq. 2 of CANNIER)."""
 
 from __future__ import annotations
 
@@ -6,39 +6,41 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from flakehound.core.measurements import MEASURED, Measures
+from flakehound.core.measurements import MEASURED_FEATURES, Measures
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order
 from flakehound.core.records import RunRecord
-from flakehound.features.table import NAMES, STATIC
+from flakehound.features.table import FEATURE_NAMES, STATIC_FEATURES
 
 StaticFeatures = Mapping[str, Mapping[str, float | None]]
-"""Test as the source has it, without parameters -> feature -> value."""
+"""Node id without parameters -> feature -> value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureVector:
-    """What is known of one test."""
+    """The features of one test."""
 
     id: NodeId
     runs: int  # in which it was measured
-    values: Mapping[str, float | None]  # by name, in the order of the table; None: not known
+    values: Mapping[str, float | None]  # by name, in the order of the table; None: unknown
 
 
 def mean_vectors(order: Order, records: Iterable[RunRecord], static: StaticFeatures) -> list[FeatureVector]:
-    """One vector per test; each figure is the mean of the runs in which it could be measured."""
-    measured: dict[NodeId, list[Measures]] = defaultdict(list)
+    """One vector per test; each feature is the mean of the runs in which it could be measured."""
+    measures_of: dict[NodeId, list[Measures]] = defaultdict(list)
     for record in records:
-        for place, measures in record.measures.items():
-            measured[record.order[place]].append(measures)
-    return [_vector(test, measured[test], static) for test in order]
+        for position, measures in record.measures.items():
+            measures_of[record.order[position]].append(measures)
+    return [_vector(test, measures_of[test], static) for test in order]
 
 
-def _vector(test: NodeId, measured: list[Measures], static: StaticFeatures) -> FeatureVector:
-    of_source = static.get(test) or static.get(without_parameters(test), {})
-    values: dict[str, float | None] = {name: _mean(getattr(one, name) for one in measured) for name in MEASURED}
-    values |= {name: of_source.get(name) for name in STATIC}
-    return FeatureVector(id=test, runs=len(measured), values={name: values[name] for name in NAMES})
+def _vector(test: NodeId, measures: list[Measures], static: StaticFeatures) -> FeatureVector:
+    static_values = static.get(test) or static.get(without_parameters(test), {})
+    values: dict[str, float | None] = {
+        name: _mean(getattr(run, name) for run in measures) for name in MEASURED_FEATURES
+    }
+    values |= {name: static_values.get(name) for name in STATIC_FEATURES}
+    return FeatureVector(id=test, runs=len(measures), values={name: values[name] for name in FEATURE_NAMES})
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -47,6 +49,6 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def without_parameters(test: NodeId) -> str:
-    """The test as the source has it: pytest puts parameters, which may hold anything, into brackets behind it."""
+    """The node id of the test function; pytest appends parameters in brackets, and they may contain any text."""
     path, colons, inner = test.partition("::")
     return f"{path}{colons}{inner.partition('[')[0]}"

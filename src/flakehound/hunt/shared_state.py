@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.records import RunRecord
-from flakehound.core.state_changes import StateChange, Traces
+from flakehound.core.state_changes import StateChange, StateTrace
 from flakehound.hunt import limits
 
 _CHANGES_OF_NAMES = ("module global", "attribute", "class attribute", "patched class attribute")
@@ -32,12 +32,12 @@ _VARIABLES_READ_BY_LIBRARIES = (
 )
 
 
-def traces_of_runs(records: Iterable[RunRecord]) -> dict[NodeId, Traces]:
+def traces_of_runs(records: Iterable[RunRecord]) -> dict[NodeId, StateTrace]:
     """The traces of each test, from the last recording run in which it was the first test of its process."""
-    return {record.order[0]: record.traces[0] for record in records if 0 in record.traces}
+    return {record.order[0]: record.state_traces[0] for record in records if 0 in record.state_traces}
 
 
-def may_read(change: StateChange, victim: Traces | None) -> bool:
+def may_read(change: StateChange, victim: StateTrace | None) -> bool:
     """Whether the code of the victim may read what another test changed."""
     if victim is None or victim.mentions is None:
         return True
@@ -58,17 +58,17 @@ class SharedState:
     def __init__(self, history: History) -> None:
         self._history = history
         self._records_read = 0  # how many records of the history `_traces` includes
-        self._traces: dict[NodeId, Traces] = {}
+        self._traces: dict[NodeId, StateTrace] = {}
 
     @property
-    def traces(self) -> Mapping[NodeId, Traces]:
+    def traces(self) -> Mapping[NodeId, StateTrace]:
         """The traces of each test, up to date with the history."""
         new_records = self._history.records[self._records_read :]
         self._records_read += len(new_records)
         self._traces |= traces_of_runs(new_records)
         return self._traces
 
-    def add_traces(self, traces: Mapping[NodeId, Traces]) -> None:
+    def add_traces(self, traces: Mapping[NodeId, StateTrace]) -> None:
         """Add traces of runs that are not in the history."""
         self._traces |= traces
 
@@ -101,7 +101,10 @@ class SharedState:
 
 
 def changes_that_matter(
-    victim: NodeId, polluters: Iterable[NodeId], without_effect: Iterable[NodeId], traces: Mapping[NodeId, Traces]
+    victim: NodeId,
+    polluters: Iterable[NodeId],
+    without_effect: Iterable[NodeId],
+    traces: Mapping[NodeId, StateTrace],
 ) -> list[StateChange]:
     """The changes left by the polluters that can affect the victim, the likeliest first.
 
@@ -111,22 +114,22 @@ def changes_that_matter(
     changes_by_polluter = [
         set(_readable_changes(traces[test], victim_traces)) for test in polluters if test in traces
     ]
-    harmless = {change.thing for test in without_effect if test in traces for change in traces[test].left}
+    harmless = {change.state for test in without_effect if test in traces for change in traces[test].left}
     changes = sorted(set().union(*changes_by_polluter)) if changes_by_polluter else []
     return sorted(
         changes,
         key=lambda change: (
-            change.thing in harmless,
+            change.state in harmless,
             -sum(change in left for left in changes_by_polluter),
             not _is_mentioned(change, victim_traces),
         ),
     )
 
 
-def _readable_changes(polluter: Traces, victim: Traces | None) -> Iterable[StateChange]:
+def _readable_changes(polluter: StateTrace, victim: StateTrace | None) -> Iterable[StateChange]:
     return (change for change in polluter.left if may_read(change, victim))
 
 
-def _is_mentioned(change: StateChange, victim: Traces | None) -> bool:
+def _is_mentioned(change: StateChange, victim: StateTrace | None) -> bool:
     """Whether the victim's code mentions the changed object itself, and not only what contains it."""
     return victim is None or victim.mentions is None or change.name.rpartition(".")[2] in victim.mentions

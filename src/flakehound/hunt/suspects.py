@@ -42,7 +42,7 @@ class Suspects:
 
     def findings(self) -> list[Finding]:
         """The findings about every test that ever failed."""
-        return [self._finding(test) for test in self._history.ever_failed()]
+        return [self._finding(test) for test in self._history.failed_tests()]
 
     def update(self) -> None:
         """Update which tests end their process and which seem to fail under load."""
@@ -106,7 +106,7 @@ class Suspects:
         """Exclude tests that ended a whole run: in an order they would hide the outcomes of all later tests."""
         process_ending_tests = frozenset(
             test
-            for test in self._history.ever_failed()
+            for test in self._history.failed_tests()
             if any(s.outcome in _PROCESS_ENDING_OUTCOMES for s in self._history.failures_of(test))
         )
         if process_ending_tests != self._process_ending_tests:

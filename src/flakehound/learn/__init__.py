@@ -1,4 +1,5 @@
 """Learn which tests are flaky, what a search costs, and what to run next.
 
-Pure: takes tables and counts, gives models, figures and choices. Opens no file and starts no process.
+Pure: takes tables and counts, returns models, figures and choices. Starts no process and opens no file but its own
+data.
 """

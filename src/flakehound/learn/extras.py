@@ -1,6 +1,6 @@
-"""The libraries of the extras `learn` and `study`: which there are, and the error where one is not installed.
+"""The libraries of the extras `learn` and `study`, and the error if one is not installed.
 
-They are imported inside the functions that use them, so that nothing else pays for them or needs them.
+They are imported inside the functions that use them, so that all other commands start fast and work without them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[Any]
     RandomGenerator: TypeAlias = Generator
 else:
-    Array = RandomGenerator = Any  # so that naming a type does not import numpy
+    Array = RandomGenerator = Any  # annotations must not import numpy
 
 LEARN, STUDY = "learn", "study"
 _EXTRA_OF = {
@@ -45,9 +45,9 @@ class MissingExtra(UsageError):
 
 @contextmanager
 def requires_libraries(*names: str) -> Iterator[None]:
-    """Raise `MissingExtra` before the work if one of these is missing, and during it if any other import fails.
+    """Raise `MissingExtra` before the block if one of these libraries is missing, or in it if another one is.
 
-    Also a decorator: `@requires_libraries("numpy", "scipy")`.
+    Can also be used as a decorator: `@requires_libraries("numpy", "scipy")`.
     """
     check_installed(*names)
     try:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from flakehound.core.calls import CallTrace, Function, Reached
+from flakehound.core.calls import CallSite, CallTrace, Function
 from flakehound.store.packing import compress_text, decompress_text, text_of_column
 from flakehound.store.shared_rows import SharedRows
 
@@ -62,8 +62,8 @@ def _content(trace: CallTrace, shared_rows: SharedRows) -> dict[str, Any]:
     return {
         "calls": calls,
         "reached": [
-            [reached.phase, shared_rows.function(reached.function), reached.path, reached.line, reached.within]
-            for reached in trace.reached
+            [site.phase, shared_rows.function(site.function), site.path, site.line, site.caller]
+            for site in trace.call_sites
         ],
         "children": trace.children,
         "notes": trace.notes,
@@ -88,9 +88,9 @@ def _load_functions(
 def _trace(content: Mapping[str, Any], functions: Mapping[int, Function]) -> CallTrace:
     return CallTrace(
         calls={phase: _counts(functions, *stored_counts) for phase, stored_counts in content["calls"].items()},
-        reached=tuple(
-            Reached(phase=phase, function=functions[number], path=path, line=line, within=within)
-            for phase, number, path, line, within in content["reached"]
+        call_sites=tuple(
+            CallSite(phase=phase, function=functions[number], path=path, line=line, caller=caller)
+            for phase, number, path, line, caller in content["reached"]
         ),
         children=tuple((phase, command) for phase, command in content["children"]),
         notes=tuple(content["notes"]),

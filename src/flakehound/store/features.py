@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from flakehound.core.measurements import MEASURED, Measures
+from flakehound.core.measurements import MEASURED_FEATURES, Measures
 from flakehound.core.records import RunRecord
 from flakehound.store.packing import decode_text, encode_text
 
@@ -37,7 +37,7 @@ def _columns(record: RunRecord) -> dict[str, list[float | None]]:
     places = range(len(record.order))
     return {
         name: [getattr(record.measures[place], name) if place in record.measures else None for place in places]
-        for name in MEASURED
+        for name in MEASURED_FEATURES
     }
 
 
@@ -51,9 +51,9 @@ def measures_between(connection: sqlite3.Connection, first: int, last: int) -> d
 
 def _measures(columns: Mapping[str, list[float | None]]) -> dict[int, Measures]:
     measures = {}
-    for place, values in enumerate(zip(*(columns[name] for name in MEASURED), strict=True)):
+    for place, values in enumerate(zip(*(columns[name] for name in MEASURED_FEATURES), strict=True)):
         if any(value is not None for value in values):
-            measures[place] = Measures(**dict(zip(MEASURED, values, strict=True)))
+            measures[place] = Measures(**dict(zip(MEASURED_FEATURES, values, strict=True)))
     return measures
 
 

@@ -11,7 +11,7 @@ from flakehound.core.measurements import Measures
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
 from flakehound.core.records import Failure, RunRecord, Usage
-from flakehound.core.state_changes import Traces
+from flakehound.core.state_changes import StateTrace
 from flakehound.store.features import measures_between
 from flakehound.store.packing import (
     ISOLATIONS,
@@ -88,7 +88,7 @@ class RunReader:
         row: sqlite3.Row,
         failures: dict[int, Failure],
         measures: dict[int, dict[int, Measures]],
-        traces: dict[int, dict[int, Traces]],
+        traces: dict[int, dict[int, StateTrace]],
     ) -> RunRecord:
         order = self._order(row)
         return RunRecord(
@@ -107,7 +107,7 @@ class RunReader:
             usage=Usage(wall_s=row["wall_s"], cpu_s=row["cpu_s"], max_rss_bytes=row["max_rss_bytes"]),
             failures=failures,
             measures=measures.get(row["id"], {}),
-            traces=traces.get(row["id"], {}),
+            state_traces=traces.get(row["id"], {}),
         )
 
     def _order(self, row: sqlite3.Row) -> Order:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from flakehound.core.records import RunRecord
-from flakehound.core.state_changes import StateChange, Traces
+from flakehound.core.state_changes import StateChange, StateTrace
 from flakehound.store.features import pack_json, unpack_json
 
 TABLES = """\
@@ -19,7 +19,7 @@ CREATE TABLE traces (               -- a run that recorded what each test leaves
 
 def add_traces(connection: sqlite3.Connection, runs: Iterable[tuple[int, RunRecord]]) -> None:
     """Store the state changes of the runs that compared states."""
-    rows = [(run_id, pack_json(_content(record))) for run_id, record in runs if record.traces]
+    rows = [(run_id, pack_json(_content(record))) for run_id, record in runs if record.state_traces]
     connection.executemany("INSERT INTO traces VALUES (?, ?)", rows)
 
 
@@ -29,11 +29,11 @@ def _content(record: RunRecord) -> dict[int, list[object]]:
             [[change.how, change.kind, change.name] for change in traces.left],
             None if traces.mentions is None else sorted(traces.mentions),
         ]
-        for place, traces in record.traces.items()
+        for place, traces in record.state_traces.items()
     }
 
 
-def traces_between(connection: sqlite3.Connection, first: int, last: int) -> dict[int, dict[int, Traces]]:
+def traces_between(connection: sqlite3.Connection, first: int, last: int) -> dict[int, dict[int, StateTrace]]:
     """The traces of runs between two ids, by run, then by place."""
     query = "SELECT * FROM traces WHERE run BETWEEN ? AND ?"
     return {
@@ -42,8 +42,8 @@ def traces_between(connection: sqlite3.Connection, first: int, last: int) -> dic
     }
 
 
-def _traces(left: list[list[str]], mentions: list[str] | None) -> Traces:
-    return Traces(
+def _traces(left: list[list[str]], mentions: list[str] | None) -> StateTrace:
+    return StateTrace(
         left=tuple(StateChange(how=how, kind=kind, name=name) for how, kind, name in left),
         mentions=None if mentions is None else frozenset(mentions),
     )

@@ -8,7 +8,7 @@ from enum import Enum
 
 from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.statistics.rates import chance_of_such_a_gap
+from flakehound.core.statistics.rates import fisher_p_value
 from flakehound.triage.intersection import Intersection
 
 NO_RUNS = Tally()
@@ -113,7 +113,7 @@ class BaseCheck:
         if not here.failed or not base.n:
             return False
         always = here.failed == here.n and not base.failed
-        return always or chance_of_such_a_gap(here.failed, here.n, base.failed, base.n) < _SIGNIFICANCE
+        return always or fisher_p_value(here.failed, here.n, base.failed, base.n) < _SIGNIFICANCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""`flakehound data check`: what a table holds, and what can be learned from it."""
+"""`flakehound data check`: what a table contains, and what can be learned from it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from flakehound.report.study.tables import DatasetFacts, ProblemFacts
 
 
 def check_table(table: Path, columns: str | None) -> DatasetFacts:
-    """Sizes, exclusions, constant features and problems of the table in a file."""
+    """The facts about the table in a file: sizes, exclusions, constant features and problems."""
     data = read_table(table, columns)
     return DatasetFacts(
         name=data.name,
         tests=len(data),
         projects=len(set(data.projects)),
         features=len(data.features),
-        exclusions={one.why: one.rows for one in data.exclusions},
+        exclusions={exclusion.why: exclusion.rows for exclusion in data.exclusions},
         constant=constant_features(data),
         problems=tuple(_problem_facts(data, problem) for problem in Problem),
     )

@@ -67,6 +67,6 @@ class StateFinder:
             seed=self.extra_runs.seed,
             compare_state=True,
         )
-        compared = [record for record in self.extra_runs.run(plan) if record.traces]
+        compared = [record for record in self.extra_runs.run(plan) if record.state_traces]
         self.extra_runs.save(compared)
         return compared

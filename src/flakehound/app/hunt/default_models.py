@@ -12,7 +12,7 @@ from flakehound.app.lint.model_file import user_cache_folder, write_cache_file
 from flakehound.core.errors import FailedStep
 from flakehound.learn.evaluation.scores import area_under_curve
 from flakehound.learn.measured.assisted_reruns import Aim, Sweep, lowest_candidate_probability, sweep_predictions
-from flakehound.learn.measured.model import MeasuredModels, as_text, fit_measured_models, from_text
+from flakehound.learn.measured.model import MeasuredModels, fit_measured_models, from_json, to_json
 from flakehound.learn.measured.table import shipped_bytes, unpack_table
 from flakehound.learn.tables.column_mapping import KNOWN_MAPPINGS
 from flakehound.learn.tables.dataset import Dataset, UnusableData
@@ -41,9 +41,9 @@ def with_thresholds(data: Dataset, models: MeasuredModels, aim: Aim, note: str) 
     import numpy as np
 
     relative = _with_relative_costs(data)
-    unseen = {problem: np.array(model.kept_apart) for problem, model in models.models.items()}
+    unseen = {problem: np.array(model.unseen_probabilities) for problem, model in models.models.items()}
     sweep = sweep_predictions(relative, Problem.NOD_VS_REST, unseen[Problem.NOD_VS_REST])
-    reruns = (sweep if _needs_no_proof(sweep) else sweep.with_proof()).thresholds(aim)
+    reruns = (sweep if _needs_no_proof(sweep) else sweep.without_assumed_positives()).thresholds(aim)
     kinds_sweep = sweep_predictions(relative, Problem.NOD_VS_VICTIM, unseen[Problem.NOD_VS_VICTIM])
     kinds: ThresholdModel | FailedStep = FailedStep(
         what="the models are not good enough to tell kinds without runs"
@@ -114,7 +114,7 @@ def _fitted_or_cached(
     models = _read_cache(file, data)
     if models is None and may_fit:
         models = fit_measured_models(data)
-        write_cache_file(file, as_text(models))
+        write_cache_file(file, to_json(models))
     return data, models
 
 
@@ -130,12 +130,13 @@ def _digest(packed: bytes, features: tuple[str, ...]) -> str:
 def _read_cache(file: Path | None, data: Dataset) -> MeasuredModels | None:
     """The cached models; None where the file is missing, damaged or about another table."""
     try:
-        found = from_text(file.read_text(encoding="utf-8")) if file else None
+        found = from_json(file.read_text(encoding="utf-8")) if file else None
     except (OSError, UnicodeDecodeError, UnusableData):
         return None
     if found is None or found.features != data.features:
         return None
     is_complete = all(
-        len(model.kept_apart) == len(data.labels(problem).domain) for problem, model in found.models.items()
+        len(model.unseen_probabilities) == len(data.labels(problem).domain)
+        for problem, model in found.models.items()
     )
     return found if is_complete else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.history import History
 from flakehound.core.plans import Isolation, RunPlan
 from flakehound.core.records import RunRecord
@@ -30,5 +30,5 @@ class ExtraRuns:
             (guard.restore_for_spawn if plan.isolation is Isolation.SPAWN else guard.restore_for_fork)()
         test_limit_s = test_limit_for(self.history.slowest_test_s, None)
         limits = Limits(test_limit_s=test_limit_s, run_limit_s=self.left_s() + 1.0)
-        records = attempted(lambda: self.opened.pool.run_now(plan, limits))
+        records = attempt(lambda: self.opened.pool.run_now(plan, limits))
         return () if isinstance(records, FailedStep) else records

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.outcomes import NodeId
 from flakehound.features.vectors import FeatureVector, mean_vectors
 from flakehound.hunt.limits import MAX_SCORES_SHARE, MIN_RANKED_TESTS, MODEL_FIT_S, SCORES_START_S
@@ -31,7 +31,7 @@ def measured_ratios(store: Store, earlier: Sequence[SessionInfo], time_s: float 
     vectors = _newest_vectors(store, earlier)
     if not vectors:
         return OddsRatios()
-    found = attempted(lambda: _ratios(vectors, may_fit=MAX_SCORES_SHARE * time_s >= SCORES_START_S + MODEL_FIT_S))
+    found = attempt(lambda: _ratios(vectors, may_fit=MAX_SCORES_SHARE * time_s >= SCORES_START_S + MODEL_FIT_S))
     return OddsRatios() if isinstance(found, FailedStep) else found
 
 
@@ -63,7 +63,7 @@ def _ratios(vectors: Sequence[FeatureVector], *, may_fit: bool) -> OddsRatios:
         return OddsRatios()
     table = np.array(list(known.values()), dtype=float)
 
-    def likelier(problem: Problem) -> dict[NodeId, float]:
-        return dict(zip(known, map(float, models.models[problem].likelier(table)), strict=True))
+    def odds_ratios(problem: Problem) -> dict[NodeId, float]:
+        return dict(zip(known, map(float, models.models[problem].odds_ratios(table)), strict=True))
 
-    return OddsRatios(nod=likelier(Problem.NOD_VS_REST), order_dependent=likelier(Problem.VICTIM_VS_REST))
+    return OddsRatios(nod=odds_ratios(Problem.NOD_VS_REST), order_dependent=odds_ratios(Problem.VICTIM_VS_REST))

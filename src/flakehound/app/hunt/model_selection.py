@@ -15,7 +15,7 @@ from flakehound.app.hunt.selection_models import PAIR_PROBLEMS, SelectionModels,
 from flakehound.core.errors import FailedStep, UsageError, same_command
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order
-from flakehound.features.table import NAMES
+from flakehound.features.table import FEATURE_NAMES
 from flakehound.hunt.options import Candidates
 from flakehound.learn.extras import requires_libraries
 from flakehound.learn.measured.assisted_reruns import Aim, ProbabilityModel
@@ -73,7 +73,7 @@ class ModelSelector:
 
 def _check_features(names: Sequence[str], known: Features | None, source: str, path: Path | None) -> None:
     """Refuse models that need features which this suite's tests do not have; `source` says who needs them."""
-    present = set(NAMES) if known is None else {name for row in known.values() for name in row}
+    present = set(FEATURE_NAMES) if known is None else {name for row in known.values() for name in row}
     missing = [name for name in names if name not in present]
     if missing and known is None:
         raise UsageError(

@@ -11,21 +11,21 @@ from flakehound.app.hunt.measured_priors import OddsRatios, measured_ratios
 from flakehound.app.hunt.static_priors import StaticScores
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.characteristic_functions import CharacteristicFunctions
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting, Suite
 from flakehound.core.statistics.prevalence import (
-    NOD,
-    NOD_BY_TIME,
-    ORDER_BY_TIME,
-    ORDER_DEPENDENT,
-    SEEN_FLAKY,
+    NOD_DURATION_SLOPE,
+    NOD_SHARE,
+    ORDER_DEPENDENT_DURATION_SLOPE,
+    ORDER_DEPENDENT_SHARE,
+    PRIOR_IF_SEEN_FLAKY,
     FlakyWay,
     Priors,
-    knowing_calls,
-    knowing_features,
-    knowing_passes,
-    knowing_time,
+    prior_given_calls,
+    prior_given_duration,
+    prior_given_features,
+    prior_given_passes,
 )
 from flakehound.core.verdicts import Kind, Verdict
 from flakehound.hunt.limits import MAX_SCORED_PRIOR, MIN_RANKED_TESTS
@@ -71,7 +71,7 @@ def _last_verdicts(store: Store, sessions: list[SessionInfo]) -> dict[NodeId, Ve
     for info in reversed(sessions):
         report = store.report(info.id) if info.id is not None and info.is_hunt else None
         if report:
-            result = attempted(partial(result_from_json, report))
+            result = attempt(partial(result_from_json, report))
             return {} if isinstance(result, FailedStep) else {verdict.id: verdict for verdict in result.verdicts}
     return {}
 
@@ -90,7 +90,7 @@ def priors_of(suite: Suite, known: StoredKnowledge, scores: StaticScores) -> Pri
     without_calls = replace(known, calls={}, time_ranks={})
     return Priors(
         nod={test: _nod(test, known, scores) for test in suite.order},
-        uncalled={test: _nod(test, without_calls, scores) for test in suite.order},
+        nod_by_hash_seed={test: _nod(test, without_calls, scores) for test in suite.order},
         order_dependent={test: _order_dependent(test, known, scores) for test in suite.order},
     )
 
@@ -98,33 +98,35 @@ def priors_of(suite: Suite, known: StoredKnowledge, scores: StaticScores) -> Pri
 def _nod(test: NodeId, known: StoredKnowledge, scores: StaticScores) -> float:
     verdict = known.verdicts.get(test)
     if verdict is not None and verdict.kind is Kind.NOD:
-        return SEEN_FLAKY
-    prior = min(MAX_SCORED_PRIOR, scores.nod.get(test, NOD))
+        return PRIOR_IF_SEEN_FLAKY
+    prior = min(MAX_SCORED_PRIOR, scores.nod.get(test, NOD_SHARE))
     if test in known.calls:
-        prior = knowing_calls(prior, calls=known.calls[test], scored=test in scores.nod)
+        prior = prior_given_calls(prior, calls=known.calls[test], is_scored=test in scores.nod)
     others = (test in scores.nod) + (test in known.calls)
     if test in known.ratios.nod:
-        prior = knowing_features(prior, known.ratios.nod[test], others=others)
+        prior = prior_given_features(prior, known.ratios.nod[test], other_sources=others)
     elif test in known.time_ranks:  # the features contain the time
-        prior = knowing_time(prior, known.time_ranks[test], NOD_BY_TIME, others=others)
+        prior = prior_given_duration(prior, known.time_ranks[test], NOD_DURATION_SLOPE, other_sources=others)
     if verdict is None:
         return prior
-    return knowing_passes(prior, _passes(verdict, *_COUNTED_SETTINGS), FlakyWay.ANYWHERE)
+    return prior_given_passes(prior, _passes(verdict, *_COUNTED_SETTINGS), FlakyWay.ANYWHERE)
 
 
 def _order_dependent(test: NodeId, known: StoredKnowledge, scores: StaticScores) -> float:
     verdict = known.verdicts.get(test)
     if verdict is not None and verdict.kind in _ORDER_DEPENDENT_KINDS:
-        return SEEN_FLAKY
-    prior = min(MAX_SCORED_PRIOR, scores.order_dependent.get(test, ORDER_DEPENDENT))
+        return PRIOR_IF_SEEN_FLAKY
+    prior = min(MAX_SCORED_PRIOR, scores.order_dependent.get(test, ORDER_DEPENDENT_SHARE))
     others = int(test in scores.order_dependent)
     if test in known.ratios.order_dependent:
-        prior = knowing_features(prior, known.ratios.order_dependent[test], others=others)
+        prior = prior_given_features(prior, known.ratios.order_dependent[test], other_sources=others)
     elif test in known.time_ranks:
-        prior = knowing_time(prior, known.time_ranks[test], ORDER_BY_TIME, others=others)
+        prior = prior_given_duration(
+            prior, known.time_ranks[test], ORDER_DEPENDENT_DURATION_SLOPE, other_sources=others
+        )
     if verdict is None:
         return prior
-    return knowing_passes(prior, _passes(verdict, Setting.SHUFFLED), FlakyWay.ORDER)
+    return prior_given_passes(prior, _passes(verdict, Setting.SHUFFLED), FlakyWay.ORDER)
 
 
 def time_ranks(seconds: Mapping[NodeId, float]) -> dict[NodeId, float]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.learn.measured.assisted_reruns import (
     Aim,
     ProbabilityModel,
@@ -65,10 +65,10 @@ class SelectionModels:
 
 def models_from_table(data: Dataset, aim: Aim, seed: int) -> SelectionModels:
     """Train all models on a table of the user's own."""
-    pairs = {problem: attempted(partial(CandidateModel.trained, data, problem, seed)) for problem in PAIR_PROBLEMS}
+    pairs = {problem: attempt(partial(CandidateModel.trained, data, problem, seed)) for problem in PAIR_PROBLEMS}
     return SelectionModels(
         features=data.features,
         reruns=ThresholdModel.trained(data, Problem.NOD_VS_REST, aim, seed),
-        kinds=attempted(partial(ThresholdModel.trained, data, Problem.NOD_VS_VICTIM, aim, seed)),
+        kinds=attempt(partial(ThresholdModel.trained, data, Problem.NOD_VS_VICTIM, aim, seed)),
         pairs={problem: model for problem, model in pairs.items() if isinstance(model, CandidateModel)},
     )

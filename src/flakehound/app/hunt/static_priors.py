@@ -8,9 +8,9 @@ from pathlib import Path
 
 from flakehound.app.lint.model_file import is_model_ready, model_for
 from flakehound.app.progress import SILENT, Progress
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.outcomes import NodeId
-from flakehound.core.statistics.prevalence import NOD, ORDER_DEPENDENT, likelier
+from flakehound.core.statistics.prevalence import NOD_SHARE, ORDER_DEPENDENT_SHARE, with_odds_ratio
 from flakehound.hunt.limits import MAX_SCORES_SHARE, MODEL_FIT_S, SCORES_START_S, SCORES_TEST_S
 
 
@@ -34,7 +34,7 @@ def static_scores(
         return StaticScores()
     if reading_s + MODEL_FIT_S > MAX_SCORES_SHARE * time_s and not is_model_ready(rootdir):
         return StaticScores()
-    found = attempted(lambda: _scores(rootdir, tests))
+    found = attempt(lambda: _scores(rootdir, tests))
     if isinstance(found, FailedStep):
         progress.message(f"hunting without the scores of lint: {found.what}")
         return StaticScores()
@@ -53,12 +53,12 @@ def _scores(rootdir: Path, tests: Sequence[NodeId]) -> StaticScores:
     nod, order_dependent = {}, {}
     for case, score in zip(cases, scores, strict=True):
         nod[case.row.test_id] = with_usual_share(
-            score.nod or 0.0, trained_share=trained.nod / trained.tests, usual_share=NOD
+            score.nod or 0.0, trained_share=trained.nod / trained.tests, usual_share=NOD_SHARE
         )
         order_dependent[case.row.test_id] = with_usual_share(
             score.order_dependent or 0.0,
             trained_share=trained.order_dependent / trained.tests,
-            usual_share=ORDER_DEPENDENT,
+            usual_share=ORDER_DEPENDENT_SHARE,
         )
     return StaticScores(nod=_by_test(nod, tests), order_dependent=_by_test(order_dependent, tests))
 
@@ -69,7 +69,7 @@ def with_usual_share(probability: float, *, trained_share: float, usual_share: f
     The model was trained on projects with known flaky tests, where the share is higher.
     """
     usual_odds, trained_odds = usual_share / (1 - usual_share), trained_share / (1 - trained_share)
-    return likelier(probability, usual_odds / trained_odds)
+    return with_odds_ratio(probability, usual_odds / trained_odds)
 
 
 def _by_test(found: Mapping[str, float], tests: Sequence[NodeId]) -> dict[NodeId, float]:

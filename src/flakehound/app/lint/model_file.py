@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flakehound.core.errors import same_command
-from flakehound.learn.static.model import StaticModel, UnusableModel, as_text, from_text
+from flakehound.learn.static.model import StaticModel, UnusableModel, from_json, to_json
 
 PROJECT_MODEL = Path(".flakehound") / "model.json"  # where `flakehound train` writes, in the project's folder
 
@@ -31,7 +31,7 @@ def model_for(rootdir: Path) -> NamedModel:
     except (OSError, UnicodeDecodeError) as problem:
         raise UnusableModel(str(file), str(problem), remedy=same_command(score="rules")) from problem
     try:
-        return NamedModel(name=PROJECT_MODEL.as_posix(), model=from_text(text, str(file)))
+        return NamedModel(name=PROJECT_MODEL.as_posix(), model=from_json(text, str(file)))
     except UnusableModel as problem:
         # Training again would replace it, but needs a store; scoring by rules works everywhere.
         raise UnusableModel(str(file), problem.why, remedy=same_command(score="rules")) from problem
@@ -51,7 +51,7 @@ def default_model(folder: Path | None = None) -> StaticModel:
     from flakehound.learn.static.table import shipped_samples
 
     model = fit_static_model(shipped_samples(packed), digest)
-    write_cache_file(file, as_text(model))
+    write_cache_file(file, to_json(model))
     return model
 
 
@@ -81,7 +81,7 @@ def user_cache_folder() -> Path | None:
 def _cached_model(file: Path | None, digest: str) -> StaticModel | None:
     """The cached default model; None if there is none, it is damaged, or it was fitted on other data."""
     try:
-        model = from_text(file.read_text(encoding="utf-8"), str(file)) if file else None
+        model = from_json(file.read_text(encoding="utf-8"), str(file)) if file else None
     except (OSError, UnicodeDecodeError, UnusableModel):
         return None
     return model if model is not None and model.trained_on.digest == digest else None

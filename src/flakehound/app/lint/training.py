@@ -23,7 +23,7 @@ from flakehound.app.sessions.default_paths import DEFAULT_STORE, current_folder
 from flakehound.core.errors import same_command
 from flakehound.core.outcomes import NodeId
 from flakehound.learn.static.fit import Sample, fit_static_model
-from flakehound.learn.static.model import KINDS, StaticModel, as_text
+from flakehound.learn.static.model import KINDS, StaticModel, to_json
 from flakehound.learn.static.table import VERSION, digest_of, shipped_bytes, shipped_samples, training_table
 from flakehound.learn.tables.dataset import UnusableData
 from flakehound.learn.tables.problems import OutcomeCounts
@@ -69,7 +69,7 @@ def train_model(options: TrainOptions, progress: Progress = SILENT) -> str:
     out = options.out or current_folder() / PROJECT_MODEL
     with suppress(OSError):  # the write below reports the error
         out.parent.mkdir(parents=True, exist_ok=True)
-    write_output(out, as_text(model), "out")
+    write_output(out, to_json(model), "out")
     return "\n".join(_summary(model, own, out, is_default_place=options.out is None))
 
 

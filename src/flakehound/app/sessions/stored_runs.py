@@ -48,6 +48,6 @@ def purpose_of(record: RunRecord, *, is_traced: bool) -> RunPurpose:
     if record.measures:
         return RunPurpose.MEASUREMENT
     # With `hunt --states` ordinary runs compare states as well; only the extra runs of `StateFinder` are probes.
-    if record.traces and record.setting is Setting.PROBE:
+    if record.state_traces and record.setting is Setting.PROBE:
         return RunPurpose.STATE_COMPARISON
     return RunPurpose.EVIDENCE

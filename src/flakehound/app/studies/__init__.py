@@ -1,1 +1,1 @@
-"""`flakehound study`: experiments of the literature, repeated."""
+"""`flakehound study`: repeats experiments of the literature."""

@@ -1,4 +1,4 @@
-"""`flakehound study calls`: which functions mark flaky tests, and what that saves."""
+"""`flakehound study calls`: which functions mark flaky tests, and what rerunning only their callers saves."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from flakehound.calls.selection import (
     CallShares,
     CallTable,
     call_shares,
-    cross_validated,
+    cross_validate_selection,
     select_by_cause,
-    select_flaky,
+    select_for_flaky,
     selection_quality,
 )
 from flakehound.core.calls import Function
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.statistics.rerun_model import (
-    RerunTest,
-    expected_of_all,
-    expected_of_marked,
-    expected_of_size_split,
+    ModelledTest,
+    forecast_rerunning_all,
+    forecast_rerunning_callers,
+    forecast_rerunning_small_and_callers,
 )
 from flakehound.report.study.calls import CallApproach, CallsStudy
 
 SCHEMA = "flakehound/study-calls/1"
-MOST_RERUNS = 170  # of one test, as in CALLS
-TRACE_SLOWDOWN = 0.05  # of a run that traces characteristic functions only, for the model of reruns
+MAX_RUNS = 170  # of one test, as in CALLS
+TRACE_SLOWDOWN = 0.05  # how much longer a run takes that traces only characteristic functions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallsStudyOptions:
     """The options of `flakehound study calls`."""
 
-    calls: tuple[Path, ...]  # tables of calls; none: what the store has of the current folder
+    calls: tuple[Path, ...]  # tables of calls; empty: those of the current folder in the store
     labels: Path | None
     store_path: Path
     beta_causes: float
@@ -56,23 +56,27 @@ class CallsStudyOptions:
 
 
 def run_calls_study(options: CallsStudyOptions, progress: Progress) -> CallsStudy:
-    """Every experiment, as `flakehound/study-calls/1`."""
+    """The results of all experiments, as `flakehound/study-calls/1`."""
     data = _labelled_calls(options)
     if not any(test.is_flaky for test in data.tests):
         raise UsageError(
             "no test is flaky: there is nothing to select for", remedy="flakehound study calls --help"
         )
-    ours = default_functions() if options.calls else characteristic_functions_in(current_folder())
+    own_functions = default_functions() if options.calls else characteristic_functions_in(current_folder())
     table = CallTable(data.tests)
     progress.message(f"{len(data.tests)} tests, {len(table.callers)} functions")
-    of_c = CallTable(data.tests, kinds=("c",))
+    c_table = CallTable(data.tests, kinds=("c",))
     approaches = [
-        _known_set("manual selection", manual_selection(), data, table),
-        _known_set("flakehound's set", ours, data, table),
-        *_selected_sets(options, data, table, of_c, progress),
+        _given_functions("manual selection", manual_selection(), data, table),
+        _given_functions("flakehound's set", own_functions, data, table),
+        *_selected_functions(options, data, table, c_table, progress),
     ]
-    folds = cross_validated(
-        of_c, options.beta_c, options.folds, options.seed, lambda fold: _show_fold(fold, options.folds, progress)
+    folds = cross_validate_selection(
+        c_table,
+        options.beta_c,
+        options.folds,
+        options.seed,
+        lambda fold: _show_fold(fold, options.folds, progress),
     )
     return {
         "schema": SCHEMA,
@@ -82,8 +86,11 @@ def run_calls_study(options: CallsStudyOptions, progress: Progress) -> CallsStud
         "seed": options.seed,
         "beta": {"causes": options.beta_causes, "c": options.beta_c},
         "approaches": approaches,
-        "folds": [{"functions": [one.text for one in fold.functions], **_shares(fold.held_out)} for fold in folds],
-        "reruns": _reruns(data, ours),
+        "folds": [
+            {"functions": [function.text for function in fold.functions], **_shares(fold.held_out)}
+            for fold in folds
+        ],
+        "reruns": _rerun_forecasts(data, own_functions),
     }
 
 
@@ -101,22 +108,24 @@ def _labelled_calls(options: CallsStudyOptions) -> LabelledCalls:
         return calls_from_store(store, remedy="flakehound calls && flakehound hunt && flakehound study calls")
 
 
-def _selected_sets(
+def _selected_functions(
     options: CallsStudyOptions,
     data: LabelledCalls,
     table: CallTable,
-    of_c: CallTable,
+    c_table: CallTable,
     progress: Progress,
 ) -> Iterator[CallApproach]:
-    """Functions that are selected on the tests themselves."""
+    """The approaches that select functions from the data."""
     progress.message("selecting by cause ...")
     by_cause = select_by_cause(data.tests, table, options.beta_causes)
-    yield _approach("selected by cause", [one.function for one in by_cause], data, table)
+    yield _approach("selected by cause", [selected.function for selected in by_cause], data, table)
     progress.message("selecting C functions ...")
-    yield _approach("selected C functions", select_flaky(of_c, options.beta_c), data, table)
+    yield _approach("selected C functions", select_for_flaky(c_table, options.beta_c), data, table)
 
 
-def _known_set(name: str, known: CharacteristicFunctions, data: LabelledCalls, table: CallTable) -> CallApproach:
+def _given_functions(
+    name: str, known: CharacteristicFunctions, data: LabelledCalls, table: CallTable
+) -> CallApproach:
     functions = [function for function in table.callers if known.cause_of(function) is not None]
     return _approach(name, functions, data, table)
 
@@ -133,7 +142,10 @@ def _approach(name: str, functions: Sequence[Function], data: LabelledCalls, tab
         "cryptic": quality.cryptic,
         "remaining": len(quality.remaining),
         "remaining_shares": _shares(call_shares(table, quality.remaining)),
-        "functions": [{"function": one.text, "file": one.file, "cause": _cause_name(one)} for one in functions],
+        "functions": [
+            {"function": function.text, "file": function.file, "cause": _cause_name(function)}
+            for function in functions
+        ],
     }
 
 
@@ -142,26 +154,28 @@ def _cause_name(function: Function) -> str | None:
     return None if cause is None else cause.value
 
 
-def _shares(found: CallShares) -> dict[str, float]:
-    return {"flaky_share": found.flaky_share, "share": found.share}
+def _shares(shares: CallShares) -> dict[str, float]:
+    return {"flaky_share": shares.flaky_share, "share": shares.share}
 
 
-def _reruns(data: LabelledCalls, known: CharacteristicFunctions) -> list[dict[str, Any]]:
-    """What the model expects of three ways to rerun; empty without counts and times."""
+def _rerun_forecasts(data: LabelledCalls, known: CharacteristicFunctions) -> list[dict[str, Any]]:
+    """The forecasts for three ways to rerun tests; empty without counts and times."""
     tests = [
-        RerunTest(
+        ModelledTest(
             chances=label.chances,
             run_s=label.run_s,
-            is_marked=any(known.cause_of(function) is not None for function in test.functions),
+            calls_characteristic=any(known.cause_of(function) is not None for function in test.functions),
         )
         for test, label in zip(data.tests, data.labels, strict=True)
         if label.chances is not None and label.run_s is not None
     ]
     if not tests:
         return []
-    ways = {
-        "all tests": expected_of_all(tests, MOST_RERUNS),
-        "characteristic ones": expected_of_marked(tests, MOST_RERUNS, TRACE_SLOWDOWN),
-        "small ones, and characteristic ones": expected_of_size_split(tests, MOST_RERUNS, TRACE_SLOWDOWN),
+    forecasts = {
+        "all tests": forecast_rerunning_all(tests, MAX_RUNS),
+        "characteristic ones": forecast_rerunning_callers(tests, MAX_RUNS, TRACE_SLOWDOWN),
+        "small ones, and characteristic ones": forecast_rerunning_small_and_callers(
+            tests, MAX_RUNS, TRACE_SLOWDOWN
+        ),
     }
-    return [{"way": way, **asdict(expected)} for way, expected in ways.items()]
+    return [{"way": way, **asdict(forecast)} for way, forecast in forecasts.items()]

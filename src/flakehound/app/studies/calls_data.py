@@ -1,4 +1,4 @@
-"""The data set of a study of calls: traced tests and their labels, from files or from the store."""
+"""The data of `flakehound study calls`: traced tests and their labels, from files or from the store."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from flakehound.app.sessions.default_paths import current_folder
 from flakehound.calls.selection import TracedTest
 from flakehound.core.calls import Function
 from flakehound.core.errors import UsageError
-from flakehound.core.statistics.rerun_model import Chances
+from flakehound.core.statistics.rerun_model import OutcomeChances
 from flakehound.core.verdicts import Cause
 from flakehound.store import SessionCommand, Store
 
-NEEDED = ("id", "phase", "file", "class", "function", "kind")
-_YES = ("1", "true", "yes", "nod")
+REQUIRED_COLUMNS = ("id", "phase", "file", "class", "function", "kind")
+_FLAKY_VALUES = ("1", "true", "yes", "nod")  # of the column `flaky`
 _CAUSES = {cause.value: cause for cause in Cause}
 Key = tuple[str, str]  # project and test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestLabel:
-    """What is known about a test beside its calls."""
+    """What is known about a test, without its calls."""
 
     is_flaky: bool
     cause: Cause | None = None
-    chances: Chances | None = None  # None: not counted
+    chances: OutcomeChances | None = None  # None: no counts of passes and failures
     run_s: float | None = None
 
 
@@ -41,33 +41,36 @@ class LabelledCalls:
 
 
 def calls_from_files(calls: Sequence[Path], labels: Path, remedy: str) -> LabelledCalls:
-    """Tables as `flakehound calls --csv` writes them, and a table of labels."""
+    """Read tables that `flakehound calls --csv` writes, and a table of labels."""
     functions: dict[Key, set[Function]] = {}
-    known: dict[Function, Function] = {}
+    shared: dict[Function, Function] = {}  # one object per function saves memory
     for path in calls:
-        for row in _rows(path, NEEDED, remedy):
-            called = functions.setdefault((row.get("project") or path.stem, row["id"]), set())
-            if row["phase"] == "call" and row["kind"] in ("python", "c") and not _is_pytests(row["file"]):
+        for row in _rows(path, REQUIRED_COLUMNS, remedy):
+            own_functions = functions.setdefault((row.get("project") or path.stem, row["id"]), set())
+            if row["phase"] == "call" and row["kind"] in ("python", "c") and not _is_of_pytest(row["file"]):
                 function = Function(file=row["file"], owner=row["class"], name=row["function"], kind=row["kind"])
-                called.add(known.setdefault(function, function))
-    told = {
+                own_functions.add(shared.setdefault(function, function))
+    labels_by_test = {
         (row.get("project") or "", row["id"]): _label(row, labels, remedy)
         for row in _rows(labels, ("id", "flaky"), remedy)
     }
-    named = {test for _project, test in functions}
-    for project, test in told:
-        if test not in named:
-            functions[project, test] = set()  # it calls nothing, so no row tells of it
-    return _joined(functions, told)
+    tests_with_calls = {test for _project, test in functions}
+    for project, test in labels_by_test:
+        if test not in tests_with_calls:
+            functions[project, test] = set()  # a test that calls nothing has no row
+    return _with_labels(functions, labels_by_test)
 
 
-def _is_pytests(file: str) -> bool:
-    """How pytest shows a failure says nothing about why there is one."""
+def _is_of_pytest(file: str) -> bool:
+    """Whether a function belongs to pytest, which calls its own functions to show a failure."""
     return "/_pytest/" in file or "/pluggy/" in file
 
 
-def _joined(functions: Mapping[Key, set[Function]], told: Mapping[Key, TestLabel]) -> LabelledCalls:
-    labels = [told.get(key) or told.get(("", key[1])) or TestLabel(is_flaky=False) for key in functions]
+def _with_labels(functions: Mapping[Key, set[Function]], labels_by_test: Mapping[Key, TestLabel]) -> LabelledCalls:
+    labels = [
+        labels_by_test.get((project, test)) or labels_by_test.get(("", test)) or TestLabel(is_flaky=False)
+        for project, test in functions
+    ]
     tests = [
         TracedTest(
             project=project,
@@ -80,62 +83,62 @@ def _joined(functions: Mapping[Key, set[Function]], told: Mapping[Key, TestLabel
     return LabelledCalls(tests=tuple(tests), labels=tuple(labels))
 
 
-def _rows(path: Path, needed: Sequence[str], remedy: str) -> Iterator[dict[str, str]]:
+def _rows(path: Path, required: Sequence[str], remedy: str) -> Iterator[dict[str, str]]:
     try:
         with open(path, encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            missing = [name for name in needed if name not in (reader.fieldnames or ())]
+            missing = [name for name in required if name not in (reader.fieldnames or ())]
             if missing:
                 raise UsageError(f"{str(path)!r} has no column {missing[0]!r}", remedy=remedy)
             yield from reader
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(f"cannot read {str(path)!r}: {problem}", remedy=remedy) from problem
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {str(path)!r}: {error}", remedy=remedy) from error
 
 
 def _label(row: Mapping[str, str], path: Path, remedy: str) -> TestLabel:
     cause = (row.get("cause") or "").strip()
     if cause and cause not in _CAUSES:
-        what = f"{str(path)!r}: {cause!r} is no cause; known: {', '.join(_CAUSES)}"
-        raise UsageError(what, remedy=remedy)
+        raise UsageError(f"{str(path)!r}: {cause!r} is not a cause; known: {', '.join(_CAUSES)}", remedy=remedy)
     try:
         counts = [int(row.get(name) or 0) for name in ("passed", "failed", "runs")]
         chances = _chances(*counts)
         run_s = float(row["run_s"]) if row.get("run_s") else None
-    except ValueError as problem:
-        raise UsageError(f"{str(path)!r}: test {row['id']!r}: {problem}", remedy=remedy) from problem
-    flaky = row["flaky"].strip().lower() in _YES
-    return TestLabel(is_flaky=flaky, cause=_CAUSES.get(cause), chances=chances, run_s=run_s)
+    except ValueError as error:
+        raise UsageError(f"{str(path)!r}: test {row['id']!r}: {error}", remedy=remedy) from error
+    is_flaky = row["flaky"].strip().lower() in _FLAKY_VALUES
+    return TestLabel(is_flaky=is_flaky, cause=_CAUSES.get(cause), chances=chances, run_s=run_s)
 
 
-def _chances(passed: int, failed: int, runs: int) -> Chances | None:
-    return Chances.from_counts(passed=passed, failed=failed, runs=runs or None) if passed + failed else None
+def _chances(passed: int, failed: int, runs: int) -> OutcomeChances | None:
+    return OutcomeChances.from_counts(passed=passed, failed=failed, runs=runs or None) if passed + failed else None
 
 
 def calls_from_store(store: Store, remedy: str) -> LabelledCalls:
-    """The newest traced run of this folder, labelled by what its newest hunt says."""
-    here = [info for info in store.sessions() if info.rootdir == str(current_folder())]
-    traced = [info for info in here if info.settings.command is SessionCommand.CALLS]
+    """The newest traced session of this folder, with labels from its newest hunt."""
+    sessions = [info for info in store.sessions() if info.rootdir == str(current_folder())]
+    traced = [info for info in sessions if info.settings.command is SessionCommand.CALLS]
     hunt = store.latest_hunt(str(current_folder()))
     report = store.report(hunt.id) if hunt is not None and hunt.id is not None else None
     if not traced or traced[-1].id is None or report is None:
-        lacking = "traced run" if not traced else "finished hunt"
-        raise UsageError(f"the store has no {lacking} of this folder to study", remedy=remedy)
+        missing = "traced run" if not traced else "finished hunt"
+        raise UsageError(f"the store has no {missing} of this folder to study", remedy=remedy)
     functions: dict[Key, set[Function]] = {}
     durations: dict[str, float] = {}
     for record in store.traced_records(traced[-1].id):
-        for place, trace in record.calls.items():
-            own = {function for function in trace.functions if not _is_pytests(function.file)}
-            functions[current_folder().name, record.order[place]] = own
-            durations[record.order[place]] = record.durations_s[place]
-    told = {("", test["id"]): _judged(test, durations) for test in json.loads(report)["tests"]}
-    return _joined(functions, told)
+        for position, trace in record.calls.items():
+            test = record.order[position]
+            own_functions = {function for function in trace.functions if not _is_of_pytest(function.file)}
+            functions[current_folder().name, test] = own_functions
+            durations[test] = record.durations_s[position]
+    labels = {("", test["id"]): _label_from_report(test, durations) for test in json.loads(report)["tests"]}
+    return _with_labels(functions, labels)
 
 
-def _judged(test: Mapping[str, object], durations: Mapping[str, float]) -> TestLabel:
+def _label_from_report(test: Mapping[str, object], durations: Mapping[str, float]) -> TestLabel:
     runs = test["runs"]
     assert isinstance(runs, dict)
-    counted = [runs[setting] for setting in ("original", "alone")]
-    n, failed = (sum(one[name] for one in counted) for name in ("n", "failed"))
+    tallies = [runs[setting] for setting in ("original", "alone")]
+    n, failed = (sum(tally[name] for tally in tallies) for name in ("n", "failed"))
     causes = test["causes"]
     assert isinstance(causes, list)
     return TestLabel(

@@ -1,4 +1,4 @@
-"""How often is a change disjoint from what a test depends on? Asked of a range of revisions (figures 4.1, 4.2)."""
+"""How often a change is disjoint from what a test depends on, over a range of revisions (figures 4.1 and 4.2)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from flakehound.app.progress import Progress
 from flakehound.app.studies.revisions import Revision, RevisionHistory
-from flakehound.app.studies.suite import StudiedSuite, open_studied_suite, sampled_tests
-from flakehound.core.errors import FailedStep, FlakehoundError, attempted
+from flakehound.app.studies.suite import StudiedSuite, open_studied_suite, sample_tests
+from flakehound.core.errors import FailedStep, FlakehoundError, attempt
 from flakehound.core.outcomes import NodeId
 from flakehound.engine.processes.limits import Limits
 from flakehound.report.study.triage import RevisionFigures
@@ -23,49 +23,49 @@ from flakehound.triage.study.revision_walk import RevisionChange, RevisionWalk
 
 
 class WrongTree(FlakehoundError):
-    """The tests of a revision run the code of another one."""
+    """The tests of one revision import the code of another one."""
 
 
 @dataclass(slots=True)
 class RevisionStudy:
-    """A walk through the revisions, newest first; its figures can be read at any time."""
+    """Goes through the revisions, the newest first; its figures can be read at any time."""
 
     history: RevisionHistory
-    most: int  # tests
+    max_tests: int
     folder: Path
     limits: Limits
     seed: int
     jobs: int
     progress: Progress
-    chosen: Sequence[NodeId] = ()  # among the tests of the newest revision
+    chosen: Sequence[NodeId] = ()  # tests of the newest revision that are studied
     walk: RevisionWalk = field(default_factory=RevisionWalk)
     skipped: list[dict[str, str]] = field(default_factory=list)
     recordings: int = 0
 
     def run(self) -> None:
-        """Go from change to change, as far back as the history reaches."""
+        """Compare all changes, the newest first."""
         newer: Revision | None = None
         oldest = len(self.history.revisions) - 1
         for number, revision in enumerate(self.history.revisions):
             self.progress.message(f"revision {number} of {oldest}: {revision.name}")
             self.progress.show_steps("revisions", number, oldest)
             files = self.history.changes(revision, newer) if newer else []
-            suite = self._collected(revision)
+            suite = self._open_suite(revision)
             if suite is None:
                 continue
             try:
                 if newer is None:
-                    self.chosen = sampled_tests(suite.opened.suite.order, self.most, self.seed)
+                    self.chosen = sample_tests(suite.opened.suite.order, self.max_tests, self.seed)
                 else:
-                    self._step_back(revision, newer, files, suite)
+                    self._compare_with_older(revision, newer, files, suite)
                 if number < oldest:
-                    self._record(suite)
+                    self._record_missing(suite)
             finally:
                 suite.opened.close()
             newer = revision
 
     def figures(self) -> RevisionFigures:
-        """What is known by now."""
+        """The figures so far."""
         shares = self.walk.shares()
         tests = [
             {"id": test, "disjoint": share.disjoint, "compared": share.compared, "percent": share.percent}
@@ -81,21 +81,24 @@ class RevisionStudy:
             "steps": [asdict(step) for step in self.walk.steps],
         }
 
-    def _collected(self, revision: Revision) -> StudiedSuite | None:
+    def _open_suite(self, revision: Revision) -> StudiedSuite | None:
+        """The collected suite of a revision; None, with an entry in `skipped`, if it cannot be collected."""
+
         def collect() -> StudiedSuite:
             self.history.check_out(revision)
             return open_studied_suite(self.history.target, self.folder, self.limits, self.seed)
 
-        suite = attempted(collect)
+        suite = attempt(collect)
         if not isinstance(suite, FailedStep):
             return suite
         self.skipped.append({"revision": revision.name, "why": suite.what})
         self.progress.message(f"skipped {revision.name}: {suite.what}")
         return None
 
-    def _step_back(
+    def _compare_with_older(
         self, older: Revision, newer: Revision, files: Sequence[FileChange], suite: StudiedSuite
     ) -> None:
+        """Compare the change between two revisions with what each test depends on."""
         change = RevisionChange(
             older=older.name,
             newer=newer.name,
@@ -109,30 +112,31 @@ class RevisionStudy:
             f"  {step.changed} entities changed, disjoint for {step.disjoint} of {step.compared} tests"
         )
 
-    def _record(self, suite: StudiedSuite) -> None:
-        there = set(suite.opened.suite.order)
-        missing = self.walk.missing(test for test in self.chosen if test in there)
+    def _record_missing(self, suite: StudiedSuite) -> None:
+        """Record what the studied tests depend on if that is not known for this revision."""
+        collected = set(suite.opened.suite.order)
+        missing = self.walk.missing(test for test in self.chosen if test in collected)
         if missing:
             self.progress.message(f"  recording {len(missing)} tests")
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
-                found = list(pool.map(lambda test: self._recorded(suite, test), missing))
+                dependencies = list(pool.map(lambda test: self._record(suite, test), missing))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        self.walk.add_recorded(dict(zip(missing, found, strict=True)))
+        self.walk.add_recorded(dict(zip(missing, dependencies, strict=True)))
         self.recordings += len(missing)
 
-    def _recorded(self, suite: StudiedSuite, test: NodeId) -> RecordedDependencies | None:
-        written = attempted(lambda: suite.recorded(test, self.history.top).run.dependencies)
-        if written is None or isinstance(written, FailedStep):
+    def _record(self, suite: StudiedSuite, test: NodeId) -> RecordedDependencies | None:
+        content = attempt(lambda: suite.run_recorded(test, self.history.top).run.dependencies)
+        if content is None or isinstance(content, FailedStep):
             return None
-        self._check(written)
-        return RecordedDependencies.from_json(written)
+        self._check_imports(content)
+        return RecordedDependencies.from_json(content)
 
-    def _check(self, written: Mapping[str, Any]) -> None:
-        for name, file in written.get("imported", {}).items():
-            if file and self.history.is_foreign(file):
+    def _check_imports(self, dependencies: Mapping[str, Any]) -> None:
+        for name, file in dependencies.get("imported", {}).items():
+            if file and self.history.is_in_user_tree(file):
                 raise WrongTree(
                     f"the tests of a revision import {name} from {file}, not from the revision",
                     remedy="python -m pip install --editable .",

@@ -1,4 +1,4 @@
-"""`flakehound study explain`: what a model of a table looks at, feature by feature and test by test."""
+"""`flakehound study explain`: how much each feature contributes to the predictions of a model."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flakehound.app.data.problems import chosen_problem
+from flakehound.app.data.problems import choose_problem
 from flakehound.app.data.tables import read_table
 from flakehound.app.progress import Progress
 from flakehound.learn.extras import Array, requires_libraries
-from flakehound.learn.models.explanation import mcc_with_fewer, ranked_features, reason_for_test, shap_values
+from flakehound.learn.models.explanation import (
+    mcc_with_fewer_features,
+    rank_features,
+    reason_for_test,
+    shap_values,
+)
 from flakehound.learn.models.pipelines import Pipeline
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.problems import Problem
@@ -27,7 +32,7 @@ class ExplainStudyOptions:
 
     table: Path
     columns: str | None  # a known column mapping, or a JSON file; None: by the table's name
-    problem: str | None  # None: the first that the table can teach
+    problem: str | None  # None: the first that can be learned from the table
     tests: int  # to explain, drawn at random
     retrain: bool
     seed: int
@@ -35,29 +40,29 @@ class ExplainStudyOptions:
 
 @requires_libraries("sklearn", "imblearn", "shap")
 def run_explain_study(options: ExplainStudyOptions, progress: Progress) -> ExplainStudy:
-    """Every contribution of every feature, as `flakehound/study-explain/1`."""
+    """The contributions of all features, as `flakehound/study-explain/1`."""
     import numpy as np
 
     data = read_table(options.table, options.columns)
-    problem = chosen_problem(data, options.problem, options.table)
+    problem = choose_problem(data, options.problem, options.table)
     domain = data.labels(problem).domain
-    places = np.sort(np.random.default_rng(options.seed).permutation(len(domain))[: options.tests])
-    progress.message(f"{len(domain)} tests, training a model and explaining {len(places)} of them ...")
+    drawn = np.sort(np.random.default_rng(options.seed).permutation(len(domain))[: options.tests])
+    progress.message(f"{len(domain)} tests, training a model and explaining {len(drawn)} of them ...")
     sizes = [size for size in SIZES if size <= len(data.features)] if options.retrain else []
     progress.show_steps("trainings", 0, 1 + len(sizes))
-    found = shap_values(data, problem, PIPELINE, options.seed, places)
-    ranked = ranked_features(data.features, found.contributions)
-    names = [one.feature for one in ranked]
+    shap = shap_values(data, problem, PIPELINE, options.seed, drawn)
+    ranked = rank_features(data.features, shap.contributions)
+    names = [rank.feature for rank in ranked]
     return {
         "schema": SCHEMA,
         "table": data.name,
         "problem": problem.value,
         "seed": options.seed,
-        "expected": found.expected,
+        "expected": shap.expected,
         "features": list(data.features),
-        "ranking": [{"feature": one.feature, "mean": one.mean} for one in ranked],
+        "ranking": [{"feature": rank.feature, "mean": rank.mean} for rank in ranked],
         "top": _train_with_fewer(data, problem, names, sizes, options.seed, progress),
-        "tests": list(_explained_tests(data, domain[places], found.contributions)),
+        "tests": list(_explained_tests(data, domain[drawn], shap.contributions)),
     }
 
 
@@ -69,15 +74,15 @@ def _train_with_fewer(
     for number, size in enumerate(sizes, start=1):
         progress.message(f"training with the {size} strongest features ...")
         progress.show_steps("trainings", number, 1 + len(sizes))
-        mcc_by_size |= mcc_with_fewer(data, problem, PIPELINE, ranked, [size], seed)
+        mcc_by_size |= mcc_with_fewer_features(data, problem, PIPELINE, ranked, [size], seed)
     return mcc_by_size
 
 
-def _explained_tests(data: Dataset, places: Array, contributions: Array) -> Iterator[ExplainedTest]:
-    for place, own in zip(places, contributions, strict=True):
+def _explained_tests(data: Dataset, rows: Array, contributions: Array) -> Iterator[ExplainedTest]:
+    for row, own_contributions in zip(rows, contributions, strict=True):
         yield {
-            "id": data.ids[place],
-            "values": data.values[place].tolist(),
-            "shap": own.round(5).tolist(),
-            "why": reason_for_test(data.features, data.values[place], own),
+            "id": data.ids[row],
+            "values": data.values[row].tolist(),
+            "shap": own_contributions.round(5).tolist(),
+            "why": reason_for_test(data.features, data.values[row], own_contributions),
         }

@@ -1,4 +1,4 @@
-"""`flakehound study models`: how well pipelines predict flaky tests, by folds and by projects."""
+"""`flakehound study models`: how well pipelines predict flaky tests, in random folds and in unseen projects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flakehound.learn.evaluation.model_choice import ChoiceRule
 from flakehound.learn.evaluation.unseen_projects import UnseenProjects
 from flakehound.learn.extras import requires_libraries
 from flakehound.learn.models.pipelines import Pipeline, cannier_pipelines, static_pipelines
-from flakehound.learn.models.validation import BY_CHANCE, BY_PROJECT, Predictions, cross_validated, figures_of
+from flakehound.learn.models.validation import BY_CHANCE, BY_PROJECT, Predictions, cross_validate, figures_of
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.tables.checking import learning_obstacle
 from flakehound.learn.tables.dataset import Dataset, UnusableData
@@ -27,14 +27,14 @@ from flakehound.report.study.models import ModelRow, ModelStudy, PipelineCompari
 
 SCHEMA = "flakehound/study-models/1"
 SPLITS = (BY_CHANCE, BY_PROJECT)
-_SHOWN = ("f1", "mcc")
+_PROGRESS_FIGURES = ("f1", "mcc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStudyOptions:
     """The options of `flakehound study models`."""
 
-    published: bool  # repeat the sources' experiments; then there are no tables
+    published: bool  # repeat the published experiments; then `tables` is empty
     tables: tuple[Path, ...]
     columns: str | None
     problems: tuple[str, ...]
@@ -50,14 +50,14 @@ class ModelStudyOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
-    """A row of the result: what it is called, and the steps it is the mean of."""
+    """A row of the result, and its steps: one per repeat."""
 
     title: str
     split: str
-    paper: str  # figures of the source; empty: not published
+    paper: str  # published figures; empty: not published
     steps: tuple[StudyStep, ...]
-    tests: str  # rows of the same tests and the same split are compared
-    name: str  # in such a comparison
+    tests: str  # rows with the same tests and the same split are compared
+    name: str  # in the comparison
 
 
 @requires_libraries("numpy", "sklearn", "imblearn", "scipy")
@@ -92,24 +92,24 @@ def _row_figures(row: _Row, answers: Mapping[str, Answer]) -> ModelRow:
 def _comparisons(rows: Sequence[_Row], answers: Mapping[str, Answer]) -> Iterator[PipelineComparison]:
     groups: dict[tuple[str, str], dict[str, list[Answer]]] = {}
     for row in rows:
-        several = groups.setdefault((row.tests, row.split), {})
-        several[row.name] = [answers[step.key] for step in row.steps]
-    for (tests, split), several in groups.items():
-        if len(several) > 1:
-            ranks, overlap = pipeline_ranks(several), pipeline_overlaps(several)
+        repeats = groups.setdefault((row.tests, row.split), {})
+        repeats[row.name] = [answers[step.key] for step in row.steps]
+    for (tests, split), repeats in groups.items():
+        if len(repeats) > 1:
+            ranks, overlap = pipeline_ranks(repeats), pipeline_overlaps(repeats)
             yield {"tests": tests, "split": split, "ranks": ranks, "overlap": overlap}
 
 
 def _main_figures(key: str, answer: Answer) -> str:
-    return f"{key}: " + ", ".join(f"{name} {answer[name]}" for name in _SHOWN)
+    return f"{key}: " + ", ".join(f"{name} {answer[name]}" for name in _PROGRESS_FIGURES)
 
 
 def _published_rows(options: ModelStudyOptions) -> Iterator[_Row]:
     for experiment in EXPERIMENTS:
-        published_tests(experiment.tests)  # an error now, where the tables are not at hand
+        published_tests(experiment.tests)  # raises the error for missing tables before any step runs
         for split in experiment.splits:
             if split in (options.splits or SPLITS):
-                repeats = options.repeats if experiment.pipeline else 1  # nothing of the other one is random
+                repeats = options.repeats if experiment.pipeline else 1  # the other model has nothing random
                 yield _Row(
                     title=experiment.title,
                     split=split,
@@ -128,34 +128,36 @@ def _published_step(experiment: PublishedExperiment, split: str, seed: int, repe
 def _published_answer(experiment: PublishedExperiment, split: str, seed: int, repeat: int) -> Answer:
     data = published_tests(experiment.tests)
     if experiment.pipeline is None:
-        return unseen_answer(data, experiment.reads, experiment.rules)
-    found = cross_validated(data, Problem.LABELLED, experiment.pipeline, split=split, seed=seed, repeat=repeat)
-    return figures_of(found)
+        return unseen_answer(data, experiment.inputs, experiment.rules)
+    predictions = cross_validate(
+        data, Problem.LABELLED, experiment.pipeline, split=split, seed=seed, repeat=repeat
+    )
+    return figures_of(predictions)
 
 
-def unseen_answer(data: Dataset, reads: tuple[str, ...], rules: tuple[ChoiceRule, ...]) -> Answer:
-    """Figures of the model for unseen projects, and what was chosen for each project."""
+def unseen_answer(data: Dataset, inputs: tuple[str, ...], rules: tuple[ChoiceRule, ...]) -> Answer:
+    """Figures of the model for unseen projects, and the model chosen for each project."""
     labels = data.labels(Problem.LABELLED)
-    probability, said, choices = UnseenProjects(
-        data=data, positive=labels.positive, reads=reads, rules=rules
-    ).predicted()
-    predicted = Predictions(labels=labels, projects=data.projects, probability=probability, said=said)
+    unseen = UnseenProjects(data=data, positive=labels.positive, inputs=inputs, rules=rules).predict()
+    predictions = Predictions(
+        labels=labels, projects=data.projects, probability=unseen.probability, predicted=unseen.predicted
+    )
     chosen = [
         {
-            "project": one.project,
-            "rule": one.rule,
-            "model": one.candidate.name,
-            "threshold": round(one.threshold, 4),
+            "project": choice.project,
+            "rule": choice.rule,
+            "model": choice.candidate.name,
+            "threshold": round(choice.threshold, 4),
         }
-        for one in choices
+        for choice in unseen.choices
     ]
-    return {**figures_of(predicted), "chosen": chosen}
+    return {**figures_of(predictions), "chosen": chosen}
 
 
 def _table_rows(options: ModelStudyOptions, notes: list[str]) -> Iterator[_Row]:
     tables = _tables(options.tables, options.columns)
     check_same_tests(tables)
-    notes += [f"left out: {one.rows} rows {one.why}" for one in tables[0].exclusions]
+    notes += [f"left out: {exclusion.rows} rows {exclusion.why}" for exclusion in tables[0].exclusions]
     problems = list(_problems(tables[0], options.problems, notes))
     if not problems:
         raise UnusableData(f"nothing can be learned from {tables[0].name!r}", detail="\n".join(notes))
@@ -174,29 +176,31 @@ def _table_rows(options: ModelStudyOptions, notes: list[str]) -> Iterator[_Row]:
                 )
 
 
-def _problems(data: Dataset, wanted: Sequence[str], notes: list[str]) -> Iterator[Problem]:
+def _problems(data: Dataset, requested: Sequence[str], notes: list[str]) -> Iterator[Problem]:
+    """The requested problems that can be learned; without a request, all of them."""
     for problem in Problem:
-        if wanted and problem.value not in wanted:
+        if requested and problem.value not in requested:
             continue
-        trouble = learning_obstacle(data, problem)
-        if trouble:
-            notes.append(f"{problem.value} cannot be learned: {trouble}")
+        obstacle = learning_obstacle(data, problem)
+        if obstacle:
+            notes.append(f"{problem.value} cannot be learned: {obstacle}")
         else:
             yield problem
 
 
 def _pipelines(options: ModelStudyOptions) -> Sequence[Pipeline]:
-    every = {"cannier": cannier_pipelines(), "static": static_pipelines(options.draws)}
-    known = {one.name: one for several in every.values() for one in several}
-    found: dict[str, Pipeline] = {}
+    """The pipelines that the user named one by one, or by the name of a study."""
+    by_study = {"cannier": cannier_pipelines(), "static": static_pipelines(options.draws)}
+    by_name = {pipeline.name: pipeline for pipelines in by_study.values() for pipeline in pipelines}
+    chosen: dict[str, Pipeline] = {}
     for word in options.pipelines.split(","):
-        if word not in every and word not in known:
+        if word not in by_study and word not in by_name:
             raise UsageError(
-                f"{word!r} is no pipeline: they are called like random-forest-100/smote and svm/adasyn",
+                f"{word!r} is not a pipeline; examples: random-forest-100/smote, svm/adasyn",
                 remedy=same_command(pipelines="random-forest-100/smote"),
             )
-        found |= {one.name: one for one in every.get(word) or (known[word],)}
-    return list(found.values())
+        chosen |= {pipeline.name: pipeline for pipeline in by_study.get(word) or (by_name[word],)}
+    return list(chosen.values())
 
 
 def _table_steps(
@@ -216,7 +220,7 @@ def _table_answer(
 ) -> Answer:
     tables = _tables(options.tables, options.columns)
     data = mean_features(tables, options.samples, seed_for(options.seed, "samples", repeat))
-    return figures_of(cross_validated(data, problem, pipeline, split=split, seed=options.seed, repeat=repeat))
+    return figures_of(cross_validate(data, problem, pipeline, split=split, seed=options.seed, repeat=repeat))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""`flakehound study pareto`: train, predict and sweep the thresholds of one table."""
+"""`flakehound study pareto`: train models on a table, predict its tests, and sweep the thresholds."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from flakehound.app.studies.published import rerun_java_tests
 from flakehound.core.errors import UsageError, same_command
 from flakehound.learn.evaluation.pareto import (
     SweepPoints,
-    knee_of,
-    model_alone,
+    knee_index,
+    model_alone_index,
     pair_points,
     pareto_front,
     single_points,
-    technique_alone,
+    technique_alone_index,
 )
 from flakehound.learn.extras import Array, requires_libraries
 from flakehound.learn.measured.assisted_reruns import PIPELINE, single_task
-from flakehound.learn.models.validation import BY_CHANCE, cross_validated, learnable_labels
+from flakehound.learn.models.validation import BY_CHANCE, cross_validate, learnable_labels
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.tables.dataset import Dataset
 from flakehound.learn.tables.mean_features import check_same_tests, mean_features
@@ -50,14 +50,14 @@ class ParetoStudyOptions:
     repeats: int
     most: int
     seed: int
-    pairs: Path | None = None  # of PAIRWISE; None: each polluter with each victim of its project
+    pairs: Path | None = None  # for `pairwise`; None: each polluter with each victim of its project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sweep:
     points: SweepPoints
     pairs: PairFigures  # empty unless pairs were swept
-    model_alone: int | None  # place of the point where nothing is run; None where there is none
+    model_alone: int | None  # index of the point where no test is run; None if there is none
 
 
 @requires_libraries("numpy", "sklearn", "imblearn", "scipy")
@@ -78,37 +78,37 @@ def run_pareto_study(options: ParetoStudyOptions, progress: Progress) -> ParetoS
         else [read_table(path, options.columns) for path in options.tables]
     )
     check_same_tests(tables)
-    found = (_two_models if options.technique == PAIRWISE else _one_model)(options, tables, progress)
-    points, best = found.points, pareto_front(found.points)
+    sweep = (_sweep_two_models if options.technique == PAIRWISE else _sweep_one_model)(options, tables, progress)
+    points, front = sweep.points, pareto_front(sweep.points)
     return {
         "schema": SCHEMA,
         "table": tables[0].name,
         "technique": options.technique,
-        **found.pairs,
+        **sweep.pairs,
         "repeats": options.repeats,
         "seed": options.seed,
         "points": len(points),
-        "original": _point(points, technique_alone(points)),
-        "knee": _point(best, knee_of(best)),
-        "pure_model": None if found.model_alone is None else _point(points, found.model_alone),
-        "front": [_point(best, place) for place in range(len(best))],
+        "original": _point(points, technique_alone_index(points)),
+        "knee": _point(front, knee_index(front)),
+        "pure_model": None if sweep.model_alone is None else _point(points, sweep.model_alone),
+        "front": [_point(front, index) for index in range(len(front))],
     }
 
 
-def _one_model(options: ParetoStudyOptions, tables: Sequence[Dataset], progress: Progress) -> _Sweep:
+def _sweep_one_model(options: ParetoStudyOptions, tables: Sequence[Dataset], progress: Progress) -> _Sweep:
     (problem,) = _PROBLEMS[options.technique]
     task = single_task(tables[0], learnable_labels(tables[0], problem), options.most)
-    predicted = _predicted(options, tables, progress)
-    points = single_points(task, ((samples, one) for samples, (one,) in predicted))
-    return _Sweep(points=points, pairs={}, model_alone=model_alone(points))
+    predictions = _predict(options, tables, progress)
+    points = single_points(task, ((samples, probability) for samples, (probability,) in predictions))
+    return _Sweep(points=points, pairs={}, model_alone=model_alone_index(points))
 
 
-def _two_models(options: ParetoStudyOptions, tables: Sequence[Dataset], progress: Progress) -> _Sweep:
-    """Two models only choose which pairs are run, so that there is no point without a run (CANNIER §5.2.4)."""
-    tables = [table.of_known_polluters() for table in tables]
+def _sweep_two_models(options: ParetoStudyOptions, tables: Sequence[Dataset], progress: Progress) -> _Sweep:
+    """Two models only choose which pairs are run, so no point has a model decide alone (CANNIER §5.2.4)."""
+    tables = [table.with_known_polluters() for table in tables]
     paired = paired_tests(tables[0], None if options.pairs is None else read_pairs(options.pairs))
-    predicted = _predicted(options, tables, progress)
-    points = pair_points(paired.task, ((samples, victim, polluter) for samples, (victim, polluter) in predicted))
+    predictions = _predict(options, tables, progress)
+    points = pair_points(paired.task, ((samples, victim, polluter) for samples, (victim, polluter) in predictions))
     pairs: PairFigures = {
         "pairs": len(paired.task.victims),
         "pairs_known": paired.known,
@@ -123,13 +123,13 @@ def read_pairs(path: Path) -> list[Pair]:
     return [Pair(**row) for row in read_rows(path, PAIR_COLUMNS, remedy=remedy)]
 
 
-def _point(points: SweepPoints, place: int) -> ParetoPoint:
+def _point(points: SweepPoints, index: int) -> ParetoPoint:
     return {
-        "first": _rounded(points.first[place]),
-        "second": _rounded(points.second[place]),
-        "samples": _rounded(points.samples[place]),
-        "detection": _rounded(points.detection[place]),
-        "cost_s": _rounded(points.cost_s[place]),
+        "first": _rounded(points.first[index]),
+        "second": _rounded(points.second[index]),
+        "samples": _rounded(points.samples[index]),
+        "detection": _rounded(points.detection[index]),
+        "cost_s": _rounded(points.cost_s[index]),
     }
 
 
@@ -137,22 +137,23 @@ def _rounded(value: float) -> float:
     return round(float(value), 6)
 
 
-def _predicted(
+def _predict(
     options: ParetoStudyOptions, tables: Sequence[Dataset], progress: Progress
 ) -> Iterator[tuple[int, list[Array]]]:
-    """For every repeat its number of measurements, and what each of the technique's models says."""
+    """For every repeat, its number of measurements, and the probabilities by each model of the technique."""
     for samples in range(1, len(tables) + 1):
         for repeat in range(options.repeats):
             data = mean_features(tables, samples, seed_for(options.seed, "samples", samples, repeat))
-            found = [_probability(options, data, problem, repeat) for problem in _PROBLEMS[options.technique]]
+            problems = _PROBLEMS[options.technique]
+            probabilities = [_probability(options, data, problem, repeat) for problem in problems]
             progress.message(f"{samples} of {len(tables)} measurements, repeat {repeat + 1} of {options.repeats}")
             done = (samples - 1) * options.repeats + repeat + 1
             progress.show_steps("repeats", done, len(tables) * options.repeats)
-            yield samples, found
+            yield samples, probabilities
 
 
 def _probability(options: ParetoStudyOptions, data: Dataset, problem: Problem, repeat: int) -> Array:
     import numpy as np
 
-    found = cross_validated(data, problem, PIPELINE, split=BY_CHANCE, seed=options.seed, repeat=repeat)
-    return np.nan_to_num(found.probability, nan=1.0)  # not predicted: left to the technique
+    predictions = cross_validate(data, problem, PIPELINE, split=BY_CHANCE, seed=options.seed, repeat=repeat)
+    return np.nan_to_num(predictions.probability, nan=1.0)  # not predicted: left to the technique

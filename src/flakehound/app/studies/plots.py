@@ -1,4 +1,4 @@
-"""The file that `--plot` names."""
+"""Check the file of the option `--plot`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flakehound.learn.extras import requires_libraries
 
 
 def check_plot(plot_file: Path | None) -> None:
-    """Refuse, before the work, a picture that could not be drawn after it."""
+    """Raise an error before the work starts if the plot could not be written after it."""
     if plot_file is None:
         return
     check_writable(plot_file, "plot_file")
@@ -19,6 +19,6 @@ def check_plot(plot_file: Path | None) -> None:
     kinds = Figure().canvas.get_supported_filetypes()
     if plot_file.suffix and plot_file.suffix[1:].lower() not in kinds:
         raise UsageError(
-            f"{str(plot_file)!r} names no kind of picture; there are {', '.join(sorted(kinds))}",
+            f"{str(plot_file)!r} has no known suffix of a picture; known: {', '.join(sorted(kinds))}",
             remedy=same_command(plot_file=plot_file.with_suffix(".png")),
         )

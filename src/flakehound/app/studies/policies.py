@@ -1,4 +1,4 @@
-"""`flakehound study policies`: replay every policy on suites drawn from published tables, or on a store's."""
+"""`flakehound study policies`: replay every policy on suites drawn from published tables, or on a stored suite."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ from flakehound.core.costs import MEDIAN_FORK_S
 from flakehound.core.errors import same_command
 from flakehound.core.statistics.index import PYTHON_NOD
 from flakehound.learn.evaluation.detection_curves import detection_curves
+from flakehound.learn.evaluation.duration_samples import (
+    draw_durations,
+    draw_measured_durations,
+    measured_durations,
+)
 from flakehound.learn.evaluation.prior_fit import fit_failure_rates
 from flakehound.learn.evaluation.prior_table import observed_tests
 from flakehound.learn.evaluation.simulation import (
     KnowledgeSource,
-    all_policies,
     draw_suite,
+    knowledge_from_auc,
+    knowledge_from_scores,
     knowledge_from_tests,
-    scores_from_samples,
-    scores_of_auc,
+    replay_policies,
     time_to_find,
 )
-from flakehound.learn.evaluation.test_durations import measured_seconds, measured_times, python_times
 from flakehound.learn.extras import Array, RandomGenerator, requires_libraries
 from flakehound.learn.seeds import seed_for
 from flakehound.learn.static import table as static_table
@@ -36,9 +40,10 @@ from flakehound.learn.tables.reading import number_in
 from flakehound.report.study.policies import DetectionCurves, PolicyStudy, PolicyTimes
 
 SCHEMA = "flakehound/study-policies/1"
-FOUND = 0.8
-LEAST_FLAKY, LEAST_PROJECTS = 5, 2
-MODES = {"by-cause": "rerun", "by-cause-noisy": "noisy"}  # counts -> mode of `python_reruns_by_cause`
+FOUND_SHARE = 0.8  # of the NOD tests; the result is the time until a policy has found them
+MIN_FLAKY, MIN_PROJECTS = 5, 2
+# Value of --counts -> mode in the table `python_reruns_by_cause`.
+RERUN_MODES = {"by-cause": "rerun", "by-cause-noisy": "noisy"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,22 +51,22 @@ class PolicyStudyOptions:
     """The options of `flakehound study policies`."""
 
     seeds: int
-    auc: float  # of scores that are drawn
+    auc: float  # of drawn scores
     costs: str
     flaky: int
     share: float
     seed: int
-    counts: str = "python"  # or one of MODES, or "java": rates and times of the same tests
-    store: Path | None = None  # its tests instead
-    scores: str = "drawn"  # "lint": of projects that its model has not seen; "parts": features and calls, too
+    counts: str = "python"  # or one of RERUN_MODES, or "java": rates and times of the same tests
+    store: Path | None = None  # use the tests of this store instead
+    scores: str = "drawn"  # or "lint": of models without the project; or "parts": with features and calls, too
 
 
-# By policy, when each NOD test of a suite is found: seconds, inf for never.
-OneSuite = Callable[[PolicyStudyOptions, RandomGenerator], dict[str, Array]]
+# Draws a suite and replays all policies on it: by policy, when each NOD test is found, in seconds; inf: never.
+SuiteReplay = Callable[[PolicyStudyOptions, RandomGenerator], dict[str, Array]]
 
 
 class TooFewFlaky(UnusableData):
-    """A replay on a handful of tests would show chance only."""
+    """There are so few flaky tests that a replay would show only chance."""
 
 
 @requires_libraries("numpy", "scipy")
@@ -69,15 +74,17 @@ def run_policy_study(options: PolicyStudyOptions, progress: Progress) -> PolicyS
     """The figures as `flakehound/study-policies/1`."""
     import numpy as np
 
-    one_suite = _source(options)
+    replay_suite = _suite_replay(options)
     found_s: dict[str, list[Array]] = {}
     for number in range(options.seeds):
         rng = np.random.default_rng(seed_for(options.seed, "policies", number))
-        for name, seconds in one_suite(options, rng).items():
+        for name, seconds in replay_suite(options, rng).items():
             found_s.setdefault(name, []).append(seconds)
         progress.message(f"suite {number + 1} of {options.seeds}")
         progress.show_steps("suites", number + 1, options.seeds)
-    policies: dict[str, PolicyTimes] = {name: {"seconds": _seconds(several)} for name, several in found_s.items()}
+    policies: dict[str, PolicyTimes] = {
+        name: {"seconds": _times_to_find(suites)} for name, suites in found_s.items()
+    }
     return {
         "schema": SCHEMA,
         "seeds": options.seeds,
@@ -89,8 +96,8 @@ def run_policy_study(options: PolicyStudyOptions, progress: Progress) -> PolicyS
         "counts": options.counts,
         "store": None if options.store is None else str(options.store),
         "scores": options.scores,
-        "nod": [len(one) for one in found_s["rerun"]],
-        "found": FOUND,
+        "nod": [len(suite) for suite in found_s["rerun"]],
+        "found": FOUND_SHARE,
         "policies": policies,
         "curves": _curves(found_s),
     }
@@ -106,34 +113,35 @@ def _curves(found_s: dict[str, list[Array]]) -> DetectionCurves:
     }
 
 
-def _source(options: PolicyStudyOptions) -> OneSuite:
-    scorer = _scorer(options)
+def _suite_replay(options: PolicyStudyOptions) -> SuiteReplay:
+    knowledge = _knowledge_source(options)
     if options.store is not None:
-        return _of_store(options.store, scorer)
+        return _replay_store(options.store, knowledge)
     if options.counts == "java":
-        return _of_java(scorer)
-    nod = _by_cause(MODES[options.counts]) if options.counts in MODES else _python_nod()
-    return _of_python(nod, _times(options.costs), scorer)
+        return _replay_java(knowledge)
+    mode = RERUN_MODES.get(options.counts)
+    counts = _python_nod_counts() if mode is None else _counts_by_cause(mode)
+    return _replay_python(counts, _duration_source(options.costs), knowledge)
 
 
-def _scorer(options: PolicyStudyOptions) -> KnowledgeSource:
+def _knowledge_source(options: PolicyStudyOptions) -> KnowledgeSource:
     import numpy as np
 
     if options.scores == "parts":
         return knowledge_from_tests(observed_tests())
     if options.scores == "drawn":
-        return scores_of_auc(options.auc)
-    seen = unseen_nod_chances(static_table.shipped_samples(static_table.shipped_bytes()))
-    return scores_from_samples(np.array(seen.nod), np.array(seen.others))
+        return knowledge_from_auc(options.auc)
+    chances = unseen_nod_chances(static_table.shipped_samples(static_table.shipped_bytes()))
+    return knowledge_from_scores(np.array(chances.nod), np.array(chances.others))
 
 
-def _seconds(found_s: list[Array]) -> list[float | None]:
-    times = [time_to_find(one, FOUND) for one in found_s]
-    return [round(value, 3) if value < float("inf") else None for value in times]
+def _times_to_find(found_s: list[Array]) -> list[float | None]:
+    times = [time_to_find(suite_s, FOUND_SHARE) for suite_s in found_s]
+    return [round(seconds, 3) if seconds < float("inf") else None for seconds in times]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rates:
+class _FlakyCounts:
     """Outcome counts of flaky tests; arrays of one length."""
 
     projects: Array
@@ -141,137 +149,138 @@ class _Rates:
     runs: Array
 
 
-def _python_nod() -> _Rates:
+def _python_nod_counts() -> _FlakyCounts:
     nod = read_table(published_table("python_flaky"), "python_nod")
     assert nod.counts is not None
     _check_enough(nod.name, nod.projects)
-    return _Rates(projects=nod.projects, failed=nod.counts.original_failed, runs=nod.counts.original_runs)
+    return _FlakyCounts(projects=nod.projects, failed=nod.counts.original_failed, runs=nod.counts.original_runs)
 
 
-def _by_cause(mode: str) -> _Rates:
-    """The tests that showed both outcomes in this mode."""
+def _counts_by_cause(mode: str) -> _FlakyCounts:
+    """The tests that showed both outcomes in this mode of rerunning."""
     import numpy as np
 
     path = published_table("python_reruns_by_cause")
     names = ("repo", "mode", "n_fail", "n_runs")
-    rows = read_rows(path, names, remedy=same_command(counts=None))
-    ours = [row for row in rows if row["mode"] == mode]
-    failed, runs = (np.array([number_in(row[name]) or 0.0 for row in ours]) for name in ("n_fail", "n_runs"))
-    projects, flaky = np.array([row["repo"] for row in ours], dtype=object), (failed > 0) & (failed < runs)
-    _check_enough(path.name, projects[flaky])
-    return _Rates(projects=projects[flaky], failed=failed[flaky], runs=runs[flaky])
+    rows = [row for row in read_rows(path, names, remedy=same_command(counts=None)) if row["mode"] == mode]
+    failed, runs = (np.array([number_in(row[name]) or 0.0 for row in rows]) for name in ("n_fail", "n_runs"))
+    projects, is_flaky = np.array([row["repo"] for row in rows], dtype=object), (failed > 0) & (failed < runs)
+    _check_enough(path.name, projects[is_flaky])
+    return _FlakyCounts(projects=projects[is_flaky], failed=failed[is_flaky], runs=runs[is_flaky])
 
 
 def _check_enough(name: str, projects: Array) -> None:
-    """Half of the projects give the prior, the others the suites."""
-    if len(projects) < LEAST_FLAKY or len(set(projects)) < LEAST_PROJECTS:
+    """Raise TooFewFlaky if the tests of these projects are too few for a prior and for suites."""
+    if len(projects) < MIN_FLAKY or len(set(projects)) < MIN_PROJECTS:
         raise TooFewFlaky(
             f"{name!r} has {len(projects)} NOD tests of {len(set(projects))} projects; "
-            f"a replay needs {LEAST_FLAKY} of {LEAST_PROJECTS} at least",
+            f"a replay needs {MIN_FLAKY} of {MIN_PROJECTS} at least",
             remedy=same_command(counts="python"),
         )
 
 
-# Seconds of so many NOD tests and of so many others.
-Times = Callable[[int, int, RandomGenerator], tuple[Array, Array]]
+# Draws the seconds of this many NOD tests and of this many other tests.
+DurationSource = Callable[[int, int, RandomGenerator], tuple[Array, Array]]
 
 
-def _times(costs: str) -> Times:
-    """After figures on Python's tests, what we measured of some, or Java's of flaky and other tests."""
+def _duration_source(costs: str) -> DurationSource:
+    """Durations by published figures of Python tests, by our measurements, or of Java tests."""
     if costs == "python":
-        return python_times
+        return draw_durations
     if costs == "measured":
-        seconds = measured_seconds()
-        return lambda flaky, steady, rng: measured_times(seconds, flaky, steady, rng)
-    flaky_s, steady_s = _java_costs(costs)
+        measured_s = measured_durations()
+        return lambda flaky, steady, rng: draw_measured_durations(measured_s, flaky, steady, rng)
+    flaky_s, steady_s = _java_durations(costs)
     return lambda flaky, steady, rng: (rng.choice(flaky_s, flaky), rng.choice(steady_s, steady))
 
 
-def _of_python(nod: _Rates, times: Times, scorer: KnowledgeSource) -> OneSuite:
-    """Rates of Python's NOD tests, and times of others."""
+def _replay_python(counts: _FlakyCounts, draw_costs: DurationSource, knowledge: KnowledgeSource) -> SuiteReplay:
+    """Suites with the failure rates of Python's NOD tests, and with drawn durations."""
     import numpy as np
 
-    failed, runs = nod.failed, nod.runs
+    failed, runs = counts.failed, counts.runs
 
-    def one_suite(options: PolicyStudyOptions, rng: RandomGenerator) -> dict[str, Array]:
-        learned = _half(nod.projects, rng)
-        rates = rng.choice((failed / runs)[~learned], options.flaky)
+    def replay_suite(options: PolicyStudyOptions, rng: RandomGenerator) -> dict[str, Array]:
+        is_learned = _half_of_projects(counts.projects, rng)
+        rates = rng.choice((failed / runs)[~is_learned], options.flaky)
         steady = round(options.flaky * (1 - options.share) / options.share)
-        own_s = np.concatenate(times(options.flaky, steady, rng))
-        suite = draw_suite(np.concatenate([rates, np.zeros(steady)]), own_s, scorer, MEDIAN_FORK_S, rng)
-        return all_policies(suite, fit_failure_rates(failed[learned], runs[learned]).prior, rng)
+        cost_s = np.concatenate(draw_costs(options.flaky, steady, rng))
+        suite = draw_suite(np.concatenate([rates, np.zeros(steady)]), cost_s, knowledge, MEDIAN_FORK_S, rng)
+        return replay_policies(suite, fit_failure_rates(failed[is_learned], runs[is_learned]).prior, rng)
 
-    return one_suite
+    return replay_suite
 
 
-def _of_java(scorer: KnowledgeSource) -> OneSuite:
-    """Counts of 10,000 runs and measured times of the same tests, in their true proportion."""
+def _replay_java(knowledge: KnowledgeSource) -> SuiteReplay:
+    """Suites of Java tests in their true proportion, with counts of 10,000 runs and measured times."""
     import numpy as np
 
     data = rerun_java_tests()
     assert data.counts is not None
     assert data.cost_s is not None
-    failed, runs, cost_s, nod = (
-        data.counts.original_failed,
-        data.counts.original_runs,
-        data.cost_s,
-        data.counts.is_nod,
-    )
-    _check_enough(data.name, data.projects[nod])
+    failed, runs, cost_s = data.counts.original_failed, data.counts.original_runs, data.cost_s
+    is_nod = data.counts.is_nod
+    _check_enough(data.name, data.projects[is_nod])
 
-    def one_suite(options: PolicyStudyOptions, rng: RandomGenerator) -> dict[str, Array]:
-        learned = _half(data.projects, rng)
-        flaky, steady = np.flatnonzero(nod & ~learned), np.flatnonzero(~nod & ~learned)
-        part = min(1.0, options.flaky / len(flaky))
-        chosen = np.concatenate([rng.permutation(some)[: round(part * len(some))] for some in (flaky, steady)])
-        suite = draw_suite(np.where(nod, failed / runs, 0.0)[chosen], cost_s[chosen], scorer, MEDIAN_FORK_S, rng)
-        return all_policies(suite, fit_failure_rates(failed[learned & nod], runs[learned & nod]).prior, rng)
+    def replay_suite(options: PolicyStudyOptions, rng: RandomGenerator) -> dict[str, Array]:
+        is_learned = _half_of_projects(data.projects, rng)
+        flaky, steady = np.flatnonzero(is_nod & ~is_learned), np.flatnonzero(~is_nod & ~is_learned)
+        share = min(1.0, options.flaky / len(flaky))
+        chosen = np.concatenate([rng.permutation(rows)[: round(share * len(rows))] for rows in (flaky, steady)])
+        rates = np.where(is_nod, failed / runs, 0.0)[chosen]
+        suite = draw_suite(rates, cost_s[chosen], knowledge, MEDIAN_FORK_S, rng)
+        training = is_learned & is_nod
+        return replay_policies(suite, fit_failure_rates(failed[training], runs[training]).prior, rng)
 
-    return one_suite
+    return replay_suite
 
 
-def _half(projects: Array, rng: RandomGenerator) -> Array:
-    """The tests of half of the projects: what the prior is fitted to; the suite comes from the other half."""
+def _half_of_projects(projects: Array, rng: RandomGenerator) -> Array:
+    """Which tests are of a random half of the projects: the prior is fitted to them, the suite has the others."""
     import numpy as np
 
     names = np.array(sorted(set(projects)), dtype=object)
     return np.isin(projects, rng.permutation(names)[: len(names) // 2])
 
 
-def _of_store(store_path: Path, scorer: KnowledgeSource) -> OneSuite:
-    """The tests of a store as they are, rates and times; scores, calls and luck are drawn for each suite."""
-    rate, own_s = _recorded(store_path)
-    flaky = int((rate > 0).sum())
-    if flaky < LEAST_FLAKY:
+def _replay_store(store_path: Path, knowledge: KnowledgeSource) -> SuiteReplay:
+    """The tests of a store with their rates and times; scores, calls and outcomes are drawn for each suite."""
+    rates, cost_s = _recorded_rates_and_costs(store_path)
+    flaky = int((rates > 0).sum())
+    if flaky < MIN_FLAKY:
         raise TooFewFlaky(
-            f"{str(store_path)!r} has {len(rate)} tests, of which {flaky} passed and failed under the same "
-            f"circumstances; a replay needs {LEAST_FLAKY} at least",
+            f"{str(store_path)!r} has {len(rates)} tests, of which {flaky} passed and failed under the same "
+            f"circumstances; a replay needs {MIN_FLAKY} at least",
             remedy=hunt_command(store_path, "--runs", "100"),
         )
-    if flaky == len(rate):
+    if flaky == len(rates):
         raise TooFewFlaky(f"{str(store_path)!r} has no steady test: there is nothing to search in")
 
-    def one_suite(options: PolicyStudyOptions, rng: RandomGenerator) -> dict[str, Array]:
-        suite = draw_suite(rate, own_s, scorer, MEDIAN_FORK_S, rng)
-        return all_policies(suite, PYTHON_NOD, rng)
+    def replay_suite(options: PolicyStudyOptions, rng: RandomGenerator) -> dict[str, Array]:
+        suite = draw_suite(rates, cost_s, knowledge, MEDIAN_FORK_S, rng)
+        return replay_policies(suite, PYTHON_NOD, rng)
 
-    return one_suite
+    return replay_suite
 
 
-def _recorded(store_path: Path) -> tuple[Array, Array]:
-    """Failure rate, 0 where neither the original order nor a run alone showed both outcomes, and mean time."""
+def _recorded_rates_and_costs(store_path: Path) -> tuple[Array, Array]:
+    """Failure rate and mean time of each test that ran.
+
+    The rate is 0 if neither the runs in the original order nor the runs alone had both outcomes.
+    """
     import numpy as np
 
-    known, _rootdirs = read_recorded_tests([store_path])
-    ran = [one for one in known.values() if one.hunts]
-    rates = [one.mixed.failed / (one.mixed.n or 1) for one in ran]
-    return np.array(rates), np.array([one.row()["cost_s"] for one in ran], dtype=float)
+    recorded, _rootdirs = read_recorded_tests([store_path])
+    executed = [record for record in recorded.values() if record.hunts]
+    rates = [record.mixed.failed / (record.mixed.n or 1) for record in executed]
+    return np.array(rates), np.array([record.row()["cost_s"] for record in executed], dtype=float)
 
 
-def _java_costs(how: str) -> tuple[Array, Array]:
-    timed = read_table(published_table("java_static_and_dynamic_flakeflagger"))
-    seconds = timed.values[:, timed.features.index("ExecutionTime")]
-    if how == "alike":
+def _java_durations(costs: str) -> tuple[Array, Array]:
+    """The seconds of Java's flaky and other tests; for "alike", all tests for both."""
+    data = read_table(published_table("java_static_and_dynamic_flakeflagger"))
+    seconds = data.values[:, data.features.index("ExecutionTime")]
+    if costs == "alike":
         return seconds, seconds
-    assert timed.label is not None
-    return seconds[timed.label == 1], seconds[timed.label == 0]
+    assert data.label is not None
+    return seconds[data.label == 1], seconds[data.label == 0]

@@ -1,7 +1,7 @@
-"""Successive releases of a project in place of its history, where that is not at hand.
+"""Successive releases of a project, studied in place of its commits if there is no repository.
 
-What only a release has is left out of the comparison: metadata that the packager wrote, and the number of the
-release where a line says that it is the version. In a history both would be changes of their own, if any.
+Two differences between releases are left out: metadata that the packager wrote, and the version number in lines
+that contain the word "version". In a history of commits, both would be separate changes or none.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from flakehound.engine.temporary_folders import own_prefix
 from flakehound.triage.changes import FileChange, FileMode, FileStatus
 
 _ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
-_TOOLS_OWN = frozenset({".git", "__pycache__", ".pytest_cache"})
-_VERSION = re.compile(rb"version", re.IGNORECASE)
+_FOLDERS_OF_TOOLS = frozenset({".git", "__pycache__", ".pytest_cache"})
+_VERSION_WORD = re.compile(rb"version", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,47 +34,47 @@ class _File:
     mode: FileMode
 
 
-_Tree = Mapping[str, _File]  # by path, with "/"
+_Tree = Mapping[str, _File]  # by path, separated by "/"
 
 
 @dataclass(slots=True)
 class ReleaseHistory:
-    """Releases laid out one after the other in a temporary folder."""
+    """Releases that are unpacked into the same temporary folder, one after the other."""
 
     revisions: Sequence[Revision]
     top: Path
     target: Target
-    _read: dict[str, _Tree] = field(default_factory=dict)  # of the two that are compared
+    _trees: dict[str, _Tree] = field(default_factory=dict)  # of the last two releases
 
     def check_out(self, revision: Revision) -> None:
-        """Unpack a release; nothing of another one stays."""
+        """Unpack a release in place of the last one."""
         shutil.rmtree(self.top, ignore_errors=True)
-        for path, file in self._tree(revision).items():
-            place = self.top / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(file.content)
+        for relative_path, file in self._tree(revision).items():
+            path = self.top / relative_path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.content)
             if file.mode is FileMode.EXECUTABLE:
-                place.chmod(0o755)
+                path.chmod(0o755)
         self.target = replace(self.target, env={**self.target.env, "PYTHONPATH": self._import_path()})
 
     def changes(self, older: Revision, newer: Revision) -> list[FileChange]:
-        """What differs between two releases beside their number."""
+        """The files that differ between two releases by more than the version number."""
         before, after = self._tree(older), self._tree(newer)
         versions = (_version_of(older), _version_of(newer))
         paths = sorted(path for path in {*before, *after} if not _is_metadata(path))
-        found = (_compared(path, before.get(path), after.get(path), versions) for path in paths)
-        return [file for file in found if file is not None]
+        changes = (_file_change(path, before.get(path), after.get(path), versions) for path in paths)
+        return [change for change in changes if change is not None]
 
-    def is_foreign(self, file: str) -> bool:
-        """Never: there is no tree of the user's."""
+    def is_in_user_tree(self, file: str) -> bool:
+        """Always False: releases do not belong to a tree of the user."""
         return False
 
     def _tree(self, revision: Revision) -> _Tree:
-        if revision.key not in self._read:
-            while len(self._read) > 1:
-                del self._read[next(iter(self._read))]
-            self._read[revision.key] = dict(_files_of(Path(revision.key)))
-        return self._read[revision.key]
+        if revision.key not in self._trees:
+            while len(self._trees) > 1:
+                del self._trees[next(iter(self._trees))]
+            self._trees[revision.key] = dict(_files_of(Path(revision.key)))
+        return self._trees[revision.key]
 
     def _import_path(self) -> str:
         source = [str(self.top / "src")] if (self.top / "src").is_dir() else []
@@ -83,17 +83,17 @@ class ReleaseHistory:
 
 @contextmanager
 def open_releases(folder: Path, target: Target, *, revisions: int) -> Iterator[ReleaseHistory]:
-    """The releases of a folder: archives of sources, or sources unpacked, each named after its version."""
-    found = _sorted(_named_in(folder))
-    if len(found) < 2:
+    """The releases in a folder: source archives, or unpacked sources, with their version in the name."""
+    releases = _newest_first(_releases_in(folder))
+    if len(releases) < 2:
         raise UsageError(
-            f"{str(folder)!r} holds {'one release' if found else 'no release'}, and a change needs two",
+            f"{str(folder)!r} contains {'one release' if releases else 'no release'}, and a change needs two",
             remedy=same_command(releases="FOLDER-WITH-RELEASES"),
         )
-    with tempfile.TemporaryDirectory(prefix=own_prefix(), ignore_cleanup_errors=True) as place:
-        top = Path(os.path.realpath(place)) / "tree"
+    with tempfile.TemporaryDirectory(prefix=own_prefix(), ignore_cleanup_errors=True) as temporary_folder:
+        top = Path(os.path.realpath(temporary_folder)) / "tree"
         history = ReleaseHistory(
-            revisions=found[: revisions + 1],
+            revisions=releases[: revisions + 1],
             top=top,
             target=replace(target, cwd=top),
         )
@@ -101,57 +101,57 @@ def open_releases(folder: Path, target: Target, *, revisions: int) -> Iterator[R
         yield history
 
 
-def _named_in(folder: Path) -> list[Revision]:
+def _releases_in(folder: Path) -> list[Revision]:
     try:
         entries = sorted(folder.iterdir())
-    except OSError as problem:
+    except OSError as error:
         raise UsageError(
-            f"cannot read {str(folder)!r}: {problem.strerror}",
+            f"cannot read {str(folder)!r}: {error.strerror}",
             remedy=same_command(releases="FOLDER-WITH-RELEASES"),
-        ) from problem
-    archives = {name: entry for entry in entries if (name := _without_ending(entry.name)) != entry.name}
+        ) from error
+    archives = {name: entry for entry in entries if (name := _without_suffix(entry.name)) != entry.name}
     folders = {entry.name: entry for entry in entries if entry.is_dir() and not entry.name.startswith(".")}
     return [Revision(name=name, key=str(entry)) for name, entry in {**folders, **archives}.items()]
 
 
-def _sorted(found: Sequence[Revision]) -> list[Revision]:
-    """Newest first."""
+def _newest_first(releases: Sequence[Revision]) -> list[Revision]:
     from packaging.version import InvalidVersion, Version
 
-    def age(revision: Revision) -> tuple[Version, str]:
+    def sort_key(release: Revision) -> tuple[Version, str]:
         try:
-            return Version(_version_of(revision)), revision.name
+            return Version(_version_of(release)), release.name
         except InvalidVersion:
-            return Version("0"), revision.name
+            return Version("0"), release.name
 
-    return sorted(found, key=age, reverse=True)
+    return sorted(releases, key=sort_key, reverse=True)
 
 
 def _version_of(revision: Revision) -> str:
     return revision.name.rpartition("-")[2]
 
 
-def _without_ending(name: str) -> str:
+def _without_suffix(name: str) -> str:
     return next((name[: -len(end)] for end in _ARCHIVES if name.endswith(end)), name)
 
 
 def _files_of(source: Path) -> Iterator[tuple[str, _File]]:
+    """The path and content of each file of a release."""
     if source.is_dir():
-        found = _files_of_folder(source)
+        files = _files_of_folder(source)
     elif source.name.endswith(".zip"):
-        found = _files_of_zip(source)
+        files = _files_of_zip(source)
     else:
-        found = _files_of_tar(source)
+        files = _files_of_tar(source)
     try:
-        yield from found
-    except (OSError, tarfile.TarError, zipfile.BadZipFile) as problem:
-        raise NoHistory(f"{str(source)!r} cannot be unpacked: {problem}") from problem
+        yield from files
+    except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise NoHistory(f"{str(source)!r} cannot be unpacked: {error}") from error
 
 
 def _files_of_folder(folder: Path) -> Iterator[tuple[str, _File]]:
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(set(folders) - _TOOLS_OWN)
-        for path in (Path(place) / name for name in names):
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(set(folders) - _FOLDERS_OF_TOOLS)
+        for path in (Path(parent) / name for name in names):
             if path.is_file():
                 executable = os.access(path, os.X_OK)
                 yield path.relative_to(folder).as_posix(), _file(path.read_bytes(), executable)
@@ -160,16 +160,16 @@ def _files_of_folder(folder: Path) -> Iterator[tuple[str, _File]]:
 def _files_of_tar(archive: Path) -> Iterator[tuple[str, _File]]:
     with tarfile.open(archive) as opened:
         for member in opened:
-            inner = opened.extractfile(member) if member.isfile() else None
-            path = _below_top(member.name)
-            if inner is not None and path:
-                yield path, _file(inner.read(), bool(member.mode & 0o100))
+            stream = opened.extractfile(member) if member.isfile() else None
+            path = _path_in_release(member.name)
+            if stream is not None and path:
+                yield path, _file(stream.read(), bool(member.mode & 0o100))
 
 
 def _files_of_zip(archive: Path) -> Iterator[tuple[str, _File]]:
     with zipfile.ZipFile(archive) as opened:
         for member in opened.infolist():
-            path = _below_top(member.filename)
+            path = _path_in_release(member.filename)
             if path and not member.is_dir():
                 yield path, _file(opened.read(member), False)
 
@@ -178,8 +178,8 @@ def _file(content: bytes, executable: bool) -> _File:
     return _File(content=content, mode=FileMode.EXECUTABLE if executable else FileMode.PLAIN)
 
 
-def _below_top(name: str) -> str:
-    """The path without the release's own folder; empty for one that leads elsewhere."""
+def _path_in_release(name: str) -> str:
+    """The path of an archive member without the top folder; empty if the path leads out of it."""
     parts = PurePosixPath(name).parts
     is_inside = not name.startswith("/") and ".." not in parts
     return "/".join(parts[1:]) if is_inside else ""
@@ -190,9 +190,10 @@ def _is_metadata(path: str) -> bool:
     return parts[-1] == "PKG-INFO" or any(part.endswith(".egg-info") for part in parts[:-1])
 
 
-def _compared(
+def _file_change(
     path: str, before: _File | None, after: _File | None, versions: tuple[str, str]
 ) -> FileChange | None:
+    """The change of a file; None if at most the version number differs."""
     if before is None or after is None:
         return FileChange(
             path=path,
@@ -202,14 +203,14 @@ def _compared(
             mode_before=before.mode if before else FileMode.PLAIN,
             mode_after=after.mode if after else FileMode.PLAIN,
         )
-    then = before.content if before == after else with_version(before.content, *versions)
-    if then == after.content and before.mode is after.mode:
-        # Only the number differs. Lines stand where they stood.
+    # The replaced version number does not move any line.
+    old_content = before.content if before == after else with_version(before.content, *versions)
+    if old_content == after.content and before.mode is after.mode:
         return None
     return FileChange(
         path=path,
         status=FileStatus.MODIFIED,
-        before=then,
+        before=old_content,
         after=after.content,
         mode_before=before.mode,
         mode_after=after.mode,
@@ -217,14 +218,14 @@ def _compared(
 
 
 def with_version(content: bytes, old: str, new: str) -> bytes:
-    """A file as it would be with another number of release, in lines that speak of a version."""
+    """Replace a version number in the lines of a file that contain the word "version"."""
     lines = content.splitlines(keepends=True)
-    return b"".join(_renumbered(line, old, new) if _VERSION.search(line) else line for line in lines)
+    return b"".join(_with_version(line, old, new) if _VERSION_WORD.search(line) else line for line in lines)
 
 
-def _renumbered(line: bytes, old: str, new: str) -> bytes:
-    for between in (".", ", ", ","):
-        one, two = (text.replace(".", between).encode() for text in (old, new))
-        # No number of a release has a backslash, which would be read as a reference.
-        line = re.sub(rb"(?<![\w.])" + re.escape(one) + rb"(?!\w|\.\d)", two, line)
+def _with_version(line: bytes, old: str, new: str) -> bytes:
+    for separator in (".", ", ", ","):
+        old_number, new_number = (version.replace(".", separator).encode() for version in (old, new))
+        # A version contains no backslash, which re.sub would read as a reference.
+        line = re.sub(rb"(?<![\w.])" + re.escape(old_number) + rb"(?!\w|\.\d)", new_number, line)
     return line

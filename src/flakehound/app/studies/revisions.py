@@ -1,6 +1,7 @@
-"""The revisions of a project, newest first, each laid out in the same folder when its turn comes.
+"""The revisions of a project, newest first, all checked out into the same folder one after the other.
 
-The same folder, because what a test depends on is told in absolute paths and has to hold for its neighbours.
+They share a folder because what a test depends on is recorded with absolute paths, and is compared with
+neighbouring revisions.
 """
 
 from __future__ import annotations
@@ -21,32 +22,33 @@ from flakehound.engine.git.worktree import BaseTree, NoTree, temporary_checkout
 from flakehound.engine.processes.launch import Target
 from flakehound.triage.changes import FileChange
 
-_INSTALLED = re.compile(r"/(site-packages|dist-packages|lib/python3\.\d+)/")  # an environment may lie in the tree
+# Files of a virtual environment inside the user's tree do not belong to the project.
+_INSTALLED = re.compile(r"/(site-packages|dist-packages|lib/python3\.\d+)/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
     """One state of the project."""
 
-    name: str  # as people say it
-    key: str  # as its history finds it
+    name: str  # for reports
+    key: str  # for the history: a commit id, or the path of a release
 
 
 class RevisionHistory(Protocol):
-    """Where revisions come from."""
+    """A source of revisions."""
 
     revisions: Sequence[Revision]  # newest first
-    top: Path  # where the one that is checked out lies, without links
-    target: Target  # its suite
+    top: Path  # folder of the revision that is checked out, without links
+    target: Target  # the suite of the revision that is checked out
 
     def check_out(self, revision: Revision) -> None:
-        """Lay a revision out, and nothing else of the project."""
+        """Replace the checked-out revision by this one."""
 
     def changes(self, older: Revision, newer: Revision) -> list[FileChange]:
-        """What differs between two revisions; may lay another one out."""
+        """The files that differ between two revisions; may check out another revision."""
 
-    def is_foreign(self, file: str) -> bool:
-        """Whether a file belongs to the project as the user has it, not to a revision."""
+    def is_in_user_tree(self, file: str) -> bool:
+        """Whether a file belongs to the user's own copy of the project instead of a revision."""
 
 
 class NoHistory(FlakehoundError):
@@ -55,7 +57,7 @@ class NoHistory(FlakehoundError):
 
 @dataclass(slots=True)
 class GitHistory:
-    """Commits along the first parents, in a linked worktree of their own."""
+    """Commits along the first parents, checked out into a linked worktree."""
 
     revisions: Sequence[Revision]
     top: Path
@@ -63,29 +65,29 @@ class GitHistory:
     tree: BaseTree
 
     def check_out(self, revision: Revision) -> None:
-        """Lay a commit out; what the tests of the last one left behind goes."""
+        """Check out a commit, and remove the files that tests of the last one left behind."""
         for words in (("checkout", "--detach", "--force", "--quiet", revision.key), ("clean", "-ffdxq")):
-            told = run_git(self.top, *words, timeout_s=SLOW_S)
-            if not told.succeeded:
-                raise NoHistory(f"git could not check {revision.name} out: {told.problem}")
+            answer = run_git(self.top, *words, timeout_s=SLOW_S)
+            if not answer.succeeded:
+                raise NoHistory(f"git could not check {revision.name} out: {answer.problem}")
 
     def changes(self, older: Revision, newer: Revision) -> list[FileChange]:
-        """What the commits between two of them changed."""
+        """The files that the commits between two revisions changed."""
         self.check_out(newer)
-        here = replace(self.tree.repository, top=self.top, head=newer.key)
-        told = changed_files.changed_files(here, older.key)
-        if told.problem:
-            raise NoHistory(told.problem)
-        return [as_file_change(file) for file in told.files]
+        repository = replace(self.tree.repository, top=self.top, head=newer.key)
+        found = changed_files.changed_files(repository, older.key)
+        if found.problem:
+            raise NoHistory(found.problem)
+        return [as_file_change(file) for file in found.files]
 
-    def is_foreign(self, file: str) -> bool:
-        """Whether a file lies in the user's own tree."""
+    def is_in_user_tree(self, file: str) -> bool:
+        """Whether a file belongs to the user's own tree, but not to an environment in it."""
         return self.tree.is_in_user_tree(file) and not _INSTALLED.search(file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitRange:
-    """The commits to study, newest first; one more than there are changes."""
+    """The commits to study, newest first; their number is one more than that of the changes."""
 
     repository: Repository
     names: Sequence[str]
@@ -100,19 +102,19 @@ class NoCommits:
 
 
 def commit_range(folder: Path, *, revisions: int, since: str | None) -> CommitRange | NoCommits:
-    """The history of the repository that holds a folder."""
+    """The newest commits of the repository that contains a folder."""
     repository = open_repository(folder)
     if isinstance(repository, NoRepository):
         remedy = repository.remedy or same_command(releases="FOLDER-WITH-RELEASES", since=None)
         return NoCommits(why=repository.why, remedy=remedy)
-    reach, oldest = [repository.head], list[str]()
+    commits, oldest = repository.head, list[str]()
     if since is not None:
         commit = repository.commit(since)
         if commit is None:
             raise NoSuchRevision(repository, since)
-        reach, oldest = [f"{commit}..{repository.head}"], [commit]
-    told = repository.git("rev-list", "--first-parent", f"--max-count={revisions + 1}", *reach, "--")
-    names = (told.text.split() + oldest)[: revisions + 1]
+        commits, oldest = f"{commit}..{repository.head}", [commit]
+    answer = repository.git("rev-list", "--first-parent", f"--max-count={revisions + 1}", commits, "--")
+    names = (answer.text.split() + oldest)[: revisions + 1]
     if len(names) < 2:
         return NoCommits(why=f"{repository.top} has no two revisions to compare", remedy="git log --oneline")
     return CommitRange(repository=repository, names=names)
@@ -120,20 +122,21 @@ def commit_range(folder: Path, *, revisions: int, since: str | None) -> CommitRa
 
 @contextmanager
 def open_git_history(target: Target, commits: CommitRange) -> Iterator[GitHistory]:
-    """Commits, one after the other in a worktree that goes in the end."""
+    """The history of some commits in a worktree that is removed in the end."""
     with temporary_checkout(commits.repository, commits.names[0]) as tree:
         if isinstance(tree, NoTree):
             raise NoHistory(tree.why)
         yield GitHistory(
             revisions=[Revision(name=commit[:10], key=commit) for commit in commits.names],
             top=tree.top,
-            target=_suite_in(tree, target),
+            target=_target_in(tree, target),
             tree=tree,
         )
 
 
-def _suite_in(tree: BaseTree, target: Target) -> Target:
-    there = tree.target(target)
-    if not there.cwd.is_dir():
+def _target_in(tree: BaseTree, target: Target) -> Target:
+    """The same suite in another tree."""
+    tree_target = tree.target(target)
+    if not tree_target.cwd.is_dir():
         raise UsageError(f"{target.cwd} is in no commit", remedy="git status")
-    return there
+    return tree_target

@@ -1,4 +1,4 @@
-"""Run the steps of a long study: in several processes, with progress, and resumable from a journal."""
+"""Run the steps of a long study in several processes, with progress; a journal makes the study resumable."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from flakehound.app.progress import Progress
 from flakehound.core.errors import UsageError, same_command
 
 Answer = dict[str, Any]
-# One core per process: the processes run in parallel, and sums over threads can differ in their last digit.
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# Set to 1: the processes already run in parallel, and sums over threads can differ in their last digit.
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyStep:
-    """One piece of a study, which another process can do."""
+    """One part of a study; it can run in another process."""
 
-    key: str  # says everything its answer depends on
+    key: str  # contains everything that the answer depends on
     work: Callable[[], Answer]
 
 
 @dataclass(slots=True)
 class StudyJournal:
-    """The answers so far, one line of JSON each, in a file or only in memory."""
+    """The answers of finished steps, in a file with one line of JSON each, or only in memory."""
 
     path: Path | None
     answers: dict[str, Answer] = field(default_factory=dict)
 
     def read(self) -> None:
-        """Take in what an earlier study left; a last line that was cut short is dropped."""
+        """Read the answers of an earlier study; an incomplete last line is dropped."""
         if self.path is None or not self.path.exists():
             return
         try:
             *lines, _cut_or_empty = self.path.read_text(encoding="utf-8").split("\n")
             entries = [json.loads(line) for line in lines]
             self.answers = {entry["key"]: entry["answer"] for entry in entries}
-        except (OSError, ValueError, KeyError, TypeError) as problem:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(
-                f"{str(self.path)!r} is no journal of a study: {problem}",
+                f"{str(self.path)!r} is not a journal of a study: {error}",
                 remedy=same_command(journal="study.jsonl"),
-            ) from problem
+            ) from error
         self.path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
-    def keep(self, key: str, answer: Answer) -> None:
-        """Write an answer down at once."""
+    def add(self, key: str, answer: Answer) -> None:
+        """Add an answer, and write it to the file at once."""
         self.answers[key] = answer
         if self.path is not None:
             with open(self.path, "a", encoding="utf-8") as file:
@@ -67,20 +67,22 @@ def run_steps(
     describe: Callable[[str, Answer], str],
     progress: Progress,
 ) -> Mapping[str, Answer]:
-    """Every step's answer by its key; those the journal has are not asked for again."""
-    todo = [step for step in steps if step.key not in journal.answers]
-    known = len(steps) - len(todo)
+    """Run the steps that are not in the journal; returns the answers of all steps by key."""
+    missing = [step for step in steps if step.key not in journal.answers]
+    known = len(steps) - len(missing)
     if known:
         progress.message(f"{known} of {len(steps)} steps are in the journal")
-    began = time.monotonic()
-    for done, (step, answer) in enumerate(_answered(todo, min(jobs, len(todo))), start=known + 1):
-        journal.keep(step.key, answer)
+    started = time.monotonic()
+    for done, (step, answer) in enumerate(_run_in_processes(missing, min(jobs, len(missing))), start=known + 1):
+        journal.add(step.key, answer)
         progress.show_steps("steps", done, len(steps))
-        progress.message(f"{done} of {len(steps)}, {time.monotonic() - began:.0f} s: {describe(step.key, answer)}")
+        elapsed_s = time.monotonic() - started
+        progress.message(f"{done} of {len(steps)}, {elapsed_s:.0f} s: {describe(step.key, answer)}")
     return {step.key: journal.answers[step.key] for step in steps}
 
 
-def _answered(steps: Sequence[StudyStep], jobs: int) -> Iterator[tuple[StudyStep, Answer]]:
+def _run_in_processes(steps: Sequence[StudyStep], jobs: int) -> Iterator[tuple[StudyStep, Answer]]:
+    """Run the steps; yields each step when it is finished. A single job runs in this process."""
     if jobs <= 1:
         with _one_thread():
             yield from ((step, step.work()) for step in steps)
@@ -97,8 +99,9 @@ def _answered(steps: Sequence[StudyStep], jobs: int) -> Iterator[tuple[StudyStep
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    """Let libraries start a single thread per process."""
+    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
     try:
         yield
     finally:

@@ -1,6 +1,6 @@
 """`flakehound study triage`: what reruns cost, and how often a change is disjoint from a test.
 
-The parts run one after another; an interrupt leaves the figures known by then.
+The parts run one after another. After an interrupt, the result has the figures so far.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from flakehound.app.studies.revisions import (
     commit_range,
     open_git_history,
 )
-from flakehound.app.studies.suite import StudiedSuite, open_studied_suite, sampled_tests
+from flakehound.app.studies.suite import StudiedSuite, open_studied_suite, sample_tests
 from flakehound.app.studies.triage_costs import PostponedCosts, ProcessCosts
 from flakehound.core.outcomes import NodeId
 from flakehound.engine.git.repository import Repository, open_repository
@@ -32,7 +32,7 @@ from flakehound.report.study.triage import TriageStudy
 
 SCHEMA = "flakehound/study-triage/1"
 POSTPONED, PROCESSES, REVISIONS = PARTS = ("postponed", "processes", "revisions")
-MOST_TIMED = 10  # tests; each is rerun many times over
+MAX_TIMED_TESTS = 10  # each of them is rerun many times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class TriageStudyOptions:
 
 
 def run_triage_study(options: TriageStudyOptions, progress: Progress) -> TriageStudy:
-    """The figures of every part, as `flakehound/study-triage/1`."""
+    """The figures of all requested parts, as `flakehound/study-triage/1`."""
     target = target_from(options.suite)
     result: TriageStudy = {
         "schema": SCHEMA,
@@ -72,7 +72,7 @@ def run_triage_study(options: TriageStudyOptions, progress: Progress) -> TriageS
             study.run()
         except KeyboardInterrupt:
             result["interrupted"] = True
-            result["notes"].append("interrupted: what was not finished is missing")
+            result["notes"].append("interrupted: unfinished parts are missing")
     return result
 
 
@@ -91,12 +91,12 @@ class _Study:
             if history is not None and self.options.releases is not None:
                 self._time_reruns(history.target, history.top)
             else:
-                self._time_reruns(self.target, _root_of(self.target))
+                self._time_reruns(self.target, _code_root(self.target))
             if history is not None and REVISIONS in self.options.parts:
                 self._compare_revisions(history)
 
     def _history(self, stack: ExitStack) -> RevisionHistory | None:
-        """The revisions; None, and a note, where there are none and other parts are asked for, too."""
+        """The revisions to study; None, with a note, if there are none and other parts are requested, too."""
         options = self.options
         if options.releases is not None:
             return stack.enter_context(open_releases(options.releases, self.target, revisions=options.revisions))
@@ -116,7 +116,7 @@ class _Study:
             return
         suite = open_studied_suite(target, self.folder, self.limits, self.result["seed"])
         try:
-            tests = _timed_tests(suite, min(MOST_TIMED, self.options.tests))
+            tests = _tests_to_time(suite, min(MAX_TIMED_TESTS, self.options.tests))
             if POSTPONED in self.options.parts:
                 self._time_postponed(suite, tests)
             if PROCESSES in self.options.parts:
@@ -142,7 +142,7 @@ class _Study:
     def _compare_revisions(self, history: RevisionHistory) -> None:
         study = RevisionStudy(
             history=history,
-            most=self.options.tests,
+            max_tests=self.options.tests,
             folder=self.folder,
             limits=self.limits,
             seed=self.result["seed"],
@@ -155,12 +155,12 @@ class _Study:
             self.result["revisions"] = study.figures()
 
 
-def _timed_tests(suite: StudiedSuite, most: int) -> list[NodeId]:
+def _tests_to_time(suite: StudiedSuite, max_tests: int) -> list[NodeId]:
     repeatable = [test.id for test in suite.opened.suite.tests if test.repeatable]
-    return sampled_tests(repeatable, most, suite.seed)
+    return sample_tests(repeatable, max_tests, suite.seed)
 
 
-def _root_of(target: Target) -> Path:
-    """The repository's top, whose code a test can depend on; without one the folder the tests run in."""
-    found = open_repository(target.cwd)
-    return found.top if isinstance(found, Repository) else target.cwd.resolve()
+def _code_root(target: Target) -> Path:
+    """The folder with the code that a test can depend on: the top of the repository, or the working folder."""
+    repository = open_repository(target.cwd)
+    return repository.top if isinstance(repository, Repository) else target.cwd.resolve()

@@ -1,4 +1,4 @@
-"""Measure what reruns cost: at once or postponed, in the same process or in a new one (tables 4.4 and 4.5)."""
+"""Measure what reruns cost: immediate or postponed, in the same process or in a new one (tables 4.4 and 4.5)."""
 
 from __future__ import annotations
 
@@ -16,76 +16,82 @@ from flakehound.core.plans import Order
 from flakehound.report.study.triage import PostponedFigures, ProcessFigures
 from flakehound.triage.study.figures import EquivalentReruns, equivalent_reruns, reruns_to_time, same_process_s
 
-MOST_RERUN_S = 10.0  # per test; a slow test is rerun fewer times
+MAX_RERUN_S = 10.0  # per test; a slow test is rerun fewer times
 
 
-_Times = dict[NodeId, float | None]  # what the reruns of each test took together; None: one did not pass
+_RerunTimes = dict[NodeId, float | None]  # the total time of each test's reruns; None: one of them did not pass
 
 
 @dataclass(slots=True, kw_only=True)
 class PostponedCosts:
-    """The tests rerun right after themselves, and at the end of the suite, in one process each.
+    """Times reruns of tests right after their first run, and at the end of the suite.
 
-    One process holds the reruns of all sampled tests: the durations of its own runs are what its reruns took.
+    Each of the two variants runs in one process with the reruns of all sampled tests.
     """
 
     suite: StudiedSuite
     repeats: int
     suite_s: float = 0.0
     reruns: dict[NodeId, int] = field(default_factory=dict)
-    turns: dict[str, list[_Times]] = field(default_factory=lambda: {"immediate": [], "postponed": []})
+    times: dict[str, list[_RerunTimes]] = field(default_factory=lambda: {"immediate": [], "postponed": []})
 
     def measure(self, tests: Sequence[NodeId], progress: Progress) -> None:
-        """Time all tests, turn by turn."""
+        """Time the reruns of the tests in both variants, alternating their order in each repeat."""
         order = self.suite.opened.suite.order
         progress.message(f"the suite as it is, {len(order)} tests")
-        plain = self.suite.whole(order)
+        plain = self.suite.run_in_whole_suite(order)
         durations_s = dict(zip(order, plain.record.durations_s, strict=True))
         self.suite_s = plain.wall_s
-        self.reruns = {test: _reruns(durations_s[test]) for test in tests}
-        orders = {"immediate": _immediate(order, self.reruns), "postponed": _postponed(order, self.reruns)}
-        for turn in range(self.repeats):
-            for name in list(orders)[:: -1 if turn % 2 else 1]:
-                progress.message(f"reruns {name}, {turn + 1} of {self.repeats}")
-                self.turns[name].append(_rerun_times(self.suite.whole(orders[name]), self.reruns))
+        self.reruns = {test: _number_of_reruns(durations_s[test]) for test in tests}
+        orders = {
+            "immediate": _with_immediate_reruns(order, self.reruns),
+            "postponed": _with_postponed_reruns(order, self.reruns),
+        }
+        for repeat in range(self.repeats):
+            for name in list(orders)[:: -1 if repeat % 2 else 1]:
+                progress.message(f"reruns {name}, {repeat + 1} of {self.repeats}")
+                run = self.suite.run_in_whole_suite(orders[name])
+                self.times[name].append(_rerun_times(run, self.reruns))
 
     def figures(self) -> PostponedFigures | None:
-        """What is known by now; None before both were timed."""
-        if not all(self.turns.values()):
+        """The figures so far; None before both variants were timed."""
+        if not all(self.times.values()):
             return None
         rows = [self._row(test, reruns) for test, reruns in self.reruns.items()]
-        return {"suite_s": self.suite_s, "repeats": min(map(len, self.turns.values())), "tests": rows}
+        return {"suite_s": self.suite_s, "repeats": min(map(len, self.times.values())), "tests": rows}
 
     def _row(self, test: NodeId, reruns: int) -> dict[str, Any]:
-        immediate_s, postponed_s = (_median([turn[test] for turn in turns]) for turns in self.turns.values())
+        immediate_s, postponed_s = (
+            _median([repeat[test] for repeat in repeats]) for repeats in self.times.values()
+        )
         row = {"id": test, "reruns": reruns, "immediate_s": immediate_s, "postponed_s": postponed_s}
         if immediate_s is None or postponed_s is None:
             return {**row, "more_percent": None, "problem": "did not pass every time"}
         return {**row, "more_percent": 100 * (postponed_s - immediate_s) / self.suite_s, "problem": ""}
 
 
-def _reruns(duration_s: float) -> int:
-    return min(reruns_to_time(duration_s), max(1, int(MOST_RERUN_S / max(duration_s, 1e-6))))
+def _number_of_reruns(duration_s: float) -> int:
+    return min(reruns_to_time(duration_s), max(1, int(MAX_RERUN_S / max(duration_s, 1e-6))))
 
 
-def _immediate(order: Order, reruns: dict[NodeId, int]) -> Order:
-    return tuple(again for test in order for again in (test,) * (1 + reruns.get(test, 0)))
+def _with_immediate_reruns(order: Order, reruns: dict[NodeId, int]) -> Order:
+    return tuple(rerun for test in order for rerun in (test,) * (1 + reruns.get(test, 0)))
 
 
-def _postponed(order: Order, reruns: dict[NodeId, int]) -> Order:
-    return (*order, *(again for test in order for again in (test,) * reruns.get(test, 0)))
+def _with_postponed_reruns(order: Order, reruns: dict[NodeId, int]) -> Order:
+    return (*order, *(rerun for test in order for rerun in (test,) * reruns.get(test, 0)))
 
 
-def _rerun_times(timed: TimedRun, reruns: dict[NodeId, int]) -> _Times:
-    spent_s: _Times = {}
-    for place, test, outcome in timed.record:
+def _rerun_times(run: TimedRun, reruns: dict[NodeId, int]) -> _RerunTimes:
+    total_s: _RerunTimes = {}
+    for position, test, outcome in run.record:
         if test not in reruns:
             continue
-        # The first run is the suite's own.
-        took_s = timed.record.durations_s[place] if test in spent_s else 0.0
-        so_far_s = spent_s.get(test, 0.0)
-        spent_s[test] = so_far_s + took_s if outcome.is_pass and so_far_s is not None else None
-    return spent_s
+        # The first execution is no rerun.
+        duration_s = run.record.durations_s[position] if test in total_s else 0.0
+        so_far_s = total_s.get(test, 0.0)
+        total_s[test] = so_far_s + duration_s if outcome.is_pass and so_far_s is not None else None
+    return total_s
 
 
 def _median(values: Sequence[float | None]) -> float | None:
@@ -95,7 +101,7 @@ def _median(values: Sequence[float | None]) -> float | None:
 
 @dataclass(slots=True, kw_only=True)
 class ProcessCosts:
-    """One test in a new interpreter, the same with recording, in a fork, and rerun in the same process."""
+    """Times one test in a new interpreter, the same with recording, in a fork, and with reruns in its process."""
 
     suite: StudiedSuite
     root: Path
@@ -111,7 +117,7 @@ class ProcessCosts:
             self.rows.append(self._row(test))
 
     def figures(self) -> ProcessFigures:
-        """What is known by now."""
+        """The figures so far."""
         return {
             "repeats": self.repeats,
             "collection_s": self.suite.opened.start_s,
@@ -120,45 +126,46 @@ class ProcessCosts:
         }
 
     def _row(self, test: NodeId) -> dict[str, Any]:
-        if not self.suite.alone((test,)).all_passed:
+        if not self.suite.run_in_own_files((test,)).all_passed:
             return {"id": test, "problem": "does not pass alone"}
-        if not self.suite.alone((test, test)).all_passed:
+        if not self.suite.run_in_own_files((test, test)).all_passed:
             return {"id": test, "problem": "does not pass when run again"}
-        sides = self._sides(test)
-        turns: dict[str, list[float | None]] = {name: [] for name in sides}
-        for turn in range(self.repeats):
-            for name, measure in list(sides.items())[:: -1 if turn % 2 else 1]:
-                turns[name].append(measure())
-        return _process_figures(test, {name: _median(values) for name, values in turns.items()}, self.reruns)
+        variants = self._variants(test)
+        times: dict[str, list[float | None]] = {name: [] for name in variants}
+        for repeat in range(self.repeats):
+            for name, measure_s in list(variants.items())[:: -1 if repeat % 2 else 1]:
+                times[name].append(measure_s())
+        return _process_figures(test, {name: _median(values) for name, values in times.items()}, self.reruns)
 
-    def _sides(self, test: NodeId) -> dict[str, Callable[[], float | None]]:
-        sides: dict[str, Callable[[], float | None]] = {
-            "base": partial(self._again_s, test, 0),
-            "recorded": lambda: self.suite.recorded(test, self.root).wall_s,
-            "fork": lambda: timed.wall_s if (timed := self.suite.forked(test)) else None,
+    def _variants(self, test: NodeId) -> dict[str, Callable[[], float | None]]:
+        """The functions that run a test in one of the compared ways and return the seconds."""
+        variants: dict[str, Callable[[], float | None]] = {
+            "base": partial(self._run_with_reruns, test, 0),
+            "recorded": lambda: self.suite.run_recorded(test, self.root).wall_s,
+            "fork": lambda: run.wall_s if (run := self.suite.run_forked(test)) else None,
         }
-        return sides | {str(times): partial(self._again_s, test, times) for times in self.reruns}
+        return variants | {str(reruns): partial(self._run_with_reruns, test, reruns) for reruns in self.reruns}
 
-    def _again_s(self, test: NodeId, times: int) -> float:
-        return self.suite.alone((test,) * (times + 1)).wall_s
+    def _run_with_reruns(self, test: NodeId, reruns: int) -> float:
+        return self.suite.run_in_own_files((test,) * (reruns + 1)).wall_s
 
 
 def _process_figures(test: NodeId, medians: dict[str, float | None], reruns: Sequence[int]) -> dict[str, Any]:
     base_s, fork_s = medians["base"], medians["fork"]
     assert base_s is not None
-    whole_s = {times: took for times in reruns if (took := medians[str(times)]) is not None}
-    same_s = same_process_s(base_s, whole_s)
+    by_reruns_s = {number: median_s for number in reruns if (median_s := medians[str(number)]) is not None}
+    same_s = same_process_s(base_s, by_reruns_s)
     return {
         "id": test,
         "base_s": base_s,
         "recorded_s": medians["recorded"],
         "fork_s": fork_s,
-        "reruns_s": {str(times): took for times, took in whole_s.items()},
+        "reruns_s": {str(number): median_s for number, median_s in by_reruns_s.items()},
         "n_e": _as_dict(equivalent_reruns(base_s, same_s)),
         "n_fork": _as_dict(equivalent_reruns(fork_s, same_s)) if fork_s is not None else None,
         "problem": "",
     }
 
 
-def _as_dict(found: EquivalentReruns | None) -> dict[str, Any] | None:
-    return asdict(found) if found else None
+def _as_dict(equivalent: EquivalentReruns | None) -> dict[str, Any] | None:
+    return asdict(equivalent) if equivalent else None

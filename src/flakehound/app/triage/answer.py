@@ -23,7 +23,7 @@ from flakehound.app.triage.change import Change, change_of
 from flakehound.app.triage.failing_run import FailingRun
 from flakehound.app.triage.judge_failures import judge_failures
 from flakehound.app.triage.new_processes import NewProcesses
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.outcomes import NodeId
 from flakehound.core.records import Failure, RunRecord
 from flakehound.report.triage.lines import triage_lines
@@ -95,8 +95,8 @@ def _needs_forks(run: FailingRun) -> bool:
 @contextmanager
 def _open_store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
     """The store, with pending runs imported; if it cannot be opened, None, and a note is added."""
-    store = attempted(lambda: Store.open(run.options.store))
-    imported = attempted(lambda: import_pending_runs(store)) if isinstance(store, Store) else store
+    store = attempt(lambda: Store.open(run.options.store))
+    imported = attempt(lambda: import_pending_runs(store)) if isinstance(store, Store) else store
     if isinstance(imported, FailedStep):
         notes.append(f"the store cannot be used: {imported.what}")
     if isinstance(store, FailedStep):
@@ -131,7 +131,7 @@ def _save(store: Store | None, run: FailingRun, change: Change, processes: NewPr
         started_s=run.started_s,
         records=(*_records_of(run), *processes.records),
     )
-    saved = attempted(lambda: save_run(store, plain_run))
+    saved = attempt(lambda: save_run(store, plain_run))
     if isinstance(saved, FailedStep):
         notes.append(f"the run was not stored: {saved.what}")
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from flakehound.app.triage.failing_run import FailedTest, FailingRun
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
 from flakehound.core.records import RunRecord
@@ -51,7 +51,7 @@ class NewProcesses:
 
     def open(self, during_collection: Callable[[], None]) -> str:
         """Let pytest collect the suite as in the failing run; returns the problem, empty: none."""
-        opened = attempted(
+        opened = attempt(
             lambda: open_suite(
                 self._target,
                 jobs=1,
@@ -90,7 +90,7 @@ class NewProcesses:
     ) -> RecordedRun | None:
         """Run an order in a new interpreter and record what its last test depends on; None: it could not run."""
         spawner = self._spawner(order, random_state)
-        run = attempted(lambda: spawner.run_recorded(self._plan(order), self._limits, (), to_record))
+        run = attempt(lambda: spawner.run_recorded(self._plan(order), self._limits, (), to_record))
         if isinstance(run, FailedStep):
             return None
         self.records += run.records
@@ -103,7 +103,7 @@ class NewProcesses:
         spawner = self._spawner(order, random_state)
         records: list[RunRecord] = []
         for _ in range(times):
-            run = attempted(lambda: spawner.run_single(self._plan(order), self._limits, ()))
+            run = attempt(lambda: spawner.run_single(self._plan(order), self._limits, ()))
             if not isinstance(run, FailedStep):
                 records += run[0]
                 self.records += run[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from flakehound.core.calls import PHASES, CallTrace, Function, Reached, TraceOptions
+from flakehound.core.calls import PHASES, CallSite, CallTrace, Function, TraceOptions
 
 
 def trace_request(options: TraceOptions | None) -> dict[str, Any] | None:
@@ -15,7 +15,7 @@ def trace_request(options: TraceOptions | None) -> dict[str, Any] | None:
     return {
         "mode": options.mode.value,
         "counts": options.counts,
-        "wanted": [[pattern.module, pattern.owner, pattern.name] for pattern in options.wanted],
+        "wanted": [[pattern.module, pattern.owner, pattern.name] for pattern in options.patterns],
         "neutral": list(options.neutral),
     }
 
@@ -41,9 +41,9 @@ class CallLines:
         calls = content["calls"]
         return CallTrace(
             calls={phase: self._counts(*calls[phase]) for phase in PHASES if phase in calls},
-            reached=tuple(
-                Reached(
-                    phase=phase, function=self._functions[number], path=_text(path), line=line, within=_text(name)
+            call_sites=tuple(
+                CallSite(
+                    phase=phase, function=self._functions[number], path=_text(path), line=line, caller=_text(name)
                 )
                 for phase, number, path, line, name in content["hits"]
             ),

@@ -114,7 +114,7 @@ def _record(plan: RunSettings, order: Order, events: ProcessEvents, facts: Proce
         ended=describe_end(end),
         failures=failures,
         calls=_calls(plan, events, len(order)),
-        traces={place: traces for place, traces in events.traces.items() if place < len(order)},
+        state_traces={place: traces for place, traces in events.traces.items() if place < len(order)},
         measures=_measures(events, len(order)),
     )
 

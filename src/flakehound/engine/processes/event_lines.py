@@ -11,7 +11,7 @@ from typing import Any
 from flakehound.core.calls import CallTrace
 from flakehound.core.outcomes import Outcome
 from flakehound.core.records import Failure
-from flakehound.core.state_changes import StateChange, Traces
+from flakehound.core.state_changes import StateChange, StateTrace
 from flakehound.engine.processes.call_lines import CallLines
 from flakehound.engine.processes.samples import Samples
 
@@ -25,7 +25,7 @@ class ProcessEvents:
     failures: dict[int, Failure] = field(default_factory=dict)
     calls: dict[int, CallTrace] = field(default_factory=dict)
     measured_values: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    traces: dict[int, Traces] = field(default_factory=dict)
+    traces: dict[int, StateTrace] = field(default_factory=dict)
     samples: Samples = field(default_factory=Samples)
     stop_reason: Mapping[str, str] | None = None  # why the session ended early: exception, message, text
     end: Mapping[str, Any] | None = None  # how the process ended
@@ -120,9 +120,9 @@ def parse_events(log: bytes) -> ParsedEvents:
     return ParsedEvents(trunk=trunk, copies=copies, cannot_fork=b"\nu " in log)
 
 
-def _traces(content: Mapping[str, Any]) -> Traces:
+def _traces(content: Mapping[str, Any]) -> StateTrace:
     mentions = content["mentions"]
-    return Traces(
+    return StateTrace(
         left=tuple(StateChange(how=how, kind=kind, name=name) for how, kind, name in content["left"]),
         mentions=None if mentions is None else frozenset(mentions),
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flakehound.core.measurements import MEASURED, Measures
+from flakehound.core.measurements import MEASURED_FEATURES, Measures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Samples:
 
 def measures_from(own_values: Mapping[str, Any], peaks: Peaks) -> Measures:
     """The measures of one test."""
-    values = {name: own_values.get(name) for name in MEASURED}
+    values = {name: own_values.get(name) for name in MEASURED_FEATURES}
     for name, sampled_count in (("max_threads", peaks.threads), ("max_children", peaks.children)):
         own_count = values[name]
         values[name] = None if own_count is None else max(own_count, sampled_count)

@@ -58,7 +58,8 @@ class AllPolluters:
         continuations = tuple(
             (candidate, case.test)
             for candidate in self._order
-            if candidate not in (polluter, case.test) and not self._history.after((polluter, candidate), case.test)
+            if candidate not in (polluter, case.test)
+            and not self._history.executions_after((polluter, candidate), case.test)
         )
         if continuations:
             yield SharedPrefix(

@@ -7,13 +7,13 @@ from operator import itemgetter
 
 from flakehound.core.history import History, Tally
 from flakehound.core.plans import Order
-from flakehound.core.statistics.rates import chance_of_such_a_gap
+from flakehound.core.statistics.rates import fisher_p_value
 from flakehound.hunt import limits
 
 
 def may_be_chance(failing: Tally, others: Tally) -> bool:
     """Whether chance may explain that `failing` has more failures than `others` (Fisher's exact test)."""
-    return chance_of_such_a_gap(failing.failed, failing.n, others.failed, others.n) > limits.MAX_CHANCE
+    return fisher_p_value(failing.failed, failing.n, others.failed, others.n) > limits.MAX_CHANCE
 
 
 def passes_that_rule_out_chance(failing: Tally, max_passes: int, chance: float = 1.0) -> int:
@@ -42,6 +42,6 @@ def alternations_of(history: History, failing: Order, passing: Order) -> int:
     If the machine is slow while only one of the two orders runs, that looks like an effect of the order.
     """
     test = failing[-1]
-    failed = [(s.run, True) for s in history.after(failing[:-1], test) if s.outcome.is_failure]
-    passed = [(s.run, False) for s in history.after(passing[:-1], test) if s.outcome.is_pass]
+    failed = [(s.run_number, True) for s in history.executions_after(failing[:-1], test) if s.outcome.is_failure]
+    passed = [(s.run_number, False) for s in history.executions_after(passing[:-1], test) if s.outcome.is_pass]
     return sum(1 for _ in groupby(sorted(failed + passed), key=itemgetter(1)))

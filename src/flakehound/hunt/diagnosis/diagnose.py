@@ -123,7 +123,7 @@ def _fails_in_all_clean_runs(suspect: Suspect) -> Diagnosis:
     first_pass = suspect.history.first_pass_of(suspect.test)
     if first_pass is None:
         return (yield from _never_passed(suspect))
-    return (yield from _look_for_state_setters(suspect, first_pass.record.order[: first_pass.place]))
+    return (yield from _look_for_state_setters(suspect, first_pass.record.order[: first_pass.position]))
 
 
 def _never_passed(suspect: Suspect) -> Question[Finding]:

@@ -6,10 +6,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from flakehound.core.history import History, Sighting, Tally, tally_of
+from flakehound.core.history import Execution, History, Tally, tally_of
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, Setting, SingleRun
-from flakehound.core.statistics.rates import chance_of_such_a_gap
+from flakehound.core.statistics.rates import fisher_p_value
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.chance import may_be_chance, undisturbed_runs_for
 from flakehound.hunt.diagnosis.findings import Finding, finding_of_load
@@ -40,7 +40,7 @@ class _LoadCase:
         return self._chance_after(self.undisturbed.n)
 
     def _chance_after(self, passes: int) -> float:
-        return chance_of_such_a_gap(self.disturbed.failed, self.disturbed.n, 0, passes)
+        return fisher_p_value(self.disturbed.failed, self.disturbed.n, 0, passes)
 
     def missing_runs(self, chance: float = 1.0) -> int:
         """Undisturbed runs that are missing to rule out chance, or fewer if they cost too much.
@@ -94,30 +94,30 @@ def finding_of_load_after(suspect: Suspect, finding: Finding, prefix: Order, whe
     )
 
 
-def _load_cases(suspect: Suspect, failures: Sequence[Sighting]) -> list[_LoadCase]:
+def _load_cases(suspect: Suspect, failures: Sequence[Execution]) -> list[_LoadCase]:
     """The shortest failing order, and the original order if it failed there; the cheapest to decide first."""
     if not failures:
         return []
-    shortest = min(failures, key=lambda s: (s.record.isolation is Isolation.SPAWN, s.place))
+    shortest = min(failures, key=lambda s: (s.record.isolation is Isolation.SPAWN, s.position))
     failures_in_original_order = [
         s
         for s in failures
-        if s.record.setting is Setting.ORIGINAL and s.record.isolation is shortest.record.isolation and s.place
+        if s.record.setting is Setting.ORIGINAL and s.record.isolation is shortest.record.isolation and s.position
     ]
-    candidates = [_load_case(suspect, sighting) for sighting in (shortest, *failures_in_original_order[-1:])]
+    candidates = [_load_case(suspect, execution) for execution in (shortest, *failures_in_original_order[-1:])]
     distinct = {(case.order, case.hash_seed): case for case in candidates}
     return sorted(distinct.values(), key=lambda case: case.missing_runs() * case.cost_s)
 
 
-def _load_case(suspect: Suspect, sighting: Sighting) -> _LoadCase:
-    record, order = sighting.record, sighting.record.order[: sighting.place + 1]
+def _load_case(suspect: Suspect, execution: Execution) -> _LoadCase:
+    record, order = execution.record, execution.record.order[: execution.position + 1]
     return _LoadCase(
         order=order,
         isolation=record.isolation,
         hash_seed=record.hash_seed if record.isolation is Isolation.SPAWN else None,
         seed=record.seed,
-        disturbed=tally_of_equal_runs(suspect.history, sighting, disturbed=True),
-        undisturbed=tally_of_equal_runs(suspect.history, sighting, disturbed=False),
+        disturbed=tally_of_equal_runs(suspect.history, execution, disturbed=True),
+        undisturbed=tally_of_equal_runs(suspect.history, execution, disturbed=False),
         cost_s=suspect.history.costs.run_s(order, record.isolation),
     )
 
@@ -152,7 +152,7 @@ def _repeat_disturbed(history: History, case: _LoadCase) -> Question[None]:
 def _repeat_undisturbed(history: History, case: _LoadCase, missing_runs: int) -> Question[None]:
     undisturbed_runs = [
         s
-        for s in history.after(case.order[:-1], case.test)
+        for s in history.executions_after(case.order[:-1], case.test)
         if s.record.isolation is case.isolation and not s.record.disturbed
     ]
     runs_made = max(len(undisturbed_runs), history.runs_of(case.order, case.isolation, disturbed=False))
@@ -189,9 +189,9 @@ def _finding_with_counts(finding: Finding, cases: Sequence[_LoadCase], *, only_u
     )
 
 
-def tally_of_equal_runs(history: History, sighting: Sighting, *, disturbed: bool | None = None) -> Tally:
+def tally_of_equal_runs(history: History, execution: Execution, *, disturbed: bool | None = None) -> Tally:
     """Outcomes after the same tests in the same kind of process, including runs of the original order."""
-    record, place = sighting.record, sighting.place
+    record, place = execution.record, execution.position
     test, prefix = record.order[place], record.order[:place]
     in_original = history.tally(
         test,
@@ -203,7 +203,7 @@ def tally_of_equal_runs(history: History, sighting: Sighting, *, disturbed: bool
     )
     return in_original + tally_of(
         s
-        for s in history.after(prefix, test)
+        for s in history.executions_after(prefix, test)
         if s.record.setting is not Setting.ORIGINAL
         and s.record.isolation is record.isolation
         and s.record.hash_seed == record.hash_seed

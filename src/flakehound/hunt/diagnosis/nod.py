@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flakehound.core.history import History, Sighting, Tally, tally_of
+from flakehound.core.history import Execution, History, Tally, tally_of
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, Setting, SingleRun
 from flakehound.core.verdicts import Cause, Kind, LikelyCause, Replay
@@ -24,7 +24,7 @@ def diagnose_nod(suspect: Suspect, finding: Finding) -> Diagnosis:
     if artefact is not None:
         return artefact
     failures = suspect.history.failures_of(suspect.test)
-    if not any(_is_proof(suspect, sighting) for sighting in failures):
+    if not any(_is_proof(suspect, execution) for execution in failures):
         under_load = yield from diagnose_load(suspect, finding)
         if under_load is not None:
             return under_load
@@ -42,13 +42,13 @@ def diagnose_nod(suspect: Suspect, finding: Finding) -> Diagnosis:
     return finding if failure is None else (yield from _finding_of_seed(suspect, finding, failure))
 
 
-def _is_proof(suspect: Suspect, sighting: Sighting) -> bool:
+def _is_proof(suspect: Suspect, execution: Execution) -> bool:
     """Whether it failed with no other run going on, after the same tests after which it also passed."""
-    return not sighting.record.disturbed and _passed_after_same_tests(suspect, sighting)
+    return not execution.record.disturbed and _passed_after_same_tests(suspect, execution)
 
 
-def _passed_after_same_tests(suspect: Suspect, sighting: Sighting) -> bool:
-    prefix = sighting.record.order[: sighting.place]
+def _passed_after_same_tests(suspect: Suspect, execution: Execution) -> bool:
+    prefix = execution.record.order[: execution.position]
     in_original = suspect.history.tally(suspect.test, Setting.ORIGINAL, after=prefix)
     return (in_original + suspect.after(prefix)).passed > 0
 
@@ -57,7 +57,7 @@ def _counts(suspect: Suspect) -> str:
     tally = suspect.history.tally(suspect.test, Setting.ORIGINAL, Setting.ALONE)
     if tally.is_mixed:
         return f"failed {tally.failed} of {tally.n} runs in the same order or alone"
-    prefixes = {s.record.order[: s.place] for s in suspect.history.failures_of(suspect.test)}
+    prefixes = {s.record.order[: s.position] for s in suspect.history.failures_of(suspect.test)}
     largest = max((suspect.after(prefix) for prefix in prefixes), key=lambda t: (t.is_mixed, t.n))
     return (
         f"failed {largest.failed} of {largest.n} runs after the same tests, "
@@ -65,26 +65,28 @@ def _counts(suspect: Suspect) -> str:
     )
 
 
-def _failure_to_repeat(suspect: Suspect, failures: Sequence[Sighting]) -> Sighting | None:
+def _failure_to_repeat(suspect: Suspect, failures: Sequence[Execution]) -> Execution | None:
     """The failure whose seed is compared with others: the shortest, preferably one whose order also passed."""
     forked_failures = [s for s in failures if s.record.seed is not None and s.record.isolation is Isolation.FORK]
-    shortest = min(forked_failures, key=lambda s: s.place, default=None)
+    shortest = min(forked_failures, key=lambda s: s.position, default=None)
     # If it never passes after them, the tests may decide instead of the seed.
     if shortest is not None and not _passed_after_same_tests(suspect, shortest):
         return next((s for s in forked_failures if _passed_after_same_tests(suspect, s)), None)
     return shortest
 
 
-def _finding_of_seed(suspect: Suspect, finding: Finding, sighting: Sighting) -> Question[Finding]:
+def _finding_of_seed(suspect: Suspect, finding: Finding, execution: Execution) -> Question[Finding]:
     """Compare the failing seed with other seeds after the same tests, so that the order cannot be the reason."""
-    record, order = sighting.record, sighting.record.order[: sighting.place + 1]
-    sightings = [s for s in suspect.history.after(order[:-1], suspect.test) if s.record.seed == record.seed]
-    same_seed, all_seeds = tally_of(sightings), tally_of_equal_runs(suspect.history, sighting)
+    record, order = execution.record, execution.record.order[: execution.position + 1]
+    executions = [
+        s for s in suspect.history.executions_after(order[:-1], suspect.test) if s.record.seed == record.seed
+    ]
+    same_seed, all_seeds = tally_of(executions), tally_of_equal_runs(suspect.history, execution)
     other_seeds = Tally(n=all_seeds.n - same_seed.n, failed=all_seeds.failed - same_seed.failed)
     needed_runs = _same_seed_runs_for(other_seeds) if same_seed.failed == same_seed.n else None
     if needed_runs is None:
         return finding
-    if same_seed.n < needed_runs and len(sightings) < needed_runs + limits.MAX_RUNS_WITHOUT_OUTCOME:
+    if same_seed.n < needed_runs and len(executions) < needed_runs + limits.MAX_RUNS_WITHOUT_OUTCOME:
         why = f"does the seed decide about {suspect.test}?"
         plan = SingleRun(order=order, why=why, setting=Setting.PROBE, seed=record.seed)
         yield NeedRuns.of([plan] * (needed_runs - same_seed.n))
@@ -148,10 +150,10 @@ def shortest_failing_run(history: History, test: NodeId) -> Replay | None:
     failures = history.failures_of(test)
     if not failures:
         return None
-    sighting = min(failures, key=lambda s: (s.place, s.record.isolation is Isolation.SPAWN))
-    order: Order = sighting.record.order[: sighting.place + 1]
+    execution = min(failures, key=lambda s: (s.position, s.record.isolation is Isolation.SPAWN))
+    order: Order = execution.record.order[: execution.position + 1]
     tally = history.tally_after(order[:-1], test)
-    record = sighting.record
+    record = execution.record
     return Replay(
         order=order,
         isolation=record.isolation,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, log
 
 from flakehound.core.failure_signatures import signature_of
-from flakehound.core.history import Sighting, Tally
+from flakehound.core.history import Execution, Tally
 from flakehound.core.plans import Order
 from flakehound.core.statistics.rates import failure_rate
 from flakehound.hunt import limits
@@ -92,10 +92,10 @@ def state_setter_candidates(suspect: Suspect) -> list[Order]:
 def diagnose_failure_in_other_order(suspect: Suspect) -> Diagnosis:
     """Diagnose a test that passes alone and in the original order, but failed in another order or repeated."""
     yield from _try_known_polluters(suspect)
-    sighting = _shortest_failure(suspect)
-    if sighting is None:
+    execution = _shortest_failure(suspect)
+    if execution is None:
         return (yield from diagnose_non_idempotent(suspect))
-    prefix = sighting.record.order[: sighting.place]
+    prefix = execution.record.order[: execution.position]
     if (yield from _fails_again(suspect, prefix)):
         return (yield from diagnose_victim(suspect, prefix))
     order = (*prefix, suspect.test)
@@ -111,8 +111,8 @@ def diagnose_failure_in_other_order(suspect: Suspect) -> Diagnosis:
 
 def _try_known_polluters(suspect: Suspect) -> Question[None]:
     """Try polluters of other tests first if repeating the failing order would take long."""
-    sighting = _shortest_failure(suspect)
-    earlier = () if sighting is None else sighting.record.order[: sighting.place]
+    execution = _shortest_failure(suspect)
+    earlier = () if execution is None else execution.record.order[: execution.position]
     if suspect.tests_s(earlier) >= limits.EXPENSIVE_PREFIX_S:
         orders = [(polluter, suspect.test) for polluter in suspect.known_polluters if polluter in earlier]
         why = f"does {suspect.test} fail after a polluter of others?"
@@ -133,29 +133,29 @@ def _fails_again(suspect: Suspect, prefix: Order) -> Question[bool]:
     return again.failed == again.n
 
 
-def _shortest_failure(suspect: Suspect) -> Sighting | None:
+def _shortest_failure(suspect: Suspect) -> Execution | None:
     """The failure with the fewest tests before it, in which the test did not run before.
 
     A victim may also fail by chance, with another message. A failure after tests after which it also passed says
     nothing about its polluter, so failures with other signatures are preferred.
     """
     failures = suspect.history.failures_of(suspect.test)
-    candidates = [s for s in failures if suspect.test not in s.record.order[: s.place]]
-    shortest = min(candidates, key=lambda s: s.place, default=None)
+    candidates = [s for s in failures if suspect.test not in s.record.order[: s.position]]
+    shortest = min(candidates, key=lambda s: s.position, default=None)
     if shortest is None or not _is_mixed_after_same_tests(suspect, shortest):
         return shortest  # the usual case; comparing hundreds of failures would take long
     signatures_by_chance = {_signature(s) for s in candidates if _is_mixed_after_same_tests(suspect, s)}
     others = [s for s in candidates if _signature(s) not in signatures_by_chance]
-    return min(others, key=lambda s: s.place, default=shortest)
+    return min(others, key=lambda s: s.position, default=shortest)
 
 
-def _is_mixed_after_same_tests(suspect: Suspect, sighting: Sighting) -> bool:
-    return suspect.after(sighting.record.order[: sighting.place]).is_mixed
+def _is_mixed_after_same_tests(suspect: Suspect, execution: Execution) -> bool:
+    return suspect.after(execution.record.order[: execution.position]).is_mixed
 
 
-def _signature(sighting: Sighting) -> str:
+def _signature(execution: Execution) -> str:
     """The signature of a failure; empty if the run did not report the failure."""
-    failure = sighting.record.failures.get(sighting.place)
+    failure = execution.record.failures.get(execution.position)
     return signature_of(failure) if failure else ""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from flakehound.core.history import History, Sighting, Tally
+from flakehound.core.history import Execution, History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting, SingleRun
 from flakehound.hunt import limits
@@ -107,7 +107,7 @@ class Questions:
 
     def _ran_last(self, failing: Order, passing: Order) -> bool:
         last_failing_run, last_passing_run = (
-            max((s.run for s in self.history.after(order[:-1], order[-1])), default=-1)
+            max((s.run_number for s in self.history.executions_after(order[:-1], order[-1])), default=-1)
             for order in (failing, passing)
         )
         return last_failing_run > last_passing_run
@@ -125,7 +125,7 @@ class Questions:
     def tally_in_new_interpreters(self, test: NodeId, *, times: int, why: str) -> Question[Tally]:
         """Outcomes alone in new interpreters, at least `times` of them."""
         tally = self.history.tally(test, Setting.ALONE, Setting.ORIGINAL, isolation=Isolation.SPAWN)
-        runs_made = sum(s.record.isolation is Isolation.SPAWN for s in self.history.after((), test))
+        runs_made = sum(s.record.isolation is Isolation.SPAWN for s in self.history.executions_after((), test))
         if tally.n < times and runs_made < times + limits.MAX_RUNS_WITHOUT_OUTCOME:
             yield NeedRuns.of([_alone_in_new_interpreter(test, why)] * (times - tally.n))
         return tally
@@ -173,9 +173,9 @@ class Questions:
         times, alone = self._runs_in_new_interpreters(test, True)
         return self.isolation is Isolation.SPAWN or len(alone) >= times
 
-    def _runs_in_new_interpreters(self, test: NodeId, measured: bool) -> tuple[int, list[Sighting]]:
+    def _runs_in_new_interpreters(self, test: NodeId, measured: bool) -> tuple[int, list[Execution]]:
         """How many such runs a proof needs, and those made that count: not disturbed failures if measured."""
-        alone = [s for s in self.history.after((), test) if s.record.isolation is Isolation.SPAWN]
+        alone = [s for s in self.history.executions_after((), test) if s.record.isolation is Isolation.SPAWN]
         counted_sightings = [s for s in alone if not (measured and s.record.disturbed and s.outcome.is_failure)]
         return limits.MEASURED_NEW_INTERPRETERS if measured else limits.NEW_INTERPRETERS, counted_sightings
 
@@ -199,8 +199,8 @@ class Questions:
     def _never_reports_outcome(self, order: Order, times: int, undisturbed: bool = False) -> bool:
         # A test may skip itself, or never run because an earlier one ends the process.
         disturbed = False if undisturbed else None
-        sightings = self.history.after(order[:-1], order[-1])
-        ran = sum(disturbed in (None, s.record.disturbed) for s in sightings)
+        executions = self.history.executions_after(order[:-1], order[-1])
+        ran = sum(disturbed in (None, s.record.disturbed) for s in executions)
         runs_made = max(ran, self.history.runs_of(order, disturbed=disturbed))
         return (
             runs_made >= times + limits.MAX_RUNS_WITHOUT_OUTCOME and self._tally(order, undisturbed).n < runs_made

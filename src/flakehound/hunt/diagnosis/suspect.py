@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flakehound.core.failure_signatures import are_measured
+from flakehound.core.failure_signatures import have_varying_fractions
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order
@@ -75,7 +75,9 @@ class Suspect:
     def is_measured(self) -> bool:
         """Whether its failures name times or other fractions that differ each time: it may fail only sometimes."""
         failures = self.history.failures_of(self.test)[: limits.MEASURED_CONFIRMATIONS]
-        return are_measured(s.record.failures[s.place] for s in failures if s.place in s.record.failures)
+        return have_varying_fractions(
+            s.record.failures[s.position] for s in failures if s.position in s.record.failures
+        )
 
     @property
     def failed_only_disturbed(self) -> bool:

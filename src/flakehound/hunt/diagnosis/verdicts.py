@@ -99,8 +99,8 @@ def _fallback_evidence(kind: Kind, tally: Tally, finding: Finding) -> str:
 
 def _signatures(history: History, test: NodeId) -> Mapping[str, int]:
     counts = Counter(
-        signature_of(sighting.record.failures[sighting.place])
-        for sighting in history.failures_of(test)
-        if sighting.place in sighting.record.failures
+        signature_of(execution.record.failures[execution.position])
+        for execution in history.failures_of(test)
+        if execution.position in execution.record.failures
     )
     return dict(counts.most_common())

@@ -22,7 +22,13 @@ from flakehound.core.plans import (
     Walk,
 )
 from flakehound.core.statistics.index import PassingTest, chance_of_flaky, chances_after
-from flakehound.core.statistics.prevalence import POLLUTERS, RATES, FlakyWay, Priors, knowing_neighbour
+from flakehound.core.statistics.prevalence import (
+    POLLUTERS_PER_VICTIM,
+    RATES,
+    FlakyWay,
+    Priors,
+    prior_given_flaky_neighbour,
+)
 from flakehound.hunt import limits
 
 # The ways of being flaky that each kind of run can show.
@@ -42,7 +48,9 @@ class ExpectedGain:
 
     def __init__(self, history: History, priors: Priors) -> None:
         self._history = history
-        self._priors = {test.id: priors.of(test.id) for test in history.suite.tests}  # at the start of the search
+        self._priors = {
+            test.id: priors.by_way(test.id) for test in history.suite.tests
+        }  # at the start of the search
         self._current_priors = {test: dict(chances) for test, chances in self._priors.items()}
         self._file_of = {test.id: test.module for test in history.suite.tests}
         self._flaky_files: set[str] = set()
@@ -117,7 +125,7 @@ class ExpectedGain:
 
     def _of_pairs(self, polluters: Order, tests: Sequence[NodeId]) -> float:
         """Expected detections if these polluters run before these tests: victims, and tests that are NOD."""
-        share = POLLUTERS * len(polluters) / max(1, len(self._priors) - 1)
+        share = POLLUTERS_PER_VICTIM * len(polluters) / max(1, len(self._priors) - 1)
         victims = [test for test in tests if test not in self._failed]
         unseen_victims = sum(
             chance_of_flaky(self.passing_test(test, FlakyWay.ORDER), RATES[FlakyWay.ORDER]) for test in victims
@@ -143,7 +151,7 @@ class ExpectedGain:
         if len(self._history.records) == self._records_read:
             return
         self._records_read = len(self._history.records)
-        for test in self._history.ever_failed():
+        for test in self._history.failed_tests():
             if test not in self._failed:
                 self._failed.add(test)
                 for way in FlakyWay:
@@ -160,7 +168,7 @@ class ExpectedGain:
         tests_in_files = [test for test in self._priors if self._file_of[test] in files] if files else []
         for test in tests_in_files:
             for way in _LIKELIER_IN_FLAKY_FILES:
-                self._current_priors[test][way] = knowing_neighbour(self._current_priors[test][way])
+                self._current_priors[test][way] = prior_given_flaky_neighbour(self._current_priors[test][way])
                 self._set_gain(test, way)
 
     def expected_flaky(self, tests: Sequence[NodeId]) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
 from typing import TypeVar
 
-from flakehound.core.history import chain
+from flakehound.core.history import prefix_hash
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
 from flakehound.hunt import limits
@@ -45,15 +45,15 @@ def orders_to_try(suite: Suite, original: Callable[[], Order], seed: int, *, unl
 
 def distinct_orders(orders: Iterable[Order], original: Order) -> Iterator[Order]:
     """Each order once, without the original; ends after many repeated ones in a row, as a tiny suite has few."""
-    hashes = {chain(original)}
+    hashes = {prefix_hash(original)}
     repeated = 0
     for order in orders:
-        if chain(order) in hashes:
+        if prefix_hash(order) in hashes:
             repeated += 1
             if repeated > limits.MAX_REPEATED_ORDERS_IN_A_ROW:
                 return
             continue
-        hashes.add(chain(order))
+        hashes.add(prefix_hash(order))
         repeated = 0
         yield order
 

@@ -99,7 +99,10 @@ class Pairs:
         return any(self._has_effect(test, other) or self._has_effect(other, test) for other in group)
 
     def _has_effect(self, other: NodeId, test: NodeId) -> bool:
-        return any(self._cases[test].shows(sighting.outcome) for sighting in self._history.after((other,), test))
+        return any(
+            self._cases[test].shows(execution.outcome)
+            for execution in self._history.executions_after((other,), test)
+        )
 
     def _read_records(self) -> None:
         """Read the chains among the new records of the history."""
@@ -134,7 +137,7 @@ class Pairs:
                 )
 
     def _is_known(self, other: NodeId, test: NodeId) -> bool:
-        return other == test or bool(self._history.after((other,), test))
+        return other == test or bool(self._history.executions_after((other,), test))
 
     def _batch(self, chains: Sequence[Order]) -> Batch:
         return Batch(orders=tuple(chains), why=_WHY, setting=Setting.PROBE, isolation=self._isolation)

@@ -66,6 +66,6 @@ class SuitePairs:
             if test not in polluters
             and can_be_victim(self._options, test)
             and not self._history.tally(test, Setting.ORIGINAL).is_mixed  # NOD: a pair would prove nothing
-            and not self._history.after(polluters, test)
+            and not self._history.executions_after(polluters, test)
             and any(self._shared_state.can_affect(polluter, test) for polluter in polluters)
         ]

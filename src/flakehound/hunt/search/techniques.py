@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
 
-from flakehound.core.history import History, chain
+from flakehound.core.history import History, prefix_hash
 from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
 from flakehound.hunt import limits
 from flakehound.hunt.options import SearchOptions
@@ -130,7 +130,7 @@ class TechniqueRuns:
         for order in distinct_orders(self._orders_to_try(), self._test_order().tests):
             if max_orders is not None and len(planned) >= max_orders:
                 return
-            planned.add(chain(order))
+            planned.add(prefix_hash(order))
             if self._history.runs_of(order) == 0:
                 yield self._single_run(order, "another order", Setting.SHUFFLED)
 

@@ -1,1 +1,1 @@
-"""How good models and policies are: scores, costs, simulations, unseen projects."""
+"""How good models and policies are: scores, costs, simulations, projects that no model was trained on."""

@@ -8,110 +8,112 @@ from itertools import combinations
 from statistics import mean
 from typing import Any, TypeAlias
 
-from flakehound.learn.evaluation.metric_statistics import nemenyi, overlap
+from flakehound.learn.evaluation.metric_statistics import nemenyi_ranks, overlap
 from flakehound.learn.extras import Array
 
-MOST_OVERLAPS = 6  # pipelines, the best by F1; their pairs grow with the square
-# By pipeline its repeats, each as `figures_of` gives it.
-Answers: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
+MAX_OVERLAP_PIPELINES = 6  # the best by F1; the number of pairs grows with the square
+# By pipeline, the result of `figures_of` for each repeat.
+RepeatsByPipeline: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-def pipeline_ranks(answers: Answers) -> dict[str, Any] | None:
-    """Nemenyi ranks of the F1 scores over the projects that have something to find; 1 is the best.
+def pipeline_ranks(repeats: RepeatsByPipeline) -> dict[str, Any] | None:
+    """Nemenyi ranks of the F1 scores over the projects with a positive test; 1 is the best.
 
     Plain values for JSON; None with fewer than two pipelines or projects.
     """
     import numpy as np
 
-    blocks = [project for project in _projects(answers) if _can_be_found(answers, project)]
-    if len(answers) < 2 or len(blocks) < 2:
+    projects = [project for project in _common_projects(repeats) if _has_positive_test(repeats, project)]
+    if len(repeats) < 2 or len(projects) < 2:
         return None
-    scores = {name: [_score(several, project) for project in blocks] for name, several in answers.items()}
-    found = nemenyi(scores)
-    best = np.array(list(scores.values())).max(axis=0)
-    order = sorted(found.mean, key=lambda name: found.mean[name])
+    scores = {name: [_mean_f1(own, project) for project in projects] for name, own in repeats.items()}
+    ranks = nemenyi_ranks(scores)
+    best_scores = np.array(list(scores.values())).max(axis=0)
+    order = sorted(ranks.mean, key=lambda name: ranks.mean[name])
     return {
-        "projects": len(blocks),
-        "critical": round(found.critical, 4),
-        "friedman_p": None if found.friedman_p != found.friedman_p else found.friedman_p,
+        "projects": len(projects),
+        "critical": round(ranks.critical_distance, 4),
+        "friedman_p": None if ranks.friedman_p != ranks.friedman_p else ranks.friedman_p,
         "pipelines": [
             {
                 "name": name,
-                "rank": round(found.mean[name], 4),
-                "top": round(float((np.array(scores[name]) >= best).mean()), 4),
-                "as_good": found.mean[name] - found.mean[order[0]] <= found.critical,
+                "rank": round(ranks.mean[name], 4),
+                "top": round(float((np.array(scores[name]) >= best_scores).mean()), 4),
+                "as_good": ranks.mean[name] - ranks.mean[order[0]] <= ranks.critical_distance,
             }
             for name in order
         ],
     }
 
 
-def _projects(answers: Answers) -> list[str]:
-    """Those that every repeat of every pipeline predicted."""
-    named = [set(one["projects"]) for several in answers.values() for one in several]
-    return sorted(set.intersection(*named)) if named else []
+def _common_projects(repeats: RepeatsByPipeline) -> list[str]:
+    """The projects that every repeat of every pipeline predicted."""
+    projects = [set(figures["projects"]) for own in repeats.values() for figures in own]
+    return sorted(set.intersection(*projects)) if projects else []
 
 
-def _can_be_found(answers: Answers, project: str) -> bool:
-    counts = next(iter(answers.values()))[0]["projects"][project]
+def _has_positive_test(repeats: RepeatsByPipeline, project: str) -> bool:
+    counts = next(iter(repeats.values()))[0]["projects"][project]
     return bool(counts["tp"] + counts["fn"])
 
 
-def _score(repeats: Sequence[Mapping[str, Any]], project: str) -> float:
-    # Defined, as there is a positive test.
-    return float(mean(one["projects"][project]["f1"] for one in repeats))
+def _mean_f1(repeats: Sequence[Mapping[str, Any]], project: str) -> float:
+    # F1 is defined, because the project has a positive test.
+    return float(mean(figures["projects"][project]["f1"] for figures in repeats))
 
 
-def pipeline_overlaps(answers: Answers) -> dict[str, Any] | None:
-    """Table 11 of STATIC: of the positive tests that are found, by whom; means over the repeats.
+def pipeline_overlaps(repeats: RepeatsByPipeline) -> dict[str, Any] | None:
+    """Table 11 of STATIC: which share of the found positive tests each pipeline finds; means over the repeats.
 
-    Plain values for JSON; None where fewer than two pipelines say which tests they found.
+    Plain values for JSON; None if fewer than two pipelines say which tests they found.
     """
-    known = [name for name, several in answers.items() if all("found" in one for one in several)]
-    best = sorted(known, key=lambda name: -mean(one["f1"] or 0.0 for one in answers[name]))[:MOST_OVERLAPS]
+    usable = [name for name, own in repeats.items() if all("found" in figures for figures in own)]
+    best = sorted(usable, key=lambda name: -mean(figures["f1"] or 0.0 for figures in repeats[name]))
+    best = best[:MAX_OVERLAP_PIPELINES]
     if len(best) < 2:
         return None
-    repeats = [
-        _hits({name: answers[name][turn]["found"] for name in best}) for turn in range(_turns(answers, best))
-    ]
+    count = min(len(repeats[name]) for name in best)
+    hits_by_repeat = [_hits({name: repeats[name][number]["found"] for name in best}) for number in range(count)]
     return {
         "pairs": [
-            {"first": one, "second": other, **_mean([asdict(overlap(hits[one], hits[other])) for hits in repeats])}
-            for one, other in combinations(best, 2)
+            {
+                "first": first,
+                "second": second,
+                **_means([asdict(overlap(hits[first], hits[second])) for hits in hits_by_repeat]),
+            }
+            for first, second in combinations(best, 2)
         ],
-        "alone": _mean([_alone(hits) for hits in repeats]),
-        "all": _mean([{"all": _share(_by_all(hits), hits)} for hits in repeats])["all"],
+        "alone": _means([_shares_found_alone(hits) for hits in hits_by_repeat]),
+        "all": _means([{"all": _share_found_by_all(hits)} for hits in hits_by_repeat])["all"],
     }
 
 
-def _turns(answers: Answers, names: Sequence[str]) -> int:
-    return min(len(answers[name]) for name in names)
-
-
 def _hits(found: Mapping[str, Sequence[int]]) -> dict[str, Array]:
+    """By pipeline, whether it found the test of each number."""
     import numpy as np
 
-    size = 1 + max((place for places in found.values() for place in places), default=0)
-    return {name: np.isin(np.arange(size), places) for name, places in found.items()}
+    size = 1 + max((test for tests in found.values() for test in tests), default=0)
+    return {name: np.isin(np.arange(size), tests) for name, tests in found.items()}
 
 
-def _alone(hits: Mapping[str, Array]) -> dict[str, float]:
-    """By pipeline, the share that no other one finds."""
-    times = sum(one.astype(int) for one in hits.values())
-    return {name: _share(one & (times == 1), hits) for name, one in hits.items()}
+def _shares_found_alone(hits: Mapping[str, Array]) -> dict[str, float]:
+    """By pipeline, the share of tests that no other pipeline finds."""
+    finders = sum(own.astype(int) for own in hits.values())
+    return {name: _share_of_found(own & (finders == 1), hits) for name, own in hits.items()}
 
 
-def _by_all(hits: Mapping[str, Array]) -> Array:
+def _share_found_by_all(hits: Mapping[str, Array]) -> float:
     import numpy as np
 
-    return np.asarray(np.logical_and.reduce(list(hits.values())))
+    return _share_of_found(np.asarray(np.logical_and.reduce(list(hits.values()))), hits)
 
 
-def _share(part: Array, hits: Mapping[str, Array]) -> float:
+def _share_of_found(selected: Array, hits: Mapping[str, Array]) -> float:
+    """The selected tests as a share of those that any pipeline finds."""
     import numpy as np
 
-    return float(part.sum()) / (int(np.logical_or.reduce(list(hits.values())).sum()) or 1)
+    return float(selected.sum()) / (int(np.logical_or.reduce(list(hits.values())).sum()) or 1)
 
 
-def _mean(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    return {name: round(mean(one[name] for one in several), 4) for name in several[0]}
+def _means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: round(mean(row[name] for row in rows), 4) for name in rows[0]}

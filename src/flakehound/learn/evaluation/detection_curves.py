@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from flakehound.learn.extras import Array
 
-LOW, HIGH = 0.1, 0.9  # of the suites; the band lies between
+LOW_QUANTILE, HIGH_QUANTILE = 0.1, 0.9  # of the suites: limits of the band
 _POINTS = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveBand:
-    """Tests found at each time: the mean over the suites, and a band that holds most of them."""
+    """Number of tests found at each time: the mean over the suites, and a band that contains most of them."""
 
     mean: list[float]
     low: list[float]
@@ -29,30 +29,33 @@ class CurveBands:
 
 
 def detection_curves(found_s: Mapping[str, Sequence[Array]]) -> CurveBands:
-    """The curve of each policy; takes, by policy and suite, when each flaky test is found; inf: never."""
+    """The curve of each policy.
+
+    `found_s` has, for each policy and suite, the time at which each flaky test is found; inf: never.
+    """
     import numpy as np
 
-    seconds = _times(one for several in found_s.values() for one in several)
+    seconds = _curve_times(suite_s for suites in found_s.values() for suite_s in suites)
     curves = {}
-    for name, several in found_s.items():
-        counts = np.array([np.searchsorted(np.sort(one), seconds, side="right") for one in several])
-        low, high = np.quantile(counts, [LOW, HIGH], axis=0)
-        curves[name] = CurveBand(mean=_plain(counts.mean(axis=0)), low=_plain(low), high=_plain(high))
-    return CurveBands(seconds=[float(f"{one:.6g}") for one in seconds], policies=curves)
+    for policy, suites in found_s.items():
+        counts = np.array([np.searchsorted(np.sort(suite_s), seconds, side="right") for suite_s in suites])
+        low, high = np.quantile(counts, [LOW_QUANTILE, HIGH_QUANTILE], axis=0)
+        curves[policy] = CurveBand(mean=_rounded(counts.mean(axis=0)), low=_rounded(low), high=_rounded(high))
+    return CurveBands(seconds=[float(f"{second:.6g}") for second in seconds], policies=curves)
 
 
-def _times(found_s: Iterable[Array]) -> Array:
-    """From the first detection to the last, each so many times later than the one before."""
+def _curve_times(found_s: Iterable[Array]) -> Array:
+    """Times from the first detection to the last, with a constant ratio between neighbours."""
     import numpy as np
 
-    every = np.concatenate(list(found_s))
-    known = every[np.isfinite(every)]
-    if not len(known):
+    every_s = np.concatenate(list(found_s))
+    finite_s = every_s[np.isfinite(every_s)]
+    if not len(finite_s):
         return np.array([1.0])
-    times = np.geomspace(max(float(known.min()), 1e-6), max(float(known.max()), 1e-6), _POINTS)
-    times[-1] *= 1 + 1e-5  # the last digits are cut off
+    times = np.geomspace(max(float(finite_s.min()), 1e-6), max(float(finite_s.max()), 1e-6), _POINTS)
+    times[-1] *= 1 + 1e-5  # rounding to six digits must not put the last time before the last detection
     return times
 
 
-def _plain(values: Array) -> list[float]:
+def _rounded(values: Array) -> list[float]:
     return [round(float(value), 3) for value in values]

@@ -1,4 +1,4 @@
-"""Which metrics have to do with flakiness: the statistics of STATIC."""
+"""Which metrics are related to flakiness: the statistics of STATIC."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from flakehound.learn.extras import Array
 
-MOST_VIF = 5.0
-_PARTS = 10  # equally many tests each, into which a metric is cut for its information gain
+MAX_VARIANCE_INFLATION = 5.0
+_GAIN_BINS = 10  # of equally many tests, for the information gain of a metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,33 +18,33 @@ class MetricDifference:
 
     feature: str
     p_value: float  # Mann-Whitney, two-sided
-    corrected: float  # by Holm over all metrics
-    delta: float  # Cliff's: above 0 where positive tests have larger values
-    size: str
+    corrected: float  # p-value after Holm's correction for the number of metrics
+    delta: float  # Cliff's delta: above 0 if positive tests have larger values
+    size: str  # of the effect, in words
     gain: float  # information about the label, in bits
     spearman: float  # with the label
 
 
-def differences(features: Sequence[str], values: Array, positive: Array) -> list[MetricDifference]:
-    """Every metric, the strongest effect first."""
-    found = [_difference(name, column, positive) for name, column in zip(features, values.T, strict=True)]
-    corrected = holm([one.p_value for one in found])
-    corrected_rows = [replace(one, corrected=p_value) for one, p_value in zip(found, corrected, strict=True)]
-    return sorted(corrected_rows, key=lambda one: -abs(one.delta))
+def metric_differences(features: Sequence[str], values: Array, positive: Array) -> list[MetricDifference]:
+    """The differences of all metrics, the strongest effect first."""
+    uncorrected = [_difference(name, column, positive) for name, column in zip(features, values.T, strict=True)]
+    p_values = holm_correction([metric.p_value for metric in uncorrected])
+    corrected = [replace(metric, corrected=p) for metric, p in zip(uncorrected, p_values, strict=True)]
+    return sorted(corrected, key=lambda metric: -abs(metric.delta))
 
 
 def _difference(name: str, column: Array, positive: Array) -> MetricDifference:
-    """One metric, not yet corrected for the number of metrics."""
+    """The difference of one metric, not yet corrected for the number of metrics."""
     from scipy import stats
 
     flaky, steady = column[positive == 1], column[positive == 0]
-    test = stats.mannwhitneyu(flaky, steady, alternative="two-sided")
-    delta = 2 * float(test.statistic) / (len(flaky) * len(steady)) - 1
+    result = stats.mannwhitneyu(flaky, steady, alternative="two-sided")
+    delta = 2 * float(result.statistic) / (len(flaky) * len(steady)) - 1
     is_constant = column.min() == column.max()
     return MetricDifference(
         feature=name,
-        p_value=float(test.pvalue),
-        corrected=float(test.pvalue),
+        p_value=float(result.pvalue),
+        corrected=float(result.pvalue),
         delta=delta,
         size=effect_size_word(delta),
         gain=information_gain(column, positive),
@@ -52,13 +52,13 @@ def _difference(name: str, column: Array, positive: Array) -> MetricDifference:
     )
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values corrected for their number, by Holm."""
+def holm_correction(p_values: Sequence[float]) -> list[float]:
+    """The p-values corrected for their number by Holm's method, in the given order."""
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected, largest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        corrected[place] = largest
+    for rank, number in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[number]))
+        corrected[number] = largest
     return corrected
 
 
@@ -69,12 +69,13 @@ def effect_size_word(delta: float) -> str:
 
 
 def information_gain(column: Array, positive: Array) -> float:
-    """Bits about the label that the metric's tenth gives."""
+    """The information about the label, in bits, in which tenth of its values a metric lies."""
     import numpy as np
 
-    part = np.searchsorted(np.unique(np.quantile(column, np.linspace(0, 1, _PARTS + 1)[1:-1])), column)
-    inside = sum((part == one).mean() * _entropy(float(positive[part == one].mean())) for one in np.unique(part))
-    return max(0.0, _entropy(float(positive.mean())) - float(inside))
+    limits = np.unique(np.quantile(column, np.linspace(0, 1, _GAIN_BINS + 1)[1:-1]))
+    bins = np.searchsorted(limits, column)
+    conditional = sum((bins == b).mean() * _entropy(float(positive[bins == b].mean())) for b in np.unique(bins))
+    return max(0.0, _entropy(float(positive.mean())) - float(conditional))
 
 
 def _entropy(share: float) -> float:
@@ -84,30 +85,33 @@ def _entropy(share: float) -> float:
 
 
 def variance_inflation(values: Array) -> Array:
-    """Variance inflation factor of each column; inf where the others give it away, 1 for a constant."""
+    """The variance inflation factor of each column; inf if other columns determine it, 1 for a constant."""
     import numpy as np
 
-    found = []
-    for place in range(values.shape[1]):
-        own, others = values[:, place], np.delete(values, place, axis=1)
-        spread = ((own - own.mean()) ** 2).sum()
+    factors = []
+    for number in range(values.shape[1]):
+        own, others = values[:, number], np.delete(values, number, axis=1)
+        total = ((own - own.mean()) ** 2).sum()
         design = np.column_stack([np.ones(len(own)), others])
-        left = ((own - design @ np.linalg.lstsq(design, own, rcond=None)[0]) ** 2).sum()
-        found.append(1.0 if spread == 0 else np.inf if left < 1e-10 * spread else spread / left)
-    return np.array(found)
+        residual = ((own - design @ np.linalg.lstsq(design, own, rcond=None)[0]) ** 2).sum()
+        factors.append(1.0 if total == 0 else np.inf if residual < 1e-10 * total else total / residual)
+    return np.array(factors)
 
 
 def without_collinear(features: Sequence[str], values: Array) -> dict[str, float]:
-    """What is left, with its factor, after dropping the largest factor above 5 again and again."""
+    """Drop the metric with the largest variance inflation factor until none is above 5.
+
+    Returns the factors of the metrics that are left; constant ones are dropped, too.
+    """
     import numpy as np
 
-    kept = [place for place in range(len(features)) if np.ptp(values[:, place]) > 0]
+    columns = [number for number in range(len(features)) if np.ptp(values[:, number]) > 0]
     scaled = (values - values.mean(axis=0)) / (values.std(axis=0) + 1e-12)
     while True:
-        factors = variance_inflation(scaled[:, kept])
-        if not len(factors) or factors.max() <= MOST_VIF:
-            return {features[place]: float(factor) for place, factor in zip(kept, factors, strict=True)}
-        del kept[int(factors.argmax())]
+        factors = variance_inflation(scaled[:, columns])
+        if not len(factors) or factors.max() <= MAX_VARIANCE_INFLATION:
+            return {features[number]: float(factor) for number, factor in zip(columns, factors, strict=True)}
+        del columns[int(factors.argmax())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,33 +138,36 @@ def logistic_weights(features: Sequence[str], values: Array, positive: Array) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanRanks:
-    """Mean ranks of treatments over blocks, 1 the best, and how far apart is not by chance."""
+    """Mean ranks of treatments over blocks; 1 is the best."""
 
     mean: Mapping[str, float]
-    critical: float
-    friedman_p: float  # of two treatments Wilcoxon's; nan where all are alike
+    critical_distance: float  # a larger difference between two ranks is significant
+    friedman_p: float  # of Wilcoxon's test if there are two treatments; nan if all figures are equal
 
 
-def nemenyi(figures: Mapping[str, Sequence[float]]) -> MeanRanks:
-    """Friedman's test and Nemenyi's critical distance at 5 %, for figures of which more is better."""
+def nemenyi_ranks(figures: Mapping[str, Sequence[float]]) -> MeanRanks:
+    """Friedman's test and Nemenyi's critical distance at 5 %; larger figures are better."""
     import numpy as np
     from scipy import stats
 
     names = list(figures)
     table = np.array([figures[name] for name in names]).T
     ranks = stats.rankdata(-table, axis=1).mean(axis=0)
-    blocks, k = table.shape
-    quantile = stats.studentized_range.ppf(0.95, k, np.inf) / 2**0.5
-    p = float("nan")
+    blocks, treatments = table.shape
+    quantile = stats.studentized_range.ppf(0.95, treatments, np.inf) / 2**0.5
+    p_value = float("nan")
     if np.ptp(table, axis=1).any():
-        p = float((stats.friedmanchisquare if k > 2 else stats.wilcoxon)(*table.T).pvalue)
-    distance = float(quantile * (k * (k + 1) / (6 * blocks)) ** 0.5)
-    return MeanRanks(mean=dict(zip(names, ranks.tolist(), strict=True)), critical=distance, friedman_p=p)
+        significance_test = stats.friedmanchisquare if treatments > 2 else stats.wilcoxon
+        p_value = float(significance_test(*table.T).pvalue)
+    distance = float(quantile * (treatments * (treatments + 1) / (6 * blocks)) ** 0.5)
+    return MeanRanks(
+        mean=dict(zip(names, ranks.tolist(), strict=True)), critical_distance=distance, friedman_p=p_value
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """Shares of the tests that at least one of two models predicts rightly."""
+    """Shares of the tests that at least one of two models predicts correctly."""
 
     both: float
     first_alone: float
@@ -168,7 +175,7 @@ class Overlap:
 
 
 def overlap(first: Array, second: Array) -> Overlap:
-    """Which share of the tests both models predict rightly, and which share one alone."""
+    """Which share of the tests both models predict correctly, and which share only one of them."""
     either = int((first | second).sum()) or 1
     return Overlap(
         both=float((first & second).sum()) / either,

@@ -1,7 +1,7 @@
-"""Rules that choose a model for an unseen project by what its candidates say of other projects.
+"""Rules that choose a model for an unseen project by how its candidates predict other projects.
 
-A rule gives a candidate and the chance from which on a test counts as flaky. Decision 0021 has their figures. A
-rule is a choice, too: `best_rule` lets the other projects make it.
+A rule chooses a candidate and the smallest chance at which a test counts as flaky. Decision 0021 has the figures
+of all rules. The rule can be chosen by the other projects as well, see `best_rule`.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from flakehound.learn.evaluation.scores import Confusion, area_under_curve, conf
 from flakehound.learn.extras import Array
 
 HALF = 0.5
-_AROUND_HALF = (0.4, 0.5, 0.6, 0.7)
-_FIXED = tuple(place / 20 for place in range(4, 19))
+_THRESHOLDS_AROUND_HALF = (0.4, 0.5, 0.6, 0.7)
+_FIXED_THRESHOLDS = tuple(twentieths / 20 for twentieths in range(4, 19))
 _QUANTILES = 100
 
-Model: TypeAlias = Any  # whatever names a candidate
-Chosen: TypeAlias = tuple[Model, float]
-Said: TypeAlias = Mapping[Model, Sequence[Array]]  # by candidate the chances of each project's tests
+Candidate: TypeAlias = Any  # any hashable value that identifies a candidate
+CandidateChoice: TypeAlias = tuple[Candidate, float]  # and its threshold
+ChancesByCandidate: TypeAlias = Mapping[Candidate, Sequence[Array]]  # the chances of the tests of each project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceRule:
-    """A way to choose; `of` sees chances and labels of the other projects alone."""
+    """A rule that chooses a candidate by its chances for the tests of other projects, and by their labels."""
 
     name: str
-    of: Callable[[Said, Sequence[Array]], Chosen]
+    choose: Callable[[ChancesByCandidate, Sequence[Array]], CandidateChoice]
 
 
 def mcc_at(positive: Array, chances: Array, thresholds: Sequence[float]) -> Array:
-    """MCC for each threshold; 0 where it is not defined."""
+    """The MCC at each threshold; 0 if it is undefined."""
     import numpy as np
 
     order = np.argsort(chances, kind="stable")
@@ -47,96 +47,106 @@ def mcc_at(positive: Array, chances: Array, thresholds: Sequence[float]) -> Arra
     return np.asarray(np.nan_to_num(counts.mcc))
 
 
-def _best(said: Said, worth: Callable[[Model], tuple[float, float]]) -> Chosen:
-    """The candidate of the largest worth, the first of equals, and its threshold."""
-    found = [(*worth(candidate), candidate) for candidate in said]
-    best = max(found, key=lambda one: one[0])
-    return best[2], best[1]
+def _best_candidate(
+    chances: ChancesByCandidate, score: Callable[[Candidate], tuple[float, float]]
+) -> CandidateChoice:
+    """The candidate with the largest score, and the threshold that belongs to it; the first of equals."""
+    scored = [(*score(candidate), candidate) for candidate in chances]
+    _score, threshold, candidate = max(scored, key=lambda entry: entry[0])
+    return candidate, threshold
 
 
-def _pooled(parts: Sequence[Array]) -> Array:
+def _joined(projects: Sequence[Array]) -> Array:
     import numpy as np
 
-    return np.concatenate(parts)
+    return np.concatenate(projects)
 
 
-def by_area(said: Said, positive: Sequence[Array]) -> Chosen:
-    """Largest AUC over all other projects; one half."""
-    every = _pooled(positive)
-    return _best(said, lambda one: (area_under_curve(every, _pooled(said[one])), HALF))
+def by_area(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
+    """The largest AUC over all tests; the threshold is one half."""
+    labels = _joined(positive)
+    return _best_candidate(chances, lambda one: (area_under_curve(labels, _joined(chances[one])), HALF))
 
 
-def by_mcc_at_half(said: Said, positive: Sequence[Array]) -> Chosen:
-    """Largest MCC at one half."""
-    every = _pooled(positive)
-    return _best(said, lambda one: (mcc_at(every, _pooled(said[one]), (HALF,))[0], HALF))
+def by_mcc_at_half(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
+    """The largest MCC at one half."""
+    labels = _joined(positive)
+    return _best_candidate(chances, lambda one: (mcc_at(labels, _joined(chances[one]), (HALF,))[0], HALF))
 
 
-def by_mcc_around_half(said: Said, positive: Sequence[Array]) -> Chosen:
-    """Largest mean of the MCC at four thresholds; one half."""
-    every = _pooled(positive)
-    return _best(said, lambda one: (mcc_at(every, _pooled(said[one]), _AROUND_HALF).mean(), HALF))
+def by_mcc_around_half(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
+    """The largest mean of the MCC at four thresholds; the threshold is one half."""
+    labels = _joined(positive)
+
+    def score(candidate: Candidate) -> tuple[float, float]:
+        return mcc_at(labels, _joined(chances[candidate]), _THRESHOLDS_AROUND_HALF).mean(), HALF
+
+    return _best_candidate(chances, score)
 
 
-def by_mean_f1(said: Said, positive: Sequence[Array]) -> Chosen:
-    """Largest mean over the projects of F1 at one half."""
+def by_mean_f1(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
+    """The largest mean of the projects' F1 at one half."""
     import numpy as np
 
-    def worth(one: Model) -> tuple[float, float]:
-        parts = zip(positive, said[one], strict=True)
-        found = [confusion(own, (chances >= HALF).astype(int)).f1 for own, chances in parts if own.any()]
-        return float(np.mean(found)), HALF
+    def score(candidate: Candidate) -> tuple[float, float]:
+        projects = zip(positive, chances[candidate], strict=True)
+        f1 = [confusion(labels, (own >= HALF).astype(int)).f1 for labels, own in projects if labels.any()]
+        return float(np.mean(f1)), HALF
 
-    return _best(said, worth)
-
-
-def by_mcc_and_threshold(said: Said, positive: Sequence[Array]) -> Chosen:
-    """Largest MCC at any of some fixed thresholds, and that threshold."""
-    every = _pooled(positive)
-    return _best(said, lambda one: _at_best(every, _pooled(said[one]), _FIXED))
+    return _best_candidate(chances, score)
 
 
-def by_mcc_and_quantile(said: Said, positive: Sequence[Array]) -> Chosen:
-    """The same, the thresholds being quantiles of the chances."""
+def by_mcc_and_threshold(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
+    """The largest MCC at any of the fixed thresholds, and that threshold."""
+    labels = _joined(positive)
+    return _best_candidate(chances, lambda one: _best_mcc(labels, _joined(chances[one]), _FIXED_THRESHOLDS))
+
+
+def by_mcc_and_quantile(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
+    """The largest MCC at any quantile of the candidate's chances, and that threshold."""
     import numpy as np
 
-    every, steps = _pooled(positive), np.linspace(0, 1, _QUANTILES + 1)[:-1]
-    return _best(
-        said, lambda one: _at_best(every, _pooled(said[one]), np.quantile(_pooled(said[one]), steps).tolist())
-    )
+    labels, quantiles = _joined(positive), np.linspace(0, 1, _QUANTILES + 1)[:-1]
+
+    def score(candidate: Candidate) -> tuple[float, float]:
+        own = _joined(chances[candidate])
+        return _best_mcc(labels, own, np.quantile(own, quantiles).tolist())
+
+    return _best_candidate(chances, score)
 
 
-def by_area_with_threshold(said: Said, positive: Sequence[Array]) -> Chosen:
-    """Largest AUC, and the fixed threshold at which it has the largest MCC."""
-    candidate, _half = by_area(said, positive)
-    return candidate, _at_best(_pooled(positive), _pooled(said[candidate]), _FIXED)[1]
+def by_area_with_threshold(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
+    """The largest AUC, and the fixed threshold with the largest MCC."""
+    candidate, _half = by_area(chances, positive)
+    return candidate, _best_mcc(_joined(positive), _joined(chances[candidate]), _FIXED_THRESHOLDS)[1]
 
 
-def _at_best(positive: Array, chances: Array, thresholds: Sequence[float]) -> tuple[float, float]:
-    found = mcc_at(positive, chances, thresholds)
-    return float(found.max()), float(thresholds[int(found.argmax())])
+def _best_mcc(positive: Array, chances: Array, thresholds: Sequence[float]) -> tuple[float, float]:
+    """The largest MCC, and its threshold."""
+    values = mcc_at(positive, chances, thresholds)
+    return float(values.max()), float(thresholds[int(values.argmax())])
 
 
-BY_AREA = ChoiceRule(name="AUC, one half", of=by_area)
+BY_AREA = ChoiceRule(name="AUC, one half", choose=by_area)
 CHOICE_RULES = (
     BY_AREA,
-    ChoiceRule(name="MCC at one half", of=by_mcc_at_half),
-    ChoiceRule(name="mean MCC between 0.4 and 0.7, one half", of=by_mcc_around_half),
-    ChoiceRule(name="mean F1 of the projects", of=by_mean_f1),
-    ChoiceRule(name="MCC, threshold from 0.2 to 0.9", of=by_mcc_and_threshold),
-    ChoiceRule(name="MCC, threshold among 100 quantiles", of=by_mcc_and_quantile),
-    ChoiceRule(name="AUC, threshold by MCC", of=by_area_with_threshold),
+    ChoiceRule(name="MCC at one half", choose=by_mcc_at_half),
+    ChoiceRule(name="mean MCC between 0.4 and 0.7, one half", choose=by_mcc_around_half),
+    ChoiceRule(name="mean F1 of the projects", choose=by_mean_f1),
+    ChoiceRule(name="MCC, threshold from 0.2 to 0.9", choose=by_mcc_and_threshold),
+    ChoiceRule(name="MCC, threshold among 100 quantiles", choose=by_mcc_and_quantile),
+    ChoiceRule(name="AUC, threshold by MCC", choose=by_area_with_threshold),
 )
 
 
 def best_rule(
-    rules: Sequence[ChoiceRule], told: Mapping[str, Sequence[Array]], positive: Sequence[Array]
+    rules: Sequence[ChoiceRule], predicted: Mapping[str, Sequence[Array]], positive: Sequence[Array]
 ) -> ChoiceRule:
-    """The rule whose predictions of the other projects, by its name, have the largest MCC; the first of equals."""
-    every = _pooled(positive)
+    """The rule whose predictions, by name of the rule and project, have the largest MCC; the first of equals."""
+    labels = _joined(positive)
 
-    def worth(rule: ChoiceRule) -> float:
-        found = confusion(every, _pooled(told[rule.name])).mcc
-        return found if found == found else 0.0
+    def score(rule: ChoiceRule) -> float:
+        mcc = confusion(labels, _joined(predicted[rule.name])).mcc
+        return mcc if mcc == mcc else 0.0
 
-    return max(rules, key=worth)
+    return max(rules, key=score)

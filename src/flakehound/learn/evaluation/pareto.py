@@ -1,7 +1,7 @@
-"""Sweep the thresholds of model-assisted rerunning; fronts of detection and cost, and their points of interest.
+"""Sweep the thresholds of model-assisted rerunning: detection and cost of each point, and the Pareto front.
 
-A model's probabilities enter as a histogram over the 102 thresholds. Every count and cost of every pair of
-thresholds is then a difference of two running sums, so that a sweep costs one pass over the tests.
+A model's probabilities are sorted into a histogram over the 102 thresholds. Each count and each cost of a pair of
+thresholds is then a difference of two cumulative sums, so a sweep needs only one pass over the tests.
 """
 
 from __future__ import annotations
@@ -15,46 +15,46 @@ from flakehound.learn.evaluation.rerun_costs import pairwise_cost
 from flakehound.learn.evaluation.scores import Confusion
 from flakehound.learn.extras import Array
 
-STEPS = 100  # thresholds are hundredths; the one behind the last, 1.01, no probability reaches
+THRESHOLD_STEPS = 100  # thresholds are hundredths up to 1; no probability reaches the last one, 1.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SingleTask:
-    """What single-model sweeping needs of each test."""
+    """What the sweep of a single model needs to know about each test."""
 
     positive: Array  # 0 or 1
-    delegated_s: Array  # what the technique spends on the test when the model does not decide
+    technique_s: Array  # what the technique spends on the test if the model does not decide
     suite_s: float  # one run of all tests, for each measurement of features
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairTask:
-    """What two-model sweeping needs: the tests' costs, and the places of each victim and its polluter."""
+    """What the sweep of two models needs to know: costs of the tests, and rows of each victim and its polluter."""
 
     cost_s: Array
     victims: Array
     polluters: Array  # as long as `victims`
-    suites: Array | None = None  # each test's, from 0: only tests of one suite are paired; None: all are of one
+    suites: Array | None = None  # number of each test's suite; only tests of one suite are paired; None: one suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPoints:
-    """Points of the parameter space, arrays of one length; means over repeats."""
+    """Points of the parameter space; arrays of one length, means over repeats."""
 
     first: Array  # ω_l, or ω_V
     second: Array  # ω_u, or ω_P
-    samples: Array  # n_F: measurements of the features; 0 where no model is asked
+    samples: Array  # n_F: measurements of the features; 0 if no model is used
     detection: Array  # MCC, or the share of pairs found
     cost_s: Array
 
-    def at(self, places: Array) -> SweepPoints:
-        """Some of the points."""
+    def select(self, indices: Array) -> SweepPoints:
+        """The points with these indices."""
         return SweepPoints(
-            first=self.first[places],
-            second=self.second[places],
-            samples=self.samples[places],
-            detection=self.detection[places],
-            cost_s=self.cost_s[places],
+            first=self.first[indices],
+            second=self.second[indices],
+            samples=self.samples[indices],
+            detection=self.detection[indices],
+            cost_s=self.cost_s[indices],
         )
 
     def __len__(self) -> int:
@@ -65,160 +65,170 @@ def thresholds() -> Array:
     """0, 0.01, …, 1.01."""
     import numpy as np
 
-    return np.arange(STEPS + 2) / STEPS
+    return np.arange(THRESHOLD_STEPS + 2) / THRESHOLD_STEPS
 
 
-def bins_of(probability: Array) -> Array:
-    """The place of the largest threshold that each probability reaches."""
+def threshold_bins(probability: Array) -> Array:
+    """The number of the largest threshold that each probability reaches."""
     import numpy as np
 
-    # A mean over trees can lie a rounding error below the hundredth it stands for.
-    places: Array = np.clip(np.floor(np.asarray(probability) * STEPS + 1e-7).astype(int), 0, STEPS)
-    return places
+    # A mean over trees can be smaller than the hundredth that it stands for by a rounding error.
+    hundredths = np.floor(np.asarray(probability) * THRESHOLD_STEPS + 1e-7).astype(int)
+    bins: Array = np.clip(hundredths, 0, THRESHOLD_STEPS)
+    return bins
 
 
-def single_confusion(task: SingleTask, probability: Array) -> tuple[Confusion, Array]:
+def single_model_confusion(task: SingleTask, probability: Array) -> tuple[Confusion, Array]:
     """Counts (eq. 5) and costs without features for each pair of thresholds ω_l ≤ ω_u.
 
-    Both are squares, rows by ω_l, columns by ω_u, of which only the part on and above the diagonal means anything.
+    Both are square arrays, rows by ω_l, columns by ω_u. Only the part on and above the diagonal is meaningful.
     """
-    place = bins_of(probability)
-    positives = _below(place, task.positive)
-    negatives = _below(place, 1 - task.positive)
-    spent = _below(place, task.delegated_s)
-    missed = positives[:-1, None] + 0 * negatives[None, :]
-    wrong = (negatives[-1] - negatives)[None, :] + 0 * positives[:-1, None]
-    counts = Confusion(tp=positives[-1] - missed, fp=wrong, fn=missed, tn=negatives[-1] - wrong)
-    return counts, spent[None, :] - spent[:-1, None]
+    bins = threshold_bins(probability)
+    positives = _sums_below(bins, task.positive)
+    negatives = _sums_below(bins, 1 - task.positive)
+    technique_s = _sums_below(bins, task.technique_s)
+    false_negatives = positives[:-1, None] + 0 * negatives[None, :]
+    false_positives = (negatives[-1] - negatives)[None, :] + 0 * positives[:-1, None]
+    counts = Confusion(
+        tp=positives[-1] - false_negatives,
+        fp=false_positives,
+        fn=false_negatives,
+        tn=negatives[-1] - false_positives,
+    )
+    return counts, technique_s[None, :] - technique_s[:-1, None]
 
 
-def _below(place: Array, weights: Array) -> Array:
-    """For each threshold, the weights of the tests whose probability stays below it."""
+def _sums_below(bins: Array, weights: Array) -> Array:
+    """For each threshold, the sum of the weights of the tests whose probability is below it."""
     import numpy as np
 
-    summed = np.cumsum(np.bincount(place, weights=weights, minlength=STEPS + 1))
-    return np.concatenate([[0.0], summed])
+    sums = np.cumsum(np.bincount(bins, weights=weights, minlength=THRESHOLD_STEPS + 1))
+    return np.concatenate([[0.0], sums])
 
 
-def _reaching(place: Array, suites: Array, weights: Array | None = None) -> Array:
-    """By suite and threshold up to 1, the weights of the tests whose probability reaches it."""
+def _sums_reaching(bins: Array, suites: Array, weights: Array | None = None) -> Array:
+    """By suite and threshold up to 1, the sum of the weights of the tests whose probability reaches it."""
     import numpy as np
 
-    width = STEPS + 1
-    summed = np.bincount(suites * width + place, weights=weights, minlength=width * (int(suites.max()) + 1))
-    return np.cumsum(summed.reshape(-1, width)[:, ::-1], axis=1)[:, ::-1]
+    width = THRESHOLD_STEPS + 1
+    sums = np.bincount(suites * width + bins, weights=weights, minlength=width * (int(suites.max()) + 1))
+    return np.cumsum(sums.reshape(-1, width)[:, ::-1], axis=1)[:, ::-1]
 
 
 def single_points(task: SingleTask, predicted: Iterable[tuple[int, Array]]) -> SweepPoints:
-    """Every (ω_l, ω_u, n_F) with its mean MCC and cost; each repeat brings n_F and probabilities."""
+    """All points (ω_l, ω_u, n_F) with mean MCC and cost; each repeat provides n_F and probabilities."""
     import numpy as np
 
-    lower, upper = np.triu_indices(STEPS + 1, m=STEPS + 2)
-    sums: dict[int, _Sums] = defaultdict(_Sums)
+    lower, upper = np.triu_indices(THRESHOLD_STEPS + 1, m=THRESHOLD_STEPS + 2)
+    sums: dict[int, _RepeatSums] = defaultdict(_RepeatSums)
     for samples, probability in predicted:
-        counts, cost_s = single_confusion(task, probability)
+        counts, cost_s = single_model_confusion(task, probability)
         sums[samples].add(counts.mcc[lower, upper], cost_s[lower, upper])
     grid = thresholds()
-    found = _points(sums, grid[lower], grid[upper], task.suite_s)
-    return _with_original(found, (found.first == 0) & (found.second > 1), suite_s=task.suite_s)
+    points = _mean_points(sums, grid[lower], grid[upper], task.suite_s)
+    is_technique_alone = (points.first == 0) & (points.second > 1)
+    return _with_one_technique_point(points, is_technique_alone, suite_s=task.suite_s)
 
 
 def pair_points(task: PairTask, predicted: Iterable[tuple[int, Array, Array]]) -> SweepPoints:
-    """Every (ω_V, ω_P, n_F) with its mean share of pairs and cost; a repeat brings both probabilities."""
+    """All points (ω_V, ω_P, n_F) with mean share of pairs and cost; repeats provide n_F and probabilities."""
     import numpy as np
 
-    width = STEPS + 1
+    width = THRESHOLD_STEPS + 1
     suites = np.zeros(len(task.cost_s), dtype=int) if task.suites is None else task.suites
-    sums: dict[int, _Sums] = defaultdict(_Sums)
+    sums: dict[int, _RepeatSums] = defaultdict(_RepeatSums)
     for samples, victim, polluter in predicted:
-        v_place, p_place = bins_of(victim), bins_of(polluter)
-        v_counts, v_costs = _reaching(v_place, suites), _reaching(v_place, suites, task.cost_s)
-        p_counts, p_costs = _reaching(p_place, suites), _reaching(p_place, suites, task.cost_s)
-        joint = np.bincount(v_place[task.victims] * width + p_place[task.polluters], minlength=width * width)
-        hits = np.cumsum(np.cumsum(joint.reshape(width, width)[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
+        v_bins, p_bins = threshold_bins(victim), threshold_bins(polluter)
+        v_counts, v_costs = _sums_reaching(v_bins, suites), _sums_reaching(v_bins, suites, task.cost_s)
+        p_counts, p_costs = _sums_reaching(p_bins, suites), _sums_reaching(p_bins, suites, task.cost_s)
+        pairs = np.bincount(v_bins[task.victims] * width + p_bins[task.polluters], minlength=width * width)
+        found = np.cumsum(np.cumsum(pairs.reshape(width, width)[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
         by_suite_s = pairwise_cost(
             v_counts[:, :, None], v_costs[:, :, None], p_counts[:, None, :], p_costs[:, None, :]
         )
         cost_s = by_suite_s.sum(axis=0)
-        share = hits / len(task.victims) if len(task.victims) else np.full(hits.shape, np.nan)
+        share = found / len(task.victims) if len(task.victims) else np.full(found.shape, np.nan)
         sums[samples].add(share.ravel(), cost_s.ravel())
     grid = thresholds()[:-1]
     suite_s = float(np.sum(task.cost_s))
-    found = _points(sums, np.repeat(grid, width), np.tile(grid, width), suite_s)
-    return _with_original(found, (found.first == 0) & (found.second == 0), suite_s=suite_s)
+    points = _mean_points(sums, np.repeat(grid, width), np.tile(grid, width), suite_s)
+    return _with_one_technique_point(points, (points.first == 0) & (points.second == 0), suite_s=suite_s)
 
 
 @dataclass(slots=True)
-class _Sums:
-    """Detection and cost of the repeats with one number of measurements, added up."""
+class _RepeatSums:
+    """Sums of detection and cost over the repeats with one number of measurements."""
 
     detection: Any = 0.0  # an array after the first repeat
     cost_s: Any = 0.0
     repeats: int = 0
 
     def add(self, detection: Array, cost_s: Array) -> None:
-        """Add one more repeat."""
         self.detection, self.cost_s = self.detection + detection, self.cost_s + cost_s
         self.repeats += 1
 
 
-def _points(sums: Mapping[int, _Sums], first: Array, second: Array, suite_s: float) -> SweepPoints:
+def _mean_points(sums: Mapping[int, _RepeatSums], first: Array, second: Array, suite_s: float) -> SweepPoints:
+    """The means of the repeats, by number of measurements; their costs include the measurements."""
     import numpy as np
 
     return SweepPoints(
         first=np.tile(first, len(sums)),
         second=np.tile(second, len(sums)),
         samples=np.repeat(list(sums), len(first)),
-        detection=np.concatenate([one.detection / one.repeats for one in sums.values()]),
-        cost_s=np.concatenate([one.cost_s / one.repeats + samples * suite_s for samples, one in sums.items()]),
+        detection=np.concatenate([own.detection / own.repeats for own in sums.values()]),
+        cost_s=np.concatenate([own.cost_s / own.repeats + samples * suite_s for samples, own in sums.items()]),
     )
 
 
-def _with_original(points: SweepPoints, original: Array, *, suite_s: float) -> SweepPoints:
-    """The technique alone needs no features: one point of that kind, without their cost."""
+def _with_one_technique_point(points: SweepPoints, is_technique_alone: Array, *, suite_s: float) -> SweepPoints:
+    """Keep one point where the technique does everything, without the cost of features, which it does not need."""
     import numpy as np
 
-    first = int(np.flatnonzero(original)[0])
-    keep = ~original
-    keep[first] = True
+    first = int(np.flatnonzero(is_technique_alone)[0])
+    is_kept = ~is_technique_alone
+    is_kept[first] = True
     cost_s, samples = points.cost_s.copy(), points.samples.copy()
     cost_s[first] -= samples[first] * suite_s
     samples[first] = 0
-    whole = SweepPoints(
+    corrected = SweepPoints(
         first=points.first, second=points.second, samples=samples, detection=points.detection, cost_s=cost_s
     )
-    return whole.at(np.flatnonzero(keep))
+    return corrected.select(np.flatnonzero(is_kept))
 
 
 def pareto_front(points: SweepPoints) -> SweepPoints:
-    """The points that no other beats in both, cheapest first; points without a defined detection are none."""
+    """The points that no other point beats in both detection and cost, the cheapest first.
+
+    Points with an undefined detection are left out.
+    """
     import numpy as np
 
     usable = np.flatnonzero(~np.isnan(points.detection))
     order = usable[np.lexsort((-points.detection[usable], points.cost_s[usable]))]
     best = np.maximum.accumulate(points.detection[order])
-    rises = np.concatenate([[True], best[1:] > best[:-1]])
-    return points.at(order[rises])
+    is_improvement = np.concatenate([[True], best[1:] > best[:-1]])
+    return points.select(order[is_improvement])
 
 
-def knee_of(points: SweepPoints) -> int:
-    """The place nearest to detection 1 at no cost, where the dearest point costs 1."""
+def knee_index(points: SweepPoints) -> int:
+    """The index of the point nearest to detection 1 at cost 0; costs are relative to the most expensive point."""
     import numpy as np
 
-    dearest = points.cost_s.max() or 1.0
-    return int(np.argmin(np.hypot(1 - points.detection, points.cost_s / dearest)))
+    max_cost_s = points.cost_s.max() or 1.0
+    return int(np.argmin(np.hypot(1 - points.detection, points.cost_s / max_cost_s)))
 
 
-def model_alone(points: SweepPoints) -> int | None:
-    """The best point where the model decides everything; None where there is none."""
+def model_alone_index(points: SweepPoints) -> int | None:
+    """The index of the best point where the model decides everything; None if there is none."""
     import numpy as np
 
-    found = np.flatnonzero((points.first == points.second) & ~np.isnan(points.detection))
-    return None if not len(found) else int(found[np.argmax(points.detection[found])])
+    candidates = np.flatnonzero((points.first == points.second) & ~np.isnan(points.detection))
+    return None if not len(candidates) else int(candidates[np.argmax(points.detection[candidates])])
 
 
-def technique_alone(points: SweepPoints) -> int:
-    """The point where the technique does everything and no model is asked."""
+def technique_alone_index(points: SweepPoints) -> int:
+    """The index of the point where the technique does everything and no model is used."""
     import numpy as np
 
     return int(np.flatnonzero(points.samples == 0)[0])

@@ -1,4 +1,4 @@
-"""Fit the spread of failure rates to recorded outcome counts."""
+"""Fit the distribution of failure rates to recorded outcome counts."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from flakehound.learn.extras import Array
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedRates:
-    """A fitted prior, and how it compares with the data."""
+    """A fitted distribution of failure rates, and how it compares with the data."""
 
     prior: BetaPrior
     tests: int
-    mean: float  # failure rate the prior expects
+    mean: float  # of the fitted distribution
     observed_mean: float
     log_likelihood: float  # per test
 
 
 def fit_failure_rates(failed: Array, runs: Array) -> FittedRates:
-    """Beta-binomial by maximum likelihood.
+    """Fit a beta-binomial distribution by maximum likelihood.
 
-    The table holds only tests that were seen failing. Allowing for that (dividing by the chance of being seen) has
-    no maximum: the likelihood rises as a goes to 0, towards ever more tests that hardly ever fail. So the prior is
-    that of the flaky tests which so many runs show, and "flaky" means that.
+    The tables contain only tests that failed at least once. Correcting for that, by dividing by the chance of
+    failing at least once, has no maximum: the likelihood rises as a goes to 0, towards ever more tests that hardly
+    ever fail. So the result describes flaky tests that this many runs detect, and "flaky" has this meaning here.
     """
     import numpy as np
     from scipy.optimize import minimize
@@ -32,13 +32,12 @@ def fit_failure_rates(failed: Array, runs: Array) -> FittedRates:
 
     failed, runs = np.asarray(failed, dtype=float), np.asarray(runs, dtype=float)
 
-    def lost(logs: Array) -> float:
-        a, b = np.exp(logs)
-        base = betaln(a, b)
-        found = betaln(a + failed, b + runs - failed) - base
-        return float(-found.mean())
+    def loss(log_parameters: Array) -> float:
+        a, b = np.exp(log_parameters)
+        log_likelihoods = betaln(a + failed, b + runs - failed) - betaln(a, b)
+        return float(-log_likelihoods.mean())
 
-    best = minimize(lost, np.log([0.5, 5.0]), method="Nelder-Mead")
+    best = minimize(loss, np.log([0.5, 5.0]), method="Nelder-Mead")
     a, b = (float(value) for value in np.exp(best.x))
     return FittedRates(
         prior=BetaPrior(a=round(a, 4), b=round(b, 4)),

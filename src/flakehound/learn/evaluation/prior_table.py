@@ -1,7 +1,7 @@
-"""What is known beforehand of real tests: the table that replays of the whole prior draw from.
+"""The shipped table of what is known about real tests before a search; replays of policies draw from it.
 
-Made by `benchmarks/prior_parts.py`: tests that Gruber et al. labelled and we measured and traced. What models say
-of a test comes from models that never saw its project.
+Written by `benchmarks/prior_parts.py` from tests that Gruber et al. labelled and we measured and traced. Scores
+and features of a test come from models that were not trained on its project.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ COLUMNS = ("project", "nod", "lint", "features", "calls")
 
 
 def observed_tests() -> ObservedTests:
-    """All tests of the table; the NOD tests of one project are together drawn as often as those of another."""
+    """All tests of the table; the NOD tests of each project are together drawn equally often."""
     import numpy as np
 
     packed = (resources.files("flakehound.learn") / "facts" / FILE).read_bytes()
     rows = list(csv.DictReader(gzip.decompress(packed).decode("utf-8").splitlines()))
-    nod = Counter(row["project"] for row in rows if row["nod"] == "1")
+    nod_tests = Counter(row["project"] for row in rows if row["nod"] == "1")
     return ObservedTests(
-        flaky=np.array([int(row["nod"]) for row in rows]),
-        score=np.array([float(row["lint"]) for row in rows]),
-        features=np.array([float(row["features"]) for row in rows]),
+        is_flaky=np.array([int(row["nod"]) for row in rows]),
+        score_odds_ratio=np.array([float(row["lint"]) for row in rows]),
+        feature_odds_ratio=np.array([float(row["features"]) for row in rows]),
         calls=np.array([row["calls"] == "1" for row in rows]),
-        weight=np.array([1 / nod[row["project"]] if row["nod"] == "1" else 1.0 for row in rows]),
+        draw_weight=np.array([1 / nod_tests[row["project"]] if row["nod"] == "1" else 1.0 for row in rows]),
     )

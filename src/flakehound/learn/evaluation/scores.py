@@ -7,12 +7,12 @@ from typing import Any
 
 from flakehound.learn.extras import Array
 
-BINS = 10  # of the calibration
+CALIBRATION_BINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
-    """The four counts; numbers or arrays of equal shape."""
+    """The four counts of a confusion matrix; numbers, or arrays of equal shape."""
 
     tp: Any
     fp: Any
@@ -26,49 +26,51 @@ class Confusion:
 
     @property
     def mcc(self) -> Any:
-        """Matthews' correlation with its sign (eq. 5); nan where a sum is zero."""
+        """Matthews' correlation coefficient (eq. 5 of CANNIER); nan if a sum is zero."""
         import numpy as np
 
         product = (self.tp + self.fp) * (self.tp + self.fn) * (self.tn + self.fp) * (self.tn + self.fn)
-        return _over(self.tp * self.tn - self.fp * self.fn, np.sqrt(product))
+        return _ratio(self.tp * self.tn - self.fp * self.fn, np.sqrt(product))
 
     @property
     def precision(self) -> Any:
-        """Share of the predicted that are positive; nan where none is predicted."""
-        return _over(self.tp, self.tp + self.fp)
+        """Share of the predicted tests that are positive; nan if none is predicted."""
+        return _ratio(self.tp, self.tp + self.fp)
 
     @property
     def recall(self) -> Any:
-        """Share of the positive that are predicted; nan where none is positive."""
-        return _over(self.tp, self.tp + self.fn)
+        """Share of the positive tests that are predicted; nan if none is positive."""
+        return _ratio(self.tp, self.tp + self.fn)
 
     @property
     def f1(self) -> Any:
-        """Harmonic mean of both; nan where there is nothing to find and nothing was predicted."""
-        return _over(2 * self.tp, 2 * self.tp + self.fp + self.fn)
+        """Harmonic mean of precision and recall; nan if no test is positive and none is predicted."""
+        return _ratio(2 * self.tp, 2 * self.tp + self.fp + self.fn)
 
 
-def _over(numerator: Any, denominator: Any) -> Any:
+def _ratio(numerator: Any, denominator: Any) -> Any:
+    """The quotient of numbers or arrays; nan where the denominator is zero."""
     import numpy as np
 
     top, bottom = np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
-    found = np.divide(top, bottom, out=np.full(np.broadcast(top, bottom).shape, np.nan), where=bottom != 0)
-    return found if found.shape else float(found)
+    nan = np.full(np.broadcast(top, bottom).shape, np.nan)
+    quotient = np.divide(top, bottom, out=nan, where=bottom != 0)
+    return quotient if quotient.shape else float(quotient)
 
 
 def confusion(positive: Array, predicted: Array) -> Confusion:
-    """Counts of labels against predictions, both 0 or 1."""
-    both = int((positive & predicted).sum())
+    """The confusion matrix of labels and predictions, both 0 or 1."""
+    tp = int((positive & predicted).sum())
     return Confusion(
-        tp=both,
-        fp=int(predicted.sum()) - both,
-        fn=int(positive.sum()) - both,
-        tn=int(len(positive) - positive.sum() - predicted.sum()) + both,
+        tp=tp,
+        fp=int(predicted.sum()) - tp,
+        fn=int(positive.sum()) - tp,
+        tn=int(len(positive) - positive.sum() - predicted.sum()) + tp,
     )
 
 
 def area_under_curve(positive: Array, score: Array) -> float:
-    """How likely a positive test scores above a negative one; nan with one class only."""
+    """How likely a positive test has a higher score than a negative one; nan with one class only."""
     from scipy.stats import rankdata
 
     n_positive = int(positive.sum())
@@ -80,22 +82,26 @@ def area_under_curve(positive: Array, score: Array) -> float:
 
 
 def calibration(positive: Array, probability: Array) -> dict[str, Any]:
-    """Brier score, and how far predicted and observed shares lie apart, by tenths of the probability."""
+    """Brier score, and the difference between predicted and observed shares in each tenth of the probability.
+
+    Plain values for JSON.
+    """
     import numpy as np
 
-    place = np.minimum((np.asarray(probability) * BINS).astype(int), BINS - 1)
-    tests = np.bincount(place, minlength=BINS)
-    said = _over(np.bincount(place, weights=probability, minlength=BINS), tests)
-    seen = _over(np.bincount(place, weights=positive, minlength=BINS), tests)
-    gap = np.nansum(np.abs(said - seen) * tests) / len(positive)
+    bins = np.minimum((np.asarray(probability) * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
+    tests = np.bincount(bins, minlength=CALIBRATION_BINS)
+    predicted = _ratio(np.bincount(bins, weights=probability, minlength=CALIBRATION_BINS), tests)
+    observed = _ratio(np.bincount(bins, weights=positive, minlength=CALIBRATION_BINS), tests)
+    error = np.nansum(np.abs(predicted - observed) * tests) / len(positive)
     return {
         "brier": float(np.mean((np.asarray(probability) - positive) ** 2)),
-        "error": float(gap),
+        "error": float(error),
         "tests": tests.tolist(),
-        "predicted": _plain(said),
-        "observed": _plain(seen),
+        "predicted": _rounded(predicted),
+        "observed": _rounded(observed),
     }
 
 
-def _plain(values: Array) -> list[float | None]:
+def _rounded(values: Array) -> list[float | None]:
+    """Plain numbers; None for nan."""
     return [None if value != value else round(float(value), 4) for value in values]

@@ -1,9 +1,9 @@
 """The default models of `hunt --policy cannier`: logistic functions of measured features.
 
-What is read of a feature is its rank among the tests of the suite: that means the same on a slow machine as on a
-fast one, and in a small project as in a large one. A model comes with what models without a test's own project say
-of that test: thresholds are found on these, and how far its odds can be trusted. Plain JSON; fitting takes no
-random choice.
+The input is the rank of a feature among the tests of the suite: a rank has the same meaning on slow and fast
+machines, and in small and large projects. Each model includes predictions of its training tests by models that
+were fitted without the test's project: thresholds, and how far the odds can be trusted, come from these. A model
+is plain JSON; fitting needs no random numbers.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from flakehound.learn.tables.ranks import ranks_in_suite, ranks_within_projects
 SCHEMA = "flakehound/cannier-models/2"
 PROBLEMS = (Problem.NOD_VS_REST, Problem.NOD_VS_VICTIM, Problem.VICTIM_VS_REST, Problem.POLLUTER_VS_REST)
 PENALTY = 300.0  # on squared weights of scaled ranks
-_MOST_STEPS = 50
-_CLOSE = 1e-8
-_DIGITS = 6  # beyond them machines differ
+_MAX_STEPS = 50
+_CONVERGED = 1e-8  # a smaller step of Newton's method ends the search
+_DIGITS = 6  # further digits may differ between machines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredModel:
-    """The model of one problem, and what models that never saw a project say of its tests."""
+    """The model of one problem, and predictions of its training tests by models without their project."""
 
     constant: float
     weights: tuple[float, ...]  # of the ranks, in the order of the features
-    kept_apart: tuple[float, ...]  # probabilities, for each test of the problem's domain
-    trust: float  # what its log odds are worth in projects that it never saw; 0: nothing, 1: all they say
+    unseen_probabilities: tuple[float, ...]  # one for each test of the problem's domain
+    trust: float  # factor for the log odds in projects that the model was not fitted to; from 0 to 1
 
     def probability(self, values: Array) -> Array:
-        """How likely each test of one suite is positive, where both classes are equally common."""
+        """How likely each test of one suite is positive if both classes are equally common."""
         return _sigmoid(self._log_odds(values))
 
-    def likelier(self, values: Array) -> Array:
-        """How many times the odds of an average test each test of one suite has, as far as that can be trusted."""
+    def odds_ratios(self, values: Array) -> Array:
+        """The odds of each test of one suite relative to an average test, reduced by the trust in the model."""
         import numpy as np
 
         return np.exp(self.trust * self._log_odds(values))
@@ -55,89 +55,95 @@ class MeasuredModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredModels:
-    """The models of all problems, of one set of features."""
+    """The models of all problems for one set of features."""
 
     features: tuple[str, ...]
     models: Mapping[Problem, MeasuredModel]
 
 
 def fit_measured_models(data: Dataset) -> MeasuredModels:
-    """Learn every problem from a table of several projects."""
+    """Fit a model of every problem to a table of several projects."""
     ranks = ranks_within_projects(data)
     models = {problem: fit_measured_model(data, ranks, problem) for problem in PROBLEMS}
     return MeasuredModels(features=data.features, models=models)
 
 
 def fit_measured_model(data: Dataset, ranks: Array, problem: Problem) -> MeasuredModel:
-    """Learn one problem; the ranks are those within projects."""
+    """Fit the model of one problem; `ranks` are those of the features within projects."""
     import numpy as np
 
     labels = learnable_labels(data, problem)
-    own, positive, projects = ranks[labels.domain], labels.positive, data.projects[labels.domain]
-    centre, spread = own.mean(axis=0), own.std(axis=0)
+    own_ranks, positive, projects = ranks[labels.domain], labels.positive, data.projects[labels.domain]
+    centre, spread = own_ranks.mean(axis=0), own_ranks.std(axis=0)
     spread[spread < 1e-12] = 1.0
-    table = np.hstack([np.ones((len(own), 1)), (own - centre) / spread])
-    whole = _solved(table, positive, np.zeros(table.shape[1]))
-    apart = np.full(len(positive), 1.0)  # not predicted: left to the technique
+    table = np.hstack([np.ones((len(own_ranks), 1)), (own_ranks - centre) / spread])
+    scaled_weights = _fit_weights(table, positive, np.zeros(table.shape[1]))
+    unseen = np.full(len(positive), 1.0)  # not predicted: left to the technique
     for name in sorted(set(projects)):
-        left_out = projects == name
-        if 0 < positive[~left_out].sum() < (~left_out).sum():
-            weights = _solved(table[~left_out], positive[~left_out], whole)
-            apart[left_out] = _sigmoid(table[left_out] @ weights)
-    plain = whole[1:] / spread
+        is_left_out = projects == name
+        if 0 < positive[~is_left_out].sum() < (~is_left_out).sum():
+            own_weights = _fit_weights(table[~is_left_out], positive[~is_left_out], scaled_weights)
+            unseen[is_left_out] = _sigmoid(table[is_left_out] @ own_weights)
+    weights = scaled_weights[1:] / spread
     return MeasuredModel(
-        constant=round(float(whole[0] - plain @ centre), _DIGITS),
-        weights=tuple(round(float(weight), _DIGITS) for weight in plain),
-        kept_apart=tuple(round(float(one), _DIGITS) for one in apart),
-        trust=round(trust_in(apart, positive, projects), _DIGITS),
+        constant=round(float(scaled_weights[0] - weights @ centre), _DIGITS),
+        weights=tuple(round(float(weight), _DIGITS) for weight in weights),
+        unseen_probabilities=tuple(round(float(chance), _DIGITS) for chance in unseen),
+        trust=round(fit_trust(unseen, positive, projects), _DIGITS),
     )
 
 
-def trust_in(apart: Array, positive: Array, projects: Array) -> float:
-    """The factor on the log odds of unseen projects that explains their tests best; from 0 to 1.
+def fit_trust(probability: Array, positive: Array, projects: Array) -> float:
+    """The factor for the log odds that explains tests of unseen projects best; from 0 to 1.
 
-    Before anything is seen the factor is near 0, so that few projects earn little trust.
+    A penalty pulls the factor towards 0, so a model earns little trust from few projects.
     """
     import numpy as np
 
-    odds = np.log(np.clip(apart, 1e-6, 1 - 1e-6)) - np.log1p(-np.clip(apart, 1e-6, 1 - 1e-6))
-    known = np.flatnonzero(apart < 1)
-    odds, shares, positive = odds[known], shares_of(positive, projects)[known], positive[known]
+    clipped = np.clip(probability, 1e-6, 1 - 1e-6)
+    odds = np.log(clipped) - np.log1p(-clipped)
+    predicted = np.flatnonzero(probability < 1)
+    odds, weights, positive = odds[predicted], balanced_weights(positive, projects)[predicted], positive[predicted]
     trust = 0.0
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         chances = _sigmoid(trust * odds)
-        slope = (shares * odds * (positive - chances)).sum() - trust
-        trust += float(slope / ((shares * odds**2 * chances * (1 - chances)).sum() + 1))
-        if abs(slope) < _CLOSE:
+        slope = (weights * odds * (positive - chances)).sum() - trust
+        trust += float(slope / ((weights * odds**2 * chances * (1 - chances)).sum() + 1))
+        if abs(slope) < _CONVERGED:
             break
     return min(1.0, max(0.0, trust))
 
 
-def shares_of(positive: Array, projects: Array) -> Array:
-    """How much each test counts: the positive ones of a project together once, as they are alike, all others as
-    much as all of these."""
+def balanced_weights(positive: Array, projects: Array) -> Array:
+    """How much each test counts.
+
+    The positive tests of one project count as one together, because they are similar; all negative tests count as
+    much as all positive ones.
+    """
     import numpy as np
 
-    _names, place = np.unique(projects.astype(str), return_inverse=True)
-    found = np.bincount(place, weights=positive)
-    return np.where(positive == 1, 1 / np.maximum(found[place], 1), (found > 0).sum() / (1 - positive).sum())
+    _names, project_numbers = np.unique(projects.astype(str), return_inverse=True)
+    positives = np.bincount(project_numbers, weights=positive)
+    positive_weights = 1 / np.maximum(positives[project_numbers], 1)
+    return np.where(positive == 1, positive_weights, (positives > 0).sum() / (1 - positive).sum())
 
 
-def _solved(table: Array, positive: Array, start: Array) -> Array:
-    """Weights by Newton's method; both classes weigh the same."""
+def _fit_weights(table: Array, positive: Array, start: Array) -> Array:
+    """The weights of a logistic function by Newton's method; both classes count the same."""
     import numpy as np
 
-    shares = np.where(positive == 1, 0.5 / positive.sum(), 0.5 / (1 - positive).sum()) * len(positive)
+    row_weights = np.where(positive == 1, 0.5 / positive.sum(), 0.5 / (1 - positive).sum()) * len(positive)
     penalties = np.full(table.shape[1], PENALTY)
     penalties[0] = 0.0
     weights = start.copy()
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         chances = _sigmoid(table @ weights)
-        slope = table.T @ (shares * (positive - chances)) - penalties * weights
-        bends = (table * (shares * chances * (1 - chances))[:, None]).T @ table + np.diag(penalties)
-        step = np.linalg.solve(bends, slope)
+        gradient = table.T @ (row_weights * (positive - chances)) - penalties * weights
+        curvatures = row_weights * chances * (1 - chances)
+        hessian = (table * curvatures[:, None]).T @ table + np.diag(penalties)
+        step = np.linalg.solve(hessian, gradient)
         weights = weights + step
-        if np.abs(step).max() < _CLOSE:
+        if np.abs(step).max() < _CONVERGED:
             break
     return weights
 
@@ -149,35 +155,36 @@ def _sigmoid(odds: Array) -> Array:
     return probability
 
 
-def as_text(models: MeasuredModels) -> str:
-    """The models as JSON."""
-    told = {
+def to_json(models: MeasuredModels) -> str:
+    """The models as the text of a file."""
+    by_problem = {
         problem.value: {
-            "constant": one.constant,
-            "weights": one.weights,
-            "kept_apart": one.kept_apart,
-            "trust": one.trust,
+            "constant": model.constant,
+            "weights": model.weights,
+            "kept_apart": model.unseen_probabilities,
+            "trust": model.trust,
         }
-        for problem, one in models.models.items()
+        for problem, model in models.models.items()
     }
-    return json.dumps({"schema": SCHEMA, "features": models.features, "models": told}) + "\n"
+    return json.dumps({"schema": SCHEMA, "features": models.features, "models": by_problem}) + "\n"
 
 
-def from_text(text: str) -> MeasuredModels:
-    """Read them again; an error where something else is in the text."""
+def from_json(text: str) -> MeasuredModels:
+    """The models in the text of a file; raises UnusableData if it contains something else."""
     try:
-        told: Any = json.loads(text)
-        if told["schema"] != SCHEMA:
-            raise ValueError(f"its schema is {told['schema']!r}")
-        models = {Problem(name): _model_in(one, told["features"]) for name, one in told["models"].items()}
-        return MeasuredModels(features=tuple(told["features"]), models={one: models[one] for one in PROBLEMS})
-    except (ValueError, KeyError, TypeError) as problem:
-        raise UnusableData(f"these are no models of measured features: {problem}") from problem
+        content: Any = json.loads(text)
+        if content["schema"] != SCHEMA:
+            raise ValueError(f"its schema is {content['schema']!r}")
+        features = content["features"]
+        models = {Problem(name): _model_from(model, features) for name, model in content["models"].items()}
+        return MeasuredModels(features=tuple(features), models={problem: models[problem] for problem in PROBLEMS})
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnusableData(f"not a file with models of measured features: {error}") from error
 
 
-def _model_in(told: Mapping[str, Any], features: Sequence[str]) -> MeasuredModel:
-    weights, apart = (tuple(map(float, told[name])) for name in ("weights", "kept_apart"))
+def _model_from(content: Mapping[str, Any], features: Sequence[str]) -> MeasuredModel:
+    weights, unseen = (tuple(map(float, content[name])) for name in ("weights", "kept_apart"))
     if len(weights) != len(features):
         raise ValueError(f"{len(weights)} weights for {len(features)} features")
-    numbers = {name: float(told[name]) for name in ("constant", "trust")}
-    return MeasuredModel(weights=weights, kept_apart=apart, **numbers)
+    numbers = {name: float(content[name]) for name in ("constant", "trust")}
+    return MeasuredModel(weights=weights, unseen_probabilities=unseen, **numbers)

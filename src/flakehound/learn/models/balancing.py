@@ -1,24 +1,24 @@
-"""Balance the training part of a fold; where a technique cannot run, say so and fall back."""
+"""Balance the classes of a training part; a technique that cannot run is replaced by its fallback, with a note."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from flakehound.learn.extras import Array
 
 NONE = "none"
-# Of STATIC, in its order, then CANNIER's two combinations.
-NAMES = (
+# Those of STATIC, in its order, then CANNIER's two combinations.
+TECHNIQUES = (
     *(NONE, "near-miss-1", "near-miss-2", "near-miss-3", "random-under", "random-over", "smote", "adasyn"),
     *("borderline-smote", "smote-enn", "smote-tomek"),
 )
-OF_STATIC = NAMES[:9]
-OF_CANNIER = ("smote", "smote-enn", "smote-tomek")
-_NEIGHBOURS = 5
-# What is tried in turn when a technique cannot run.
+STATIC_TECHNIQUES = TECHNIQUES[:9]
+CANNIER_TECHNIQUES = ("smote", "smote-enn", "smote-tomek")
+_MAX_NEIGHBOURS = 5
+# Technique -> what is tried if it cannot run.
 _FALLBACKS = {
     "near-miss-1": "random-under",
     "near-miss-2": "random-under",
@@ -39,12 +39,12 @@ class BalancedPart:
 
     values: Array
     positive: Array
-    used: str  # the technique that was used in the end
-    problem: str = ""  # why it is not the one that was asked for
+    used: str  # the technique that was used
+    problem: str = ""  # why the requested technique was not used; empty: it was
 
 
 def balance(name: str, values: Array, positive: Array, seed: int) -> BalancedPart:
-    """The training part by the named technique, or by the first of its fallbacks that can run."""
+    """Balance a training part with a technique, or with the first of its fallbacks that can run."""
     import numpy as np
 
     if name == NONE:
@@ -52,19 +52,17 @@ def balance(name: str, values: Array, positive: Array, seed: int) -> BalancedPar
     try:
         new_values, new_positive = _sampler(name, positive, seed).fit_resample(values, positive)
         problem = "" if len(np.unique(new_positive)) == 2 else "it removed a whole class"
-    except ValueError as refusal:  # how imbalanced-learn says that there are too few neighbours, or nothing to do
-        problem = str(refusal).split(". ")[0].strip()
+    except ValueError as error:  # imbalanced-learn raises it if there are too few neighbours, or nothing to do
+        problem = str(error).split(". ")[0].strip()
     if not problem:
         return BalancedPart(values=new_values, positive=new_positive, used=name)
-    found = balance(_FALLBACKS[name], values, positive, seed)
-    return BalancedPart(
-        values=found.values, positive=found.positive, used=found.used, problem=f"{name} cannot run: {problem}"
-    )
+    fallback = balance(_FALLBACKS[name], values, positive, seed)
+    return replace(fallback, problem=f"{name} cannot run: {problem}")
 
 
 def _sampler(name: str, positive: Array, seed: int) -> Any:
-    rare = int(min(positive.sum(), len(positive) - positive.sum()))
-    return _samplers(max(1, min(_NEIGHBOURS, rare - 1)), seed)[name]()
+    rare_class_size = int(min(positive.sum(), len(positive) - positive.sum()))
+    return _samplers(max(1, min(_MAX_NEIGHBOURS, rare_class_size - 1)), seed)[name]()
 
 
 def _samplers(neighbours: int, seed: int) -> Mapping[str, Callable[[], Any]]:

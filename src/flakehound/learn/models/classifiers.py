@@ -1,4 +1,4 @@
-"""The classifiers of both studies, and where a random search looks for better settings."""
+"""The classifiers of STATIC and CANNIER, and the settings that a random search draws from."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from flakehound.learn.extras import Array
 
 FOREST, EXTRA, BOOSTED = "random-forest", "extra-trees", "boosted-trees"
-OF_STATIC = ("decision-tree", "naive-bayes", "perceptron", "svm", "ada-boost", FOREST)
-# Setting -> values to draw from; the library's own come first.
-SPACES: Mapping[str, Mapping[str, Sequence[Any]]] = {
+STATIC_CLASSIFIERS = ("decision-tree", "naive-bayes", "perceptron", "svm", "ada-boost", FOREST)
+# Classifier -> setting -> values to draw from; the default of scikit-learn comes first.
+SEARCH_SPACES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "decision-tree": {
         "criterion": ("gini", "entropy"),
         "max_depth": (None, 5, 10, 20),
@@ -44,8 +44,8 @@ SPACES: Mapping[str, Mapping[str, Sequence[Any]]] = {
 }
 
 
-def setting_of_trees(name: str) -> str:
-    """How the library calls the number of trees."""
+def trees_setting(name: str) -> str:
+    """The name of scikit-learn's setting for the number of trees."""
     return "max_iter" if name == BOOSTED else "n_estimators"
 
 
@@ -67,7 +67,7 @@ def new_classifier(name: str, seed: int, settings: Mapping[str, Any]) -> Any:
 
 
 def predicted_probability(model: Any, values: Array) -> Array:
-    """How likely each test is positive; a support vector machine's distance is squeezed between 0 and 1."""
+    """How likely each test is positive; a distance from a support vector machine is mapped to 0…1."""
     import numpy as np
 
     if hasattr(model, "predict_proba"):
@@ -75,15 +75,15 @@ def predicted_probability(model: Any, values: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-model.decision_function(values))))
 
 
-def drawn_settings(name: str, draws: int, seed: int) -> list[dict[str, Any]]:
-    """The library's own settings, then others at random; none twice."""
-    space = SPACES[name]
+def draw_settings(name: str, draws: int, seed: int) -> list[dict[str, Any]]:
+    """The default settings of scikit-learn, then random ones, without duplicates."""
+    space = SEARCH_SPACES[name]
     rng = random.Random(seed)
-    found: list[dict[str, Any]] = [{}]
-    for _draw in range(20 * draws):
-        if len(found) >= draws:
+    drawn: list[dict[str, Any]] = [{}]
+    for _attempt in range(20 * draws):
+        if len(drawn) >= draws:
             break
         settings = {setting: rng.choice(values) for setting, values in space.items()}
-        if settings not in found:
-            found.append(settings)
-    return found
+        if settings not in drawn:
+            drawn.append(settings)
+    return drawn

@@ -1,6 +1,6 @@
-"""Logistic regression with a quadratic penalty, in the standard library alone.
+"""Logistic regression with a quadratic penalty, with the standard library only.
 
-Sums are exact (`math.fsum`), so that every Python on every machine finds the same weights.
+Sums are exact (`math.fsum`), so every Python version on every machine finds the same weights.
 """
 
 from __future__ import annotations
@@ -10,89 +10,101 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from flakehound.core.statistics.rates import probability
+from flakehound.core.statistics.rates import logistic
 
-_MOST_STEPS = 50
-_CLOSE = 1e-9  # a step of this size ends the search
+_MAX_STEPS = 50
+_CONVERGED_STEP = 1e-9  # a smaller step of Newton's method ends the search
+_CONSTANT_PENALTY = 1e-9  # tiny; with it there is a solution even if all rows are of one class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """A linear form whose value is the log odds."""
+class LinearWeights:
+    """A linear function whose value is the log odds."""
 
     constant: float
     of_columns: tuple[float, ...]
 
 
 def fit_logistic(
-    columns: Sequence[Sequence[float]], wanted: Sequence[int], shares: Sequence[float], penalties: Sequence[float]
-) -> Weights:
-    """The weights that explain best which rows are wanted, by Newton's method.
+    columns: Sequence[Sequence[float]],
+    positive: Sequence[int],
+    row_weights: Sequence[float],
+    penalties: Sequence[float],
+) -> LinearWeights:
+    """Find the weights that explain best which rows are positive, by Newton's method.
 
-    `shares` says how much each row counts. The penalties are on squared weights, one for each column.
+    `row_weights` says how much each row counts. There is one penalty on the squared weight of each column.
     """
-    table = [[1.0] * len(wanted), *columns]
-    held_back = [1e-9, *penalties]  # the tiny one: rows of one class only have a solution, too
+    table = [[1.0] * len(positive), *columns]
+    all_penalties = [_CONSTANT_PENALTY, *penalties]
     weights = [0.0] * len(table)
-    for _ in range(_MOST_STEPS):
-        chances = [probability(one) for one in log_odds(table, weights)]
-        slopes = [share * (yes - chance) for share, yes, chance in zip(shares, wanted, chances, strict=True)]
-        bends = [share * chance * (1 - chance) for share, chance in zip(shares, chances, strict=True)]
-        gradient = [
-            _product(slopes, column) - held * weight
-            for column, held, weight in zip(table, held_back, weights, strict=True)
+    for _ in range(_MAX_STEPS):
+        chances = [logistic(odds) for odds in log_odds(table, weights)]
+        errors = [
+            row_weight * (label - chance)
+            for row_weight, label, chance in zip(row_weights, positive, chances, strict=True)
         ]
-        step = solve_linear(_curvature(table, bends, held_back), gradient)
+        curvatures = [
+            row_weight * chance * (1 - chance) for row_weight, chance in zip(row_weights, chances, strict=True)
+        ]
+        gradient = [
+            _dot(errors, column) - penalty * weight
+            for column, penalty, weight in zip(table, all_penalties, weights, strict=True)
+        ]
+        step = solve_linear(_hessian(table, curvatures, all_penalties), gradient)
         weights = [weight + change for weight, change in zip(weights, step, strict=True)]
-        if max(map(abs, step)) < _CLOSE:
+        if max(map(abs, step)) < _CONVERGED_STEP:
             break
-    return Weights(constant=weights[0], of_columns=tuple(weights[1:]))
+    return LinearWeights(constant=weights[0], of_columns=tuple(weights[1:]))
 
 
 def log_odds(columns: Sequence[Sequence[float]], weights: Sequence[float]) -> list[float]:
-    """For each row the sum of its values times the weights."""
-    found = [0.0] * len(columns[0])
+    """For each row, the sum of its values times the weights."""
+    sums = [0.0] * len(columns[0])
     for weight, column in zip(weights, columns, strict=True):
-        found = [one + weight * value for one, value in zip(found, column, strict=True)]
-    return found
+        sums = [total + weight * value for total, value in zip(sums, column, strict=True)]
+    return sums
 
 
-def constant_for(scores: Sequence[float], rows: Sequence[float], wanted: float) -> float:
-    """What to add to all log odds so that the probabilities, each counted for so many rows, add up to `wanted`."""
+def constant_for(odds: Sequence[float], row_counts: Sequence[float], expected_positive: float) -> float:
+    """The constant to add to all log odds so that the expected number of positive tests is this.
+
+    Each row stands for `row_counts` tests.
+    """
     low, high = -40.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2
-        total = _product([probability(middle + one) for one in scores], rows)
-        low, high = (low, middle) if total > wanted else (middle, high)
+        total = _dot([logistic(middle + own) for own in odds], row_counts)
+        low, high = (low, middle) if total > expected_positive else (middle, high)
     return low
 
 
 def solve_linear(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
-    """The solution of linear equations, by elimination with pivots."""
+    """Solve a system of linear equations by elimination with pivots."""
     rows = [[*line, value] for line, value in zip(matrix, right, strict=True)]
     size = len(rows)
-    for place in range(size):
-        best = max(range(place, size), key=lambda one: abs(rows[one][place]))
-        rows[place], rows[best] = rows[best], rows[place]
+    for n in range(size):
+        pivot = max(range(n, size), key=lambda row: abs(rows[row][n]))
+        rows[n], rows[pivot] = rows[pivot], rows[n]
         for other in range(size):
-            if other != place and rows[other][place]:
-                factor = rows[other][place] / rows[place][place]
-                rows[other] = [a - factor * b for a, b in zip(rows[other], rows[place], strict=True)]
-    return [rows[place][size] / rows[place][place] for place in range(size)]
+            if other != n and rows[other][n]:
+                factor = rows[other][n] / rows[n][n]
+                rows[other] = [a - factor * b for a, b in zip(rows[other], rows[n], strict=True)]
+    return [rows[n][size] / rows[n][n] for n in range(size)]
 
 
-def _curvature(
-    table: Sequence[Sequence[float]], bends: Sequence[float], penalties: Sequence[float]
+def _hessian(
+    table: Sequence[Sequence[float]], curvatures: Sequence[float], penalties: Sequence[float]
 ) -> list[list[float]]:
     size = len(table)
-    found = [[0.0] * size for _ in range(size)]
-    for place, column in enumerate(table):
-        bent = list(map(mul, bends, column))
-        for other in range(place, size):
-            found[place][other] = found[other][place] = _product(bent, table[other])
-        found[place][place] += penalties[place]
-    return found
+    matrix = [[0.0] * size for _ in range(size)]
+    for n, column in enumerate(table):
+        weighted = list(map(mul, curvatures, column))
+        for other in range(n, size):
+            matrix[n][other] = matrix[other][n] = _dot(weighted, table[other])
+        matrix[n][n] += penalties[n]
+    return matrix
 
 
-def _product(left: Iterable[float], right: Iterable[float]) -> float:
+def _dot(left: Iterable[float], right: Iterable[float]) -> float:
     return math.fsum(map(mul, left, right))

@@ -1,4 +1,4 @@
-"""Pipelines: scaling, balancing and a classifier, fitted on a training part alone."""
+"""Pipelines: scaling, balancing and a classifier, fitted to a training part only."""
 
 from __future__ import annotations
 
@@ -19,70 +19,68 @@ _INNER_FOLDS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """What is done to a training part."""
+    """How a model is fitted to a training part."""
 
     classifier: str
     balancing: str
-    trees: int | None = None  # None: as the settings or the library say
-    scaled: bool = False  # each feature to 0…1, by the training part
+    trees: int | None = None  # None: by `settings`, or the default of the library
+    scaled: bool = False  # scale each feature to 0…1, by the training part
     draws: int = 0  # settings that a random search tries on the training part; 0: no search
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """Its parts in words."""
+        """Classifier, number of trees and balancing, such as `random-forest-100/smote`."""
         trees = f"-{self.trees}" if self.trees else ""
         return f"{self.classifier}{trees}/{self.balancing}"
 
 
 def cannier_pipelines() -> tuple[Pipeline, ...]:
-    """24: two kinds of forests × four sizes × three ways to balance."""
+    """The 24 pipelines of CANNIER: two kinds of forests, four sizes, three balancing techniques."""
     return tuple(
-        Pipeline(classifier=kind, trees=trees, balancing=way)
-        for kind in (classifiers.FOREST, classifiers.EXTRA)
+        Pipeline(classifier=classifier, trees=trees, balancing=technique)
+        for classifier in (classifiers.FOREST, classifiers.EXTRA)
         for trees in (25, 50, 75, 100)
-        for way in balancing.OF_CANNIER
+        for technique in balancing.CANNIER_TECHNIQUES
     )
 
 
 def static_pipelines(draws: int) -> tuple[Pipeline, ...]:
-    """54: six classifiers × nine ways to balance, each with a random search."""
+    """The 54 pipelines of STATIC: six classifiers, nine balancing techniques, each with a random search."""
     return tuple(
-        Pipeline(classifier=kind, balancing=way, scaled=True, draws=draws)
-        for kind in classifiers.OF_STATIC
-        for way in balancing.OF_STATIC
+        Pipeline(classifier=classifier, balancing=technique, scaled=True, draws=draws)
+        for classifier in classifiers.STATIC_CLASSIFIERS
+        for technique in balancing.STATIC_TECHNIQUES
     )
 
 
 @dataclass(slots=True)
 class FittedPipeline:
-    """A pipeline that has learned."""
+    """A fitted pipeline."""
 
     model: Any
     scaler: Any
-    problem: str  # why the balancing is not the one asked for; empty where it is
+    problem: str  # why the requested balancing was not used; empty: it was
     settings: Mapping[str, Any]  # what the search chose
-    threshold: float = THRESHOLD  # from which probability on a test counts as positive
+    threshold: float = THRESHOLD  # smallest probability at which a test counts as positive
 
     def probability(self, values: Array) -> Array:
         """How likely each test is positive."""
-        return classifiers.predicted_probability(self.model, self._scaled(values))
-
-    def _scaled(self, values: Array) -> Array:
-        return values if self.scaler is None else self.scaler.transform(values)
+        scaled = values if self.scaler is None else self.scaler.transform(values)
+        return classifiers.predicted_probability(self.model, scaled)
 
 
 def fit_pipeline(pipeline: Pipeline, values: Array, positive: Array, seed: int) -> FittedPipeline:
-    """Learn from a training part; scaling, balancing and search see nothing else."""
+    """Fit a pipeline to a training part; scaling, balancing and search use nothing else."""
     settings = dict(pipeline.settings)
     if pipeline.trees:
-        settings[classifiers.setting_of_trees(pipeline.classifier)] = pipeline.trees
+        settings[classifiers.trees_setting(pipeline.classifier)] = pipeline.trees
     if pipeline.draws > 1:
         settings |= _best_settings(pipeline, values, positive, seed)
-    return _fitted_once(pipeline, values, positive, seed, settings)
+    return _fit_with_settings(pipeline, values, positive, seed, settings)
 
 
-def _fitted_once(
+def _fit_with_settings(
     pipeline: Pipeline, values: Array, positive: Array, seed: int, settings: Mapping[str, Any]
 ) -> FittedPipeline:
     from sklearn.preprocessing import MinMaxScaler
@@ -92,23 +90,23 @@ def _fitted_once(
     part = balancing.balance(pipeline.balancing, scaled, positive, seed)
     model = classifiers.new_classifier(pipeline.classifier, seed, settings)
     with warnings.catch_warnings():
-        # A perceptron that has not converged is a worse model, which the figures show.
+        # A perceptron that has not converged is a worse model, and the figures show that.
         warnings.simplefilter("ignore")
         model.fit(part.values, part.positive)
     return FittedPipeline(model=model, scaler=scaler, problem=part.problem, settings=settings)
 
 
 def _best_settings(pipeline: Pipeline, values: Array, positive: Array, seed: int) -> dict[str, Any]:
-    """The drawn settings with the best F1 in folds of the training part; the library's own win a tie."""
+    """The drawn settings with the best F1 in folds of the training part; the first of equals."""
     import numpy as np
 
     folds = stratified_folds(positive, _INNER_FOLDS, seed_for(seed, "inner"))
     best: tuple[float, dict[str, Any]] = (-1.0, {})
-    for settings in classifiers.drawn_settings(pipeline.classifier, pipeline.draws, seed_for(seed, "search")):
+    for settings in classifiers.draw_settings(pipeline.classifier, pipeline.draws, seed_for(seed, "search")):
         predicted = np.zeros(len(positive), dtype=int)
         for test in folds:
             train = np.setdiff1d(np.arange(len(positive)), test)
-            model = _fitted_once(pipeline, values[train], positive[train], seed, settings)
+            model = _fit_with_settings(pipeline, values[train], positive[train], seed, settings)
             predicted[test] = model.probability(values[test]) >= THRESHOLD
         f1 = confusion(positive, predicted).f1
         if f1 > best[0]:

@@ -1,4 +1,4 @@
-"""Split tests into folds: by chance with equal shares of positives, or by project."""
+"""Split tests into folds: at random with equal shares of positives, or by project."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from flakehound.learn.extras import Array
 
 
 def stratified_folds(positive: Array, folds: int, seed: int) -> list[Array]:
-    """Places of each fold's tests; as many folds as the rarer class has tests, at most the number asked for."""
+    """The rows of each fold's tests; not more folds than the rarer class has tests, but at least two."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    rare = int(min(positive.sum(), len(positive) - positive.sum()))
-    count = max(2, min(folds, rare))
-    fold = np.zeros(len(positive), dtype=int)
+    rare_class_size = int(min(positive.sum(), len(positive) - positive.sum()))
+    count = max(2, min(folds, rare_class_size))
+    fold_of_row = np.zeros(len(positive), dtype=int)
     for label in (0, 1):
-        places = rng.permutation(np.flatnonzero(positive == label))
-        # The rarer class begins where the other one ended, so that folds stay equally large.
-        fold[places] = (np.arange(len(places)) + label * int((positive == 0).sum())) % count
-    return [np.flatnonzero(fold == number) for number in range(count)]
+        rows = rng.permutation(np.flatnonzero(positive == label))
+        # The second class starts at the fold after the last test of the first one: this keeps the folds equally
+        # large.
+        fold_of_row[rows] = (np.arange(len(rows)) + label * int((positive == 0).sum())) % count
+    return [np.flatnonzero(fold_of_row == number) for number in range(count)]
 
 
 def project_folds(projects: Array) -> list[Array]:
-    """One fold per project, by name."""
+    """The rows of each project's tests, in the order of the project names."""
     import numpy as np
 
     return [np.flatnonzero(projects == name) for name in sorted(set(projects))]

@@ -1,4 +1,4 @@
-"""Cross-validate a pipeline: every test is predicted by a model that never saw it."""
+"""Cross-validate a pipeline: every test is predicted by a model that was not trained on it."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ BY_CHANCE, BY_PROJECT = "folds", "projects"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predictions:
-    """A problem's tests, their labels, and what models that never saw them say."""
+    """The tests of a problem, their labels, and predictions by models that were not trained on them."""
 
     labels: Labels
     projects: Array
-    probability: Array  # nan where no model could be trained
-    said: Array | None = None  # 0 or 1, by thresholds of their own; None: by one half
+    probability: Array  # nan if no model could be trained
+    predicted: Array | None = None  # 0 or 1, by the thresholds of the models; None: by one half
     notes: tuple[str, ...] = ()
 
 
-def cross_validated(
+def cross_validate(
     data: Dataset, problem: Problem, pipeline: Pipeline | Vote, *, split: str, seed: int, repeat: int = 0
 ) -> Predictions:
-    """Predictions for every test of the problem's domain."""
+    """Predict every test of the problem's domain."""
     import numpy as np
 
     labels = learnable_labels(data, problem)
     values, positive, projects = data.values[labels.domain], labels.positive, data.projects[labels.domain]
     folds = folds_of(positive, projects, split, seed_for(seed, problem.value, split, repeat))
     probability = np.full(len(positive), np.nan)
-    said = np.zeros(len(positive), dtype=int)
+    predicted = np.zeros(len(positive), dtype=int)
     notes: Counter[str] = Counter()
     for number, test in enumerate(folds):
         train = np.setdiff1d(np.arange(len(positive)), test)
@@ -51,23 +51,28 @@ def cross_validated(
         own_seed = seed_for(seed, pipeline.name, problem.value, split, repeat, number)
         model = fit_model(pipeline, values[train], positive[train], own_seed)
         probability[test] = model.probability(values[test])
-        said[test] = probability[test] >= model.threshold
+        predicted[test] = probability[test] >= model.threshold
         notes[model.problem] += 1
-    told = _told(notes, len(folds))
-    return Predictions(labels=labels, projects=projects, probability=probability, said=said, notes=told)
+    return Predictions(
+        labels=labels,
+        projects=projects,
+        probability=probability,
+        predicted=predicted,
+        notes=_note_lines(notes, len(folds)),
+    )
 
 
 def learnable_labels(data: Dataset, problem: Problem) -> Labels:
-    """The labels of a problem; an error where nothing can be learned from them."""
+    """The labels of a problem; raises UnusableData if nothing can be learned from them."""
     labels = data.labels(problem)
-    trouble = label_obstacle(labels) or ("" if data.features else "it has no features")
-    if trouble:
-        raise UnusableData(f"{problem.value} cannot be learned from {data.name!r}: {trouble}")
+    obstacle = label_obstacle(labels) or ("" if data.features else "it has no features")
+    if obstacle:
+        raise UnusableData(f"{problem.value} cannot be learned from {data.name!r}: {obstacle}")
     return labels
 
 
 def folds_of(positive: Array, projects: Array, split: str, seed: int) -> list[Array]:
-    """The folds of either split; an error where there is but one project."""
+    """The folds of a split; raises UnusableData if projects are to be left out and there is only one."""
     if split == BY_CHANCE:
         return stratified_folds(positive, FOLDS, seed)
     folds = project_folds(projects)
@@ -76,37 +81,44 @@ def folds_of(positive: Array, projects: Array, split: str, seed: int) -> list[Ar
     return folds
 
 
-def _told(notes: Counter[str], folds: int) -> tuple[str, ...]:
+def _note_lines(notes: Counter[str], folds: int) -> tuple[str, ...]:
     return tuple(f"{times} of {folds} folds: {note}" for note, times in sorted(notes.items()) if note)
 
 
-def figures_of(predicted: Predictions) -> dict[str, Any]:
-    """Overall and per project: the four counts, MCC, precision, recall, F1; and AUC and calibration overall.
+def figures_of(predictions: Predictions) -> dict[str, Any]:
+    """Overall and per project: confusion matrix, MCC, precision, recall and F1; overall also AUC and calibration.
 
-    `found` are the places, in the problem's domain, of the positive tests that are predicted as such.
+    `found` has the rows, in the problem's domain, of the positive tests that are predicted as positive. Plain
+    values for JSON.
     """
     import numpy as np
 
-    known = ~np.isnan(predicted.probability)
-    positive, probability = predicted.labels.positive[known], predicted.probability[known]
-    said = (probability >= THRESHOLD).astype(int) if predicted.said is None else predicted.said[known]
-    projects = predicted.projects[known]
-    parts = {name: confusion(positive[projects == name], said[projects == name]) for name in sorted(set(projects))}
+    known = ~np.isnan(predictions.probability)
+    positive, probability = predictions.labels.positive[known], predictions.probability[known]
+    if predictions.predicted is None:
+        predicted = (probability >= THRESHOLD).astype(int)
+    else:
+        predicted = predictions.predicted[known]
+    projects = predictions.projects[known]
+    by_project = {
+        name: confusion(positive[projects == name], predicted[projects == name]) for name in sorted(set(projects))
+    }
     return {
-        **confusion_figures(sum(parts.values(), Confusion(tp=0, fp=0, fn=0, tn=0))),
+        **confusion_figures(sum(by_project.values(), Confusion(tp=0, fp=0, fn=0, tn=0))),
         "auc": _rounded(area_under_curve(positive, probability)),
         "calibration": calibration(positive, probability),
-        "projects": {name: confusion_figures(part) for name, part in parts.items()},
-        "found": np.flatnonzero(known)[(positive & said) == 1].tolist(),
-        "notes": list(predicted.notes),
+        "projects": {name: confusion_figures(counts) for name, counts in by_project.items()},
+        "found": np.flatnonzero(known)[(positive & predicted) == 1].tolist(),
+        "notes": list(predictions.notes),
     }
 
 
 def confusion_figures(counts: Confusion) -> dict[str, Any]:
-    """Counts and what follows from them; None where something is not defined."""
-    found = {name: getattr(counts, name) for name in ("tp", "fp", "fn", "tn")}
-    return found | {name: _rounded(getattr(counts, name)) for name in ("precision", "recall", "f1", "mcc")}
+    """The counts and the scores that follow from them; None if a score is undefined."""
+    figures = {name: getattr(counts, name) for name in ("tp", "fp", "fn", "tn")}
+    return figures | {name: _rounded(getattr(counts, name)) for name in ("precision", "recall", "f1", "mcc")}
 
 
 def _rounded(value: float) -> float | None:
+    """A plain number; None for nan."""
     return None if value != value else round(float(value), 4)

@@ -1,1 +1,1 @@
-"""The model of what lint measures."""
+"""The model that scores tests by what lint reads in their source."""

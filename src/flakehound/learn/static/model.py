@@ -1,7 +1,7 @@
-"""A model of what lint measures: the chances that a test is NOD and that it depends on the order.
+"""The model that scores tests by what lint reads in their source: chances of being NOD and order-dependent.
 
-Two logistic functions of a few signals. A signal is the logarithm of a column, of the test itself or as the mean
-over the tests of its file. A model is plain JSON; scoring needs the standard library only.
+It consists of two logistic functions of a few signals. A signal is the logarithm of a column, of the test itself
+or as the mean over the tests of its file. A model is plain JSON; scoring needs only the standard library.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flakehound.core.errors import Remedy, UsageError
-from flakehound.core.statistics.rates import probability
+from flakehound.core.statistics.rates import logistic
 
 SCHEMA = "flakehound/model/2"
 NOD, ORDER_DEPENDENT = "nod", "order_dependent"
 KINDS = (NOD, ORDER_DEPENDENT)
-OF_FILE = "file "  # begins the name of a signal that is a mean over the tests of a file
-Values = Mapping[str, float | None]  # a test's columns; None is 0
+FILE_MEAN_PREFIX = "file "  # of the name of a signal that is a mean over the tests of a file
+Values = Mapping[str, float | None]  # the columns of a test; None counts as 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlakyChances:
-    """What the model says of one test."""
+    """The chances of one test by the model."""
 
     nod: float
     order_dependent: float
-    flaky: float  # at least one of them, as if they were independent and equally frequent
+    flaky: float  # of at least one kind, as if both were independent and equally frequent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,69 +36,69 @@ class Head:
     """The logistic function for one kind of flakiness."""
 
     constant: float
-    # The constant with which both kinds are equally frequent, so that neither hides the other in one score: among
-    # the tests that we learn from, order-dependent ones are three times as many as NOD ones.
+    # The constant with which both kinds are equally frequent. It is used for the common score, because in the
+    # training data order-dependent tests are three times as many as NOD tests and would dominate it.
     even: float
     weights: Mapping[str, float]  # by signal
-    means: Mapping[str, float]  # of the signals, over all tests that were learned from
+    means: Mapping[str, float]  # of the signals, over all training tests
 
     def evidence(self, signals: Mapping[str, float]) -> float:
-        """What the signals of a test add to the constant."""
+        """The log odds that the signals of a test add to the constant."""
         return sum(weight * signals[name] for name, weight in self.weights.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedOn:
-    """What a model has seen."""
+    """The training data of a model."""
 
-    digest: str  # of the training data and of the way to fit
+    digest: str  # of the training data and of the code that fits
     projects: int
     tests: int
     nod: int
     order_dependent: int
-    own_projects: int = 0  # those that a team added
+    own_projects: int = 0  # that a team added
     own_tests: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticModel:
-    """Both functions, and what they were fitted on."""
+    """Both functions, and the training data they were fitted to."""
 
     nod: Head
     order_dependent: Head
     trained_on: TrainedOn
 
     def chances(self, tests: Sequence[Values], files: Sequence[str]) -> list[FlakyChances]:
-        """What it says of each test; the tests of a file have to be there together."""
-        return [chances_of(self.nod, self.order_dependent, one) for one in self.signals(tests, files)]
+        """The chances of each test; `tests` must contain all tests of each file."""
+        return [chances_of(self.nod, self.order_dependent, signals) for signals in self.signals(tests, files)]
 
     def signals(self, tests: Sequence[Values], files: Sequence[str]) -> list[dict[str, float]]:
-        """All that it looks at, of each test."""
+        """All signals of each test."""
         return signals_of(tests, files, [*self.nod.weights, *self.order_dependent.weights])
 
 
 def chances_of(nod: Head, order_dependent: Head, signals: Mapping[str, float]) -> FlakyChances:
-    """What both functions say of a test with these signals."""
-    for_nod, for_order = nod.evidence(signals), order_dependent.evidence(signals)
-    neither = (1 - probability(nod.even + for_nod)) * (1 - probability(order_dependent.even + for_order))
+    """The chances of a test with these signals by both functions."""
+    nod_odds, order_odds = nod.evidence(signals), order_dependent.evidence(signals)
+    neither = (1 - logistic(nod.even + nod_odds)) * (1 - logistic(order_dependent.even + order_odds))
     return FlakyChances(
-        nod=probability(nod.constant + for_nod),
-        order_dependent=probability(order_dependent.constant + for_order),
+        nod=logistic(nod.constant + nod_odds),
+        order_dependent=logistic(order_dependent.constant + order_odds),
         flaky=1 - neither,
     )
 
 
 def signals_of(tests: Sequence[Values], files: Sequence[str], names: Iterable[str]) -> list[dict[str, float]]:
     """The named signals of every test."""
-    found: list[dict[str, float]] = [{} for _ in tests]
+    signals: list[dict[str, float]] = [{} for _ in tests]
     for name in dict.fromkeys(names):
-        column_name = name.removeprefix(OF_FILE)
-        column = [_logarithm(value) if (value := test.get(column_name)) else 0.0 for test in tests]
-        if name.startswith(OF_FILE):
+        column_name = name.removeprefix(FILE_MEAN_PREFIX)
+        column = [_signed_log(value) if (value := test.get(column_name)) else 0.0 for test in tests]
+        if name.startswith(FILE_MEAN_PREFIX):
             column = _means_by_file(column, files)
-        for signals, signal in zip(found, column, strict=True):
-            signals[name] = signal
-    return found
+        for own_signals, signal in zip(signals, column, strict=True):
+            own_signals[name] = signal
+    return signals
 
 
 def _means_by_file(column: Sequence[float], files: Sequence[str]) -> list[float]:
@@ -109,44 +109,43 @@ def _means_by_file(column: Sequence[float], files: Sequence[str]) -> list[float]
     return [means[file] for file in files]
 
 
-def _logarithm(value: float) -> float:
+def _signed_log(value: float) -> float:
     return math.copysign(math.log1p(abs(value)), value)
 
 
-def as_text(model: StaticModel) -> str:
-    """The model as JSON."""
+def to_json(model: StaticModel) -> str:
+    """The model as the text of a file."""
     return json.dumps({"schema": SCHEMA, **asdict(model)}, indent=1, sort_keys=True) + "\n"
 
 
 class UnusableModel(UsageError):
-    """A file that is no model of ours."""
+    """A file that is not a model of this version."""
 
     def __init__(self, name: str, why: str, remedy: Remedy = "flakehound train") -> None:
-        super().__init__(f"{name!r} is no model that this flakehound can use: {why}", remedy=remedy)
+        super().__init__(f"{name!r} is not a model that this flakehound can use: {why}", remedy=remedy)
         self.why = why
 
 
-def from_text(text: str, name: str) -> StaticModel:
-    """The model that a file holds; `name` is for the error."""
+def from_json(text: str, name: str) -> StaticModel:
+    """The model in the text of a file; `name` is for the error."""
     try:
-        told = json.loads(text)
-        schema = told["schema"]
+        content = json.loads(text)
+        schema = content["schema"]
         if schema != SCHEMA:
             raise UnusableModel(name, f"its schema is {schema!r}, not {SCHEMA!r}")
-        heads = {kind: _head(told[kind]) for kind in KINDS}
-        return StaticModel(
-            nod=heads[NOD], order_dependent=heads[ORDER_DEPENDENT], trained_on=TrainedOn(**told["trained_on"])
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise UnusableModel(name, f"{type(problem).__name__}: {problem}") from problem
+        heads = {kind: _head_from(content[kind]) for kind in KINDS}
+        trained_on = TrainedOn(**content["trained_on"])
+        return StaticModel(nod=heads[NOD], order_dependent=heads[ORDER_DEPENDENT], trained_on=trained_on)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UnusableModel(name, f"{type(error).__name__}: {error}") from error
 
 
-def _head(told: Mapping[str, Any]) -> Head:
-    weights, means = dict(told["weights"]), dict(told["means"])
-    numbers = [("constant", told["constant"]), ("even", told["even"]), *weights.items(), *means.items()]
-    bad = [name for name, one in numbers if not isinstance(one, int | float) or not math.isfinite(one)]
-    if bad:
-        raise ValueError(f"the weight {bad[0]!r} is no finite number")
+def _head_from(content: Mapping[str, Any]) -> Head:
+    weights, means = dict(content["weights"]), dict(content["means"])
+    numbers = [("constant", content["constant"]), ("even", content["even"]), *weights.items(), *means.items()]
+    invalid = [name for name, value in numbers if not isinstance(value, int | float) or not math.isfinite(value)]
+    if invalid:
+        raise ValueError(f"the weight {invalid[0]!r} is not a finite number")
     if weights.keys() != means.keys():
-        raise ValueError("its weights and means are of other signals")
-    return Head(constant=told["constant"], even=told["even"], weights=weights, means=means)
+        raise ValueError("its weights and means have different signals")
+    return Head(constant=content["constant"], even=content["even"], weights=weights, means=means)

@@ -1,4 +1,4 @@
-"""Tables that the model of what lint measures is fitted on: the one we ship, and a team's own."""
+"""Training tables of the model that scores tests by their source: the shipped table, and a team's own."""
 
 from __future__ import annotations
 
@@ -16,45 +16,46 @@ from flakehound.learn.static.model import KINDS, NOD, ORDER_DEPENDENT
 from flakehound.learn.tables.dataset import Exclusion, UnusableData
 
 VERSION = 2  # of the columns
-_SHIPPED = "static_training.csv.gz"
-_MOST = 1e30
-_FITTING = ("models/logistic.py", "static/fit.py", "static/model.py", "static/table.py")
-INFRASTRUCTURE = "infrastructure"  # a test that the study's machines broke is no example of anything
+_SHIPPED_FILE = "static_training.csv.gz"
+_MAX_VALUE = 1e30
+# Whoever changes one of these files must get a new model, not a cached one.
+_FITTING_FILES = ("models/logistic.py", "static/fit.py", "static/model.py", "static/table.py")
+INFRASTRUCTURE = "infrastructure"  # column; 1: the machines of the study made the test fail, so it is not learned
 
 
 @dataclass(slots=True, kw_only=True)
 class TrainingTable:
-    """The tests of a table that can be used, and how many cannot."""
+    """The usable tests of a table, and how many rows were left out."""
 
     samples: list[Sample] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
     @property
     def exclusions(self) -> list[Exclusion]:
-        """Rows that were left out, and why."""
+        """How many rows were left out, and why."""
         return [Exclusion(why=why, rows=rows) for why, rows in sorted(self.left_out.items())]
 
 
 def shipped_bytes() -> bytes:
-    """The training data of the default model, packed."""
-    return (resources.files("flakehound.learn") / "facts" / _SHIPPED).read_bytes()
+    """The compressed training data of the default model."""
+    return (resources.files("flakehound.learn") / "facts" / _SHIPPED_FILE).read_bytes()
 
 
 def digest_of(*contents: bytes) -> str:
-    """A name for training data and the code that fits it; the same of both gives the same model.
+    """A digest of training data and of the code that fits a model to it; equal digests mean equal models.
 
-    A version number alone would keep old models while somebody works on the fit.
+    With a version number instead, a cached model would survive changes of the code.
     """
-    maker = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     folder = resources.files("flakehound.learn")
-    for content in (*((folder / name).read_bytes() for name in _FITTING), *contents):
-        maker.update(len(content).to_bytes(8, "little"))
-        maker.update(content)
-    return maker.hexdigest()
+    for content in (*((folder / name).read_bytes() for name in _FITTING_FILES), *contents):
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def shipped_samples(packed: bytes) -> list[Sample]:
-    """The tests of the default model."""
+    """The training tests of the default model."""
     rows = csv.DictReader(gzip.decompress(packed).decode("utf-8").splitlines())
     return training_table("the training data of flakehound", rows.fieldnames or (), rows).samples
 
@@ -62,23 +63,23 @@ def shipped_samples(packed: bytes) -> list[Sample]:
 def training_table(
     name: str, header: Sequence[str], rows: Iterable[Mapping[str, str]], *, own: bool = False
 ) -> TrainingTable:
-    """The tests in a table's rows; a column that is missing or a label that is none is an error."""
+    """The tests in the rows of a table; raises UnusableData for a missing column or an invalid label."""
     _check_header(name, header)
-    found = TrainingTable()
-    for row in _each_once(rows, "id" in header, found.left_out):
-        sample = _sample(row, name, found, own)
+    table = TrainingTable()
+    for row in _without_duplicates(rows, "id" in header, table.left_out):
+        sample = _sample(row, name, table.left_out, own)
         if sample is not None:
-            found.samples.append(sample)
-    if not found.samples:
-        told = "; ".join(f"{one.rows} {one.why}" for one in found.exclusions)
-        raise UnusableData(f"{name!r} has no usable row", detail=told and f"left out: {told}")
-    return found
+            table.samples.append(sample)
+    if not table.samples:
+        reasons = "; ".join(f"{exclusion.rows} {exclusion.why}" for exclusion in table.exclusions)
+        raise UnusableData(f"{name!r} has no usable row", detail=reasons and f"left out: {reasons}")
+    return table
 
 
 def _check_header(name: str, header: Sequence[str]) -> None:
-    twice = sorted(column for column, times in Counter(header).items() if times > 1)
-    if twice:
-        raise UnusableData(f"{name!r} has columns of the same name: {', '.join(twice)}")
+    duplicates = sorted(column for column, times in Counter(header).items() if times > 1)
+    if duplicates:
+        raise UnusableData(f"{name!r} has columns of the same name: {', '.join(duplicates)}")
     missing = [column for column in ("project", *KINDS, *COLUMNS) if column not in header]
     if not {"id", "file"} & set(header):
         missing.insert(0, "id")
@@ -88,26 +89,27 @@ def _check_header(name: str, header: Sequence[str]) -> None:
         )
 
 
-def _each_once(
-    rows: Iterable[Mapping[str, str]], with_ids: bool, left_out: Counter[str]
+def _without_duplicates(
+    rows: Iterable[Mapping[str, str]], has_ids: bool, left_out: Counter[str]
 ) -> Iterator[Mapping[str, str]]:
+    """The rows without those whose project and id an earlier row has."""
     seen: set[tuple[str, str]] = set()
     for row in rows:
         key = (row["project"], row.get("id", ""))
-        if with_ids and key in seen:
+        if has_ids and key in seen:
             left_out["whose id an earlier row has"] += 1
             continue
         seen.add(key)
         yield row
 
 
-def _sample(row: Mapping[str, str], name: str, found: TrainingTable, own: bool) -> Sample | None:
+def _sample(row: Mapping[str, str], name: str, left_out: Counter[str], own: bool) -> Sample | None:
     _check_version(row, name)
     is_known = any(row[kind] for kind in KINDS)
     labels = {kind: is_known and _label(row, kind, name) for kind in KINDS}
     values = {column: _number(row[column]) for column in COLUMNS}
     if any(value is None for value in values.values()):
-        found.left_out[f"with a feature that is empty, no number, not finite or beyond {_MOST:g}"] += 1
+        left_out[f"with a feature that is empty, no number, not finite or beyond {_MAX_VALUE:g}"] += 1
         return None
     return Sample(
         project=row["project"],
@@ -141,4 +143,4 @@ def _number(text: str | None) -> float | None:
         number = float(text or "")
     except ValueError:
         return None
-    return number if math.isfinite(number) and abs(number) <= _MOST else None
+    return number if math.isfinite(number) and abs(number) <= _MAX_VALUE else None

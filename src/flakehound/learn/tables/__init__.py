@@ -1,1 +1,1 @@
-"""Tables of tests: columns, labels, problems, and what is wrong with them."""
+"""Tables of tests: columns, labels, problems, and checks."""

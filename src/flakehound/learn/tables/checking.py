@@ -1,37 +1,37 @@
-"""What can be learned from a data set, and what cannot."""
+"""Check what can be learned from a data set."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from flakehound.core.errors import FailedStep, attempted
+from flakehound.core.errors import FailedStep, attempt
 from flakehound.learn.tables.dataset import Dataset, Labels
 from flakehound.learn.tables.problems import Problem
 
 
 def constant_features(data: Dataset) -> tuple[str, ...]:
-    """Features with one value only, which no model can use."""
+    """The features with only one value, which are useless to every model."""
     import numpy as np
 
     if not data.features:
         return ()
-    widths = np.ptp(data.values, axis=0)
-    return tuple(name for name, width in zip(data.features, widths, strict=True) if width == 0)
+    ranges = np.ptp(data.values, axis=0)
+    return tuple(name for name, value_range in zip(data.features, ranges, strict=True) if value_range == 0)
 
 
 def positives_by_project(data: Dataset, labels: Labels) -> Counter[str]:
-    """How many positive tests each project has that has any."""
+    """How many positive tests each project has; projects without one are left out."""
     return Counter(data.projects[labels.domain[labels.positive == 1]])
 
 
 def learning_obstacle(data: Dataset, problem: Problem) -> str:
-    """Why a problem cannot be learned from a data set; empty where it can."""
-    labels = attempted(lambda: data.labels(problem))
+    """Why a problem cannot be learned from a data set; empty: it can."""
+    labels = attempt(lambda: data.labels(problem))
     return labels.what if isinstance(labels, FailedStep) else label_obstacle(labels)
 
 
 def label_obstacle(labels: Labels) -> str:
-    """Why no model can be trained and judged on these labels; empty where one can."""
+    """Why no model can be trained and evaluated with these labels; empty: one can."""
     tests, positive = len(labels.domain), int(labels.positive.sum())
     if not tests:
         return "no test is in its domain"

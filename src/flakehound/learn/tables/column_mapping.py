@@ -1,4 +1,4 @@
-"""Which columns of a table say what: ids, projects, outcome counts, labels, features."""
+"""The meaning of a table's columns: ids, projects, outcome counts, labels, features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flakehound.core.errors import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnMapping:
-    """The meaning of a table's columns; several columns of a count are added up."""
+    """Which columns of a table have which meaning; several columns for one count are added up."""
 
     id: tuple[str, ...] = ("id",)  # joined with "::"
     project: str = "project"
@@ -22,40 +22,40 @@ class ColumnMapping:
     shuffled_failed: tuple[str, ...] = ()
     polluter: str | None = None  # 0 or 1
     cost_s: str | None = None  # seconds of one run
-    words: str | None = None  # words of the test's source, blanks between them
-    features: tuple[str, ...] | None = None  # None: every column that nothing else names
+    words: str | None = None  # words of the test's source, separated by blanks
+    features: tuple[str, ...] | None = None  # None: all columns without another meaning
     ignored: tuple[str, ...] = ()
-    left_out_where: tuple[str, ...] = ()  # a row is left out where one of these is true
-    projects: tuple[str, ...] = ()  # only these; none named: all
+    left_out_where: tuple[str, ...] = ()  # a row is left out if one of these columns is true
+    projects: tuple[str, ...] = ()  # use only these; empty: all
 
-    def named(self) -> tuple[str, ...]:
-        """Columns that must be there."""
-        one = (self.project, self.label, self.polluter, self.cost_s, self.words)
+    def required_columns(self) -> tuple[str, ...]:
+        """The columns that a table must have, without features."""
+        single = (self.project, self.label, self.polluter, self.cost_s, self.words)
         counts = (self.original_passed, self.original_failed, self.shuffled_passed, self.shuffled_failed)
-        named = (*self.id, *(name for name in one if name), *(name for group in counts for name in group))
-        return (*named, *self.left_out_where)
+        count_columns = (name for group in counts for name in group)
+        return (*self.id, *(name for name in single if name), *count_columns, *self.left_out_where)
 
 
-STATIC = (
+STATIC_FEATURES = (
     *("tloc", "tmcCabe", "assertionDensity", "assertionRoulette", "mysteryGuest", "eagerTest"),
     *("sensitiveEquality", "resourceOptimism", "conditionalTestLogic", "fireAndForget", "loc", "lcom2", "lcom5"),
     *("cbo", "wmc", "rfc", "mpc", "halsteadVocabulary", "halsteadLength", "halsteadVolume"),
     *("classDataShouldBePrivate", "complexClass", "functionalDecomposition", "godClass", "spaghettiCode"),
 )
-FLAKEFLAGGER = (
+FLAKEFLAGGER_FEATURES = (
     *("assertion-roulette", "conditional-test-logic", "eager-test", "fire-and-forget", "indirect-testing"),
     *("mystery-guest", "resource-optimism", "test-run-war", "numAsserts", "numCoveredLines", "ExecutionTime"),
     *("projectSourceLinesCovered", "projectSourceClassesCovered"),
     *(f"hIndexModificationsPerCoveredLine_window{size}" for size in (5, 10, 25, 50, 75, 100, 500, 10000)),
     "num_third_party_libs",
 )
-# The projects of the source's table 8 that the reconstructed table has.
-_IDFLAKIES_OF_TABLE_8 = (
+# The projects of table 8 of STATIC that are in the reconstructed table.
+_IDFLAKIES_PROJECTS = (
     *("Activiti", "admiral", "fastjson", "http-request", "dubbo", "Java-WebSocket", "pippo", "querydsl", "Struts"),
     "wildfly",
 )
 
-# The file's name without `.csv.gz` -> its columns. "flakehound" is what `flakehound data export` writes.
+# File name without `.csv.gz` -> columns. `flakehound data export` writes the columns of "flakehound".
 KNOWN_MAPPINGS: Mapping[str, ColumnMapping] = {
     "flakehound": ColumnMapping(
         original_passed=("original_passed",),
@@ -66,16 +66,19 @@ KNOWN_MAPPINGS: Mapping[str, ColumnMapping] = {
         cost_s="cost_s",
     ),
     "java_static_flakeflagger": ColumnMapping(
-        id=("testCase",), project="nameProject", label="isFlaky", features=STATIC
+        id=("testCase",), project="nameProject", label="isFlaky", features=STATIC_FEATURES
     ),
     "java_static_and_dynamic_flakeflagger": ColumnMapping(
-        id=("testCase",), project="nameProject", label="isFlaky", features=(*STATIC, *FLAKEFLAGGER)
+        id=("testCase",),
+        project="nameProject",
+        label="isFlaky",
+        features=(*STATIC_FEATURES, *FLAKEFLAGGER_FEATURES),
     ),
     "java_features_flakeflagger": ColumnMapping(
-        id=("test_name",), project="project", label="flakyStatus", features=FLAKEFLAGGER
+        id=("test_name",), project="project", label="flakyStatus", features=FLAKEFLAGGER_FEATURES
     ),
     "java_static_idflakies": ColumnMapping(
-        id=("testCase",), label="isFlaky", features=STATIC, projects=_IDFLAKIES_OF_TABLE_8
+        id=("testCase",), label="isFlaky", features=STATIC_FEATURES, projects=_IDFLAKIES_PROJECTS
     ),
     "java_tokens_flakeflagger": ColumnMapping(id=("test_name",), label="label", words="tokens", features=()),
     "java_reruns_10000_flakeflagger": ColumnMapping(
@@ -102,7 +105,7 @@ KNOWN_MAPPINGS = {
         KNOWN_MAPPINGS["python_flaky"], left_out_where=("Order-dependent", "Flaky_Infrastructure")
     ),
 }
-_GROUPS = {
+_FIELDS_WITH_SEVERAL_COLUMNS = {
     "id",
     "left_out_where",
     "original_passed",
@@ -115,20 +118,20 @@ _GROUPS = {
 }
 
 
-def column_mapping_from(told: object, *, remedy: str) -> ColumnMapping:
-    """Columns as a JSON object says them; a name that no column table has is an error."""
-    names = [one.name for one in fields(ColumnMapping)]
-    if not isinstance(told, Mapping) or not set(told) <= set(names):
-        unknown = sorted(set(told) - set(names)) if isinstance(told, Mapping) else told
+def column_mapping_from(content: object, *, remedy: str) -> ColumnMapping:
+    """The mapping in a JSON object; raises UsageError for an unknown name or an invalid value."""
+    names = [field.name for field in fields(ColumnMapping)]
+    if not isinstance(content, Mapping) or not set(content) <= set(names):
+        unknown = sorted(set(content) - set(names)) if isinstance(content, Mapping) else content
         raise UsageError(f"{unknown!r} in a column mapping; it knows {', '.join(names)}", remedy=remedy)
-    return ColumnMapping(**{name: _value(name, value, remedy) for name, value in told.items()})
+    return ColumnMapping(**{name: _field_value(name, value, remedy) for name, value in content.items()})
 
 
-def _value(name: str, value: object, remedy: str) -> Any:
-    if name in _GROUPS:
-        many = [value] if isinstance(value, str) else value
-        if isinstance(many, Sequence) and all(isinstance(one, str) for one in many):
-            return tuple(many)
+def _field_value(name: str, value: object, remedy: str) -> Any:
+    if name in _FIELDS_WITH_SEVERAL_COLUMNS:
+        columns = [value] if isinstance(value, str) else value
+        if isinstance(columns, Sequence) and all(isinstance(column, str) for column in columns):
+            return tuple(columns)
     elif value is None or isinstance(value, str):
         return value
     raise UsageError(f"{name!r} in a column mapping is {value!r}, not a column's name", remedy=remedy)

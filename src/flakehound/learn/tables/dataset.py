@@ -11,8 +11,8 @@ from flakehound.core.errors import FlakehoundError
 from flakehound.learn.extras import Array
 from flakehound.learn.tables.problems import OutcomeCounts, Problem
 
-Found = TypeVar("Found")
-UNKNOWN = -1  # nobody looked whether the test is a polluter
+Column = TypeVar("Column")
+UNKNOWN = -1  # label of a test that may or may not be a polluter
 
 
 class UnusableData(FlakehoundError):
@@ -21,7 +21,7 @@ class UnusableData(FlakehoundError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exclusion:
-    """Rows that were left out, and why."""
+    """How many rows were left out for one reason."""
 
     why: str
     rows: int
@@ -29,10 +29,10 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """A problem's labels, for the tests of its domain."""
+    """The labels of a problem for the tests of its domain."""
 
     problem: Problem
-    domain: Array  # places in the data set, ascending
+    domain: Array  # rows of the data set, ascending
     positive: Array  # 0 or 1, as long as the domain
 
 
@@ -56,55 +56,55 @@ class Dataset:
         return len(self.ids)
 
     def labels(self, problem: Problem) -> Labels:
-        """Domain and labels of a problem; an error where the table cannot tell them."""
+        """Domain and labels of a problem; raises UnusableData if the table lacks a column for it."""
         import numpy as np
 
-        everything = np.arange(len(self))
+        all_rows = np.arange(len(self))
         if problem is Problem.LABELLED:
-            return Labels(problem=problem, domain=everything, positive=self._needed(problem, "label", self.label))
+            return Labels(problem=problem, domain=all_rows, positive=self._require(problem, "label", self.label))
         if problem is Problem.POLLUTER_VS_REST:
-            found = self._needed(problem, "polluter", self.polluter)
-            told = np.flatnonzero(found != UNKNOWN)
-            return Labels(problem=problem, domain=told, positive=found[told])
-        counts = self._needed(problem, "outcome counts", self.counts)
+            polluter = self._require(problem, "polluter", self.polluter)
+            known = np.flatnonzero(polluter != UNKNOWN)
+            return Labels(problem=problem, domain=known, positive=polluter[known])
+        counts = self._require(problem, "outcome counts", self.counts)
         if problem is Problem.VICTIM_VS_REST:
-            return Labels(problem=problem, domain=everything, positive=counts.is_victim.astype(int))
-        domain = np.flatnonzero(counts.can_be_classified) if problem is Problem.NOD_VS_VICTIM else everything
+            return Labels(problem=problem, domain=all_rows, positive=counts.is_victim.astype(int))
+        domain = np.flatnonzero(counts.can_be_classified) if problem is Problem.NOD_VS_VICTIM else all_rows
         return Labels(problem=problem, domain=domain, positive=counts.is_nod.astype(int)[domain])
 
-    def _needed(self, problem: Problem, what: str, found: Found | None) -> Found:
-        if found is None:
-            raise UnusableData(f"{self.name!r} has no {what}, which {problem.value} needs")
-        return found
+    def _require(self, problem: Problem, name: str, column: Column | None) -> Column:
+        if column is None:
+            raise UnusableData(f"{self.name!r} has no {name}, which {problem.value} needs")
+        return column
 
-    def rows(self, places: Array) -> Dataset:
-        """The tests at these places, in their order."""
+    def select_rows(self, rows: Array) -> Dataset:
+        """The tests in these rows, in their order."""
         counts = self.counts and OutcomeCounts(
-            **{field.name: getattr(self.counts, field.name)[places] for field in fields_of(OutcomeCounts)}
+            **{field.name: getattr(self.counts, field.name)[rows] for field in fields_of(OutcomeCounts)}
         )
         return replace(
             self,
-            ids=self.ids[places],
-            projects=self.projects[places],
-            values=self.values[places],
+            ids=self.ids[rows],
+            projects=self.projects[rows],
+            values=self.values[rows],
             counts=counts,
-            label=_at(self.label, places),
-            polluter=_at(self.polluter, places),
-            cost_s=_at(self.cost_s, places),
-            words=None if self.words is None else tuple(self.words[place] for place in places),
+            label=_select(self.label, rows),
+            polluter=_select(self.polluter, rows),
+            cost_s=_select(self.cost_s, rows),
+            words=None if self.words is None else tuple(self.words[row] for row in rows),
         )
 
-    def of_known_polluters(self) -> Dataset:
-        """The tests of which somebody looked whether they are polluters."""
+    def with_known_polluters(self) -> Dataset:
+        """The tests that are known to be polluters or not."""
         import numpy as np
 
-        return self if self.polluter is None else self.rows(np.flatnonzero(self.polluter != UNKNOWN))
+        return self if self.polluter is None else self.select_rows(np.flatnonzero(self.polluter != UNKNOWN))
 
     def with_features(self, names: Sequence[str]) -> Dataset:
-        """The same tests with these features only."""
-        places = [self.features.index(name) for name in names]
-        return replace(self, features=tuple(names), values=self.values[:, places])
+        """The same tests with only these features."""
+        columns = [self.features.index(name) for name in names]
+        return replace(self, features=tuple(names), values=self.values[:, columns])
 
 
-def _at(values: Array | None, places: Array) -> Array | None:
-    return None if values is None else values[places]
+def _select(values: Array | None, rows: Array) -> Array | None:
+    return None if values is None else values[rows]

@@ -1,4 +1,4 @@
-"""Mean features over several measurements of the same tests (eq. 2)."""
+"""Mean features over several measurements of the same tests (eq. 2 of CANNIER)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flakehound.learn.tables.dataset import Dataset, UnusableData
 
 
 def check_same_tests(tables: Sequence[Dataset]) -> None:
-    """Refuse measurements that are not of the same tests and features."""
+    """Raise UnusableData if tables do not have the same tests and features."""
     first = tables[0]
     for other in tables[1:]:
         if other.features != first.features:
@@ -20,9 +20,9 @@ def check_same_tests(tables: Sequence[Dataset]) -> None:
 
 
 def mean_features(tables: Sequence[Dataset], samples: int, seed: int) -> Dataset:
-    """The first table with the mean features of some of the tables, drawn without repetition."""
+    """The first table with the mean features of `samples` tables, drawn without replacement."""
     import numpy as np
 
     drawn = sorted(random.Random(seed).sample(range(len(tables)), min(samples, len(tables))))
-    values = np.mean([tables[place].values for place in drawn], axis=0)
+    values = np.mean([tables[number].values for number in drawn], axis=0)
     return replace(tables[0], values=values)

@@ -1,4 +1,4 @@
-"""The four classification problems: which tests each is about, and which of them are positive."""
+"""The classification problems: which tests each of them is about, and which of these are positive."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Problem(Enum):
-    """Table 2 of CANNIER; LABELLED is a table that brings its own label."""
+    """The four problems of table 2 of CANNIER, and LABELLED for a table with its own label."""
 
     NOD_VS_REST = "nod-vs-rest"
     NOD_VS_VICTIM = "nod-vs-victim"
@@ -19,7 +19,7 @@ class Problem(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeCounts:
-    """Failures and runs in the original order and in shuffled ones: of many tests as arrays, or of one test."""
+    """Failures and runs in the original order and in shuffled orders: numbers for one test, or arrays for many."""
 
     original_runs: Any
     original_failed: Any
@@ -28,20 +28,21 @@ class OutcomeCounts:
 
     @property
     def is_nod(self) -> Any:
-        """Passed and failed in the original order."""
+        """Whether the test both passed and failed in the original order."""
         return (self.original_failed > 0) & (self.original_failed < self.original_runs)
 
     @property
     def is_victim(self) -> Any:
-        """Consistent in the original order, and not the same in shuffled ones.
+        """Whether the test had one outcome in the original order, and at least once the other one when shuffled.
 
-        The source says B ≠ S, where both orders ran equally often; here they need not.
+        CANNIER compares the counts, B ≠ S, because both orders ran equally often there.
         """
-        passed = (self.original_failed == 0) & (self.shuffled_failed > 0)
-        failed = (self.original_failed == self.original_runs) & (self.shuffled_failed < self.shuffled_runs)
-        return (self.original_runs > 0) & (passed | failed)
+        fails_shuffled = (self.original_failed == 0) & (self.shuffled_failed > 0)
+        always_failed = self.original_failed == self.original_runs
+        passes_shuffled = always_failed & (self.shuffled_failed < self.shuffled_runs)
+        return (self.original_runs > 0) & (fails_shuffled | passes_shuffled)
 
     @property
     def can_be_classified(self) -> Any:
-        """Domain of NOD-vs-Victim: does not always fail at first, fails at least once shuffled."""
+        """Whether NOD-vs-Victim is about the test: it passed in the original order and failed shuffled."""
         return (self.original_failed < self.original_runs) & (self.shuffled_failed > 0)

@@ -1,4 +1,4 @@
-"""Facts about the 30 projects of CANNIER (tables 3, 8, 9 and 10), to check our formulas against."""
+"""Figures of the 30 projects of CANNIER (tables 3, 8, 9 and 10), to check our formulas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib import resources
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedProject:
-    """One project as the tables tell it; costs in seconds with three digits, as printed."""
+    """One project of the tables; costs are in seconds with three digits, as printed."""
 
     project: str
     tests: int
@@ -29,10 +29,10 @@ class PublishedProject:
 
 
 def published_projects() -> tuple[PublishedProject, ...]:
-    """All 30, in the order of the tables."""
-    kinds = {
+    """All 30 projects, in the order of the tables."""
+    types = {
         field.name: {"int": int, "float": float}.get(str(field.type), str) for field in fields(PublishedProject)
     }
     text = (resources.files("flakehound.learn") / "facts" / "cannier_projects.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
-    return tuple(PublishedProject(**{name: kinds[name](value) for name, value in row.items()}) for row in rows)
+    return tuple(PublishedProject(**{name: types[name](value) for name, value in row.items()}) for row in rows)

@@ -1,4 +1,4 @@
-"""Ranks of feature values: they mean the same on slow and fast machines, in small and large projects."""
+"""Ranks of feature values: unlike values, they are comparable between machines and between projects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from flakehound.learn.tables.dataset import Dataset
 
 
 def ranks_in_suite(values: Array) -> Array:
-    """For each feature the rank of every test among these tests, scaled to lie between 0 and 1."""
+    """For each feature, the rank of every test among these tests, scaled to 0…1."""
     from scipy.stats import rankdata
 
     ranks: Array = rankdata(values, axis=0)
@@ -15,11 +15,11 @@ def ranks_in_suite(values: Array) -> Array:
 
 
 def ranks_within_projects(data: Dataset) -> Array:
-    """For each feature the rank of every test among the tests of its project, between 0 and 1."""
+    """For each feature, the rank of every test among the tests of its project, scaled to 0…1."""
     import numpy as np
 
     ranks = np.empty_like(data.values)
     for name in set(data.projects):
-        own = data.projects == name
-        ranks[own] = ranks_in_suite(data.values[own])
+        is_of_project = data.projects == name
+        ranks[is_of_project] = ranks_in_suite(data.values[is_of_project])
     return ranks

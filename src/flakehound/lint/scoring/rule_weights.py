@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from flakehound.core.predictions import LintFinding
-from flakehound.core.statistics.rates import probability
+from flakehound.core.statistics.rates import logistic
 from flakehound.core.verdicts import Cause
 
 # Logistic regression on tests of PyPI projects with the labels of Gruber et al. (2021), fitted by
@@ -26,7 +26,7 @@ _SIZE_METRICS = ("test_lines_of_code", "external_modules", "assertions")
 def rule_score(findings: Iterable[LintFinding], metrics: Mapping[str, float | None]) -> float:
     """The probability that the test is flaky; `metrics` are its metrics by name."""
     terms = signals(findings, metrics)
-    return probability(WEIGHTS[""] + sum(WEIGHTS[name] * value for name, value in terms.items()))
+    return logistic(WEIGHTS[""] + sum(WEIGHTS[name] * value for name, value in terms.items()))
 
 
 def signals(findings: Iterable[LintFinding], metrics: Mapping[str, float | None]) -> dict[str, float]:

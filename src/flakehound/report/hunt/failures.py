@@ -26,11 +26,11 @@ class FailureExample:
 def failure_examples(history: History, test: NodeId) -> list[FailureExample]:
     """One failure per signature, from the run with the fewest tests before it."""
     found: dict[str, FailureExample] = {}
-    for sighting in sorted(history.failures_of(test), key=lambda sighting: sighting.place):
-        failure = sighting.record.failures.get(sighting.place)
+    for execution in sorted(history.failures_of(test), key=lambda execution: execution.position):
+        failure = execution.record.failures.get(execution.position)
         if failure is not None:
             signature = signature_of(failure)
-            example = FailureExample(signature=signature, failure=failure, seen_in=sighting.record.why)
+            example = FailureExample(signature=signature, failure=failure, seen_in=execution.record.why)
             found.setdefault(signature, example)
     return list(found.values())
 

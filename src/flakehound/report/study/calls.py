@@ -1,4 +1,4 @@
-"""Which functions mark flaky tests, and what rerunning only their callers saves, as tables."""
+"""Which functions mark flaky tests, and what rerunning only their callers saves, as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
-_MOST_FUNCTIONS = 30
+_MAX_SHOWN_FUNCTIONS = 30
 
 
 class SelectedFunction(TypedDict):
@@ -21,12 +21,12 @@ class CallApproach(TypedDict):
     """One way to select functions, and how well they mark flaky tests."""
 
     name: str
-    flaky_share: float  # of the flaky tests that call one of the functions
-    share: float  # of all tests that call one
-    original: int  # functions
-    solo: int  # that mark flaky tests of one project at most
-    cryptic: int  # for which no cause is known
-    remaining: int
+    flaky_share: float  # share of the flaky tests that call one of the functions
+    share: float  # share of all tests that call one of them
+    original: int  # number of functions
+    solo: int  # functions that flaky tests of at most one project call
+    cryptic: int  # functions without a known cause
+    remaining: int  # functions that are neither solo nor cryptic
     remaining_shares: dict[str, float]
     functions: list[SelectedFunction]
 
@@ -42,19 +42,19 @@ class CallsStudy(TypedDict):
     beta: dict[str, float]
     approaches: list[CallApproach]
     folds: list[dict[str, Any]]
-    reruns: list[dict[str, Any]]  # what the model of reruns expects of three ways; empty without counts and times
+    reruns: list[dict[str, Any]]  # forecasts for three ways to rerun tests; empty without counts and times
 
 
 def calls_study_text(study: CallsStudy) -> str:
-    """The tables of the source, recomputed. No newline at the end."""
+    """The tables of CALLS, recomputed; without a newline at the end."""
     parts = (
         [f"{study['tests']} tests, {study['flaky']} flaky, {study['functions']} functions (seed {study['seed']})"],
-        list(_accuracy(study["approaches"])),
-        list(_folds(study["folds"])),
-        list(_selection_quality(study["approaches"])),
-        list(_reruns(study["reruns"])),
+        list(_share_lines(study["approaches"])),
+        list(_fold_lines(study["folds"])),
+        list(_quality_lines(study["approaches"])),
+        list(_rerun_lines(study["reruns"])),
         *[
-            list(_functions(approach))
+            list(_function_lines(approach))
             for approach in study["approaches"]
             if approach["name"].startswith("selected")
         ],
@@ -62,30 +62,31 @@ def calls_study_text(study: CallsStudy) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def _accuracy(approaches: Sequence[CallApproach]) -> Iterator[str]:
+def _share_lines(approaches: Sequence[CallApproach]) -> Iterator[str]:
     yield f"{'tests that call one of them (table 5.1)':<42}{'of flaky':>10}{'of all':>10}"
-    for one in approaches:
-        yield f"  {one['name']:<40}{_percent(one['flaky_share']):>10}{_percent(one['share']):>10}"
+    for approach in approaches:
+        flaky, every = _percent(approach["flaky_share"]), _percent(approach["share"])
+        yield f"  {approach['name']:<40}{flaky:>10}{every:>10}"
 
 
-def _folds(folds: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _fold_lines(folds: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not folds:
         return
     yield f"{f'held out in {len(folds)} folds (table 5.2)':<42}{'of flaky':>10}{'of all':>10}"
-    for name, measure in (("least", min), ("mean", statistics.fmean), ("most", max)):
-        flaky, every = (measure([fold[share] for fold in folds]) for share in ("flaky_share", "share"))
+    for name, aggregate in (("least", min), ("mean", statistics.fmean), ("most", max)):
+        flaky, every = (aggregate([fold[share] for fold in folds]) for share in ("flaky_share", "share"))
         yield f"  {name:<40}{_percent(flaky):>10}{_percent(every):>10}"
 
 
-def _selection_quality(approaches: Sequence[CallApproach]) -> Iterator[str]:
+def _quality_lines(approaches: Sequence[CallApproach]) -> Iterator[str]:
     columns = ("original", "solo", "cryptic", "remaining")
     yield f"{'functions (table 5.3)':<42}" + "".join(f"{name:>10}" for name in columns)
-    for one in approaches:
-        counts = (one["original"], one["solo"], one["cryptic"], one["remaining"])
-        yield f"  {one['name']:<40}" + "".join(f"{count:>10}" for count in counts)
+    for approach in approaches:
+        counts = (approach["original"], approach["solo"], approach["cryptic"], approach["remaining"])
+        yield f"  {approach['name']:<40}" + "".join(f"{count:>10}" for count in counts)
 
 
-def _reruns(ways: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _rerun_lines(ways: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not ways:
         return
     yield f"{'rerun, at most 170 times each':<42}{'found':>10}{'reruns':>10}{'seconds':>10}"
@@ -93,13 +94,13 @@ def _reruns(ways: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"  {way['way']:<40}{way['detections']:>10.1f}{way['reruns']:>10.0f}{way['time_s']:>10.0f}"
 
 
-def _functions(approach: CallApproach) -> Iterator[str]:
+def _function_lines(approach: CallApproach) -> Iterator[str]:
     yield f"{approach['name']}:"
-    for one in approach["functions"][:_MOST_FUNCTIONS]:
-        yield f"  {one['function']:<40}  {one['cause'] or '-'}"
-    left = len(approach["functions"]) - _MOST_FUNCTIONS
-    if left > 0:
-        yield f"  ... and {left} more"
+    for selected in approach["functions"][:_MAX_SHOWN_FUNCTIONS]:
+        yield f"  {selected['function']:<40}  {selected['cause'] or '-'}"
+    others = len(approach["functions"]) - _MAX_SHOWN_FUNCTIONS
+    if others > 0:
+        yield f"  ... and {others} more"
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""What a model looks at, as text and as a beeswarm plot."""
+"""Which features a model uses, as text and as a beeswarm plot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from flakehound.report.study.tables import markdown_table
 
-_SHOWN = 5
+_MAX_SHOWN_TESTS = 5
 
 
 class FeatureRank(TypedDict):
@@ -34,33 +34,33 @@ class ExplainStudy(TypedDict):
     table: str
     problem: str
     seed: int
-    expected: float  # the mean probability, to which the contributions of a test add
+    expected: float  # the mean probability; with a test's contributions it adds up to the test's probability
     features: list[str]
     ranking: list[FeatureRank]
-    top: dict[int, float | None]  # MCC with only so many features
+    top: dict[int, float | None]  # MCC with only this many of the strongest features
     tests: list[ExplainedTest]
 
 
 def explained_lines(study: ExplainStudy) -> Iterator[str]:
-    """The ranking, and a line for each of the likeliest tests."""
+    """The ranked features, and a line for each of the tests with the highest probability."""
     yield f"{study['table']}, {study['problem']}: {len(study['tests'])} tests explained, seed {study['seed']}"
     yield ""
-    ranking = [[one["feature"], f"{one['mean']:.4f}"] for one in study["ranking"]]
+    ranking = [[rank["feature"], f"{rank['mean']:.4f}"] for rank in study["ranking"]]
     yield from markdown_table(["feature", "mean |SHAP|"], ranking)
     for size, mcc in study["top"].items():
         yield f"the {size} strongest alone: MCC {'undefined' if mcc is None else f'{mcc:.3f}'}"
-    likeliest = sorted(study["tests"], key=lambda test: -sum(test["shap"]))[:_SHOWN]
+    likeliest = sorted(study["tests"], key=lambda test: -sum(test["shap"]))[:_MAX_SHOWN_TESTS]
     for test in likeliest:
         yield f"{study['expected'] + sum(test['shap']):.2f}  {test['id']}: {test['why']}"
 
 
 def plot_swarm(study: ExplainStudy, path: Path) -> None:
     """One row per feature, one dot per test, coloured by the rank of the feature's value."""
-    from matplotlib.figure import Figure  # without pyplot: touches no display
+    from matplotlib.figure import Figure  # not pyplot, which may need a display
 
     figure = Figure(figsize=(7.0, 1.0 + 0.3 * len(study["features"])), layout="constrained")
     axes = figure.add_subplot()
-    names = [one["feature"] for one in reversed(study["ranking"])]
+    names = [rank["feature"] for rank in reversed(study["ranking"])]
     for row, name in enumerate(names):
         column = study["features"].index(name)
         contributions = [test["shap"][column] for test in study["tests"]]
@@ -76,7 +76,7 @@ def plot_swarm(study: ExplainStudy, path: Path) -> None:
 
 
 def _value_ranks(values: Sequence[float]) -> list[float]:
-    """For each value its rank among the distinct ones, from 0 to 1."""
+    """The rank of each value among the distinct values, from 0 to 1."""
     distinct = sorted(set(values))
     ranks = {value: rank / max(1, len(distinct) - 1) for rank, value in enumerate(distinct)}
     return [ranks[value] for value in values]

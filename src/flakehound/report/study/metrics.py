@@ -34,7 +34,7 @@ class MetricsStudy(TypedDict):
 
 
 def metric_lines(study: MetricsStudy) -> Iterator[str]:
-    """One row per metric, the strongest effect first."""
+    """A table with one row per metric, the strongest effect first."""
     yield f"{study['table']}, {study['problem']}: {study['positive']} of {study['tests']} tests are positive"
     yield ""
     yield from markdown_table(_HEADER, [_row(study, metric) for metric in study["metrics"]])

@@ -1,4 +1,4 @@
-"""A Pareto front of detection and cost, as text and as a figure."""
+"""The Pareto front of detection and cost, as text and as a plot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flakehound.report.study.tables import markdown_table
 
 
 class ParetoPoint(TypedDict):
-    """One pair of thresholds with what it detects and costs; means over repeats."""
+    """One pair of thresholds with its detection and cost; means over repeats."""
 
     first: float  # the lower threshold, or the one for victims
     second: float  # the upper threshold, or the one for polluters
@@ -21,7 +21,7 @@ class ParetoPoint(TypedDict):
 
 
 class PairFigures(TypedDict, total=False):
-    """What only a study of the technique `pairwise` has."""
+    """Figures that only a study of the technique `pairwise` has."""
 
     pairs: int
     pairs_known: bool  # False: each polluter is paired with each victim of its project
@@ -43,8 +43,8 @@ class ParetoStudy(PairFigures):
     front: list[ParetoPoint]
 
 
-_SINGLE = ("lower", "upper", "MCC")
-_PAIRS = ("victims from", "polluters from", "pairs found")
+_SINGLE_MODEL_COLUMNS = ("lower", "upper", "MCC")
+_PAIR_COLUMNS = ("victims from", "polluters from", "pairs found")
 
 
 def front_lines(study: ParetoStudy) -> Iterator[str]:
@@ -56,48 +56,48 @@ def front_lines(study: ParetoStudy) -> Iterator[str]:
     )
     yield ""
     header = ["point", first, second, "measurements", detection, "cost, s", "of the technique alone"]
-    whole_s = study["original"]["cost_s"] or 1.0
-    yield from markdown_table(header, [_row(name, point, whole_s) for name, point in _points(study).items()])
+    technique_s = study["original"]["cost_s"] or 1.0
+    yield from markdown_table(header, [_row(name, point, technique_s) for name, point in _points(study).items()])
     if "pairs" in study:
         yield from _pair_notes(study)
 
 
 def _points(study: ParetoStudy) -> dict[str, ParetoPoint]:
-    """The points of interest, by what they are called."""
+    """The points of interest by name."""
     points = {"the technique alone": study["original"], "balanced (knee)": study["knee"]}
     return points if study["pure_model"] is None else {**points, "the model alone": study["pure_model"]}
 
 
 def _column_names(study: ParetoStudy) -> tuple[str, str, str]:
-    return _PAIRS if "pairs" in study else _SINGLE
+    return _PAIR_COLUMNS if "pairs" in study else _SINGLE_MODEL_COLUMNS
 
 
 def _pair_notes(study: ParetoStudy) -> Iterator[str]:
-    yield f"{study['pairs']} pairs are there to be found; models only choose pairs, so no model decides alone"
+    yield f"{study['pairs']} pairs can be found; models only choose which pairs are run, so none decides alone"
     if not study["pairs_known"]:
-        yield "note: nothing tells who pollutes whom: each polluter counts with each victim of its project"
+        yield "note: the pairs are not known: each polluter is paired with each victim of its project"
     if study["pairs_left_out"]:
         yield f"note: {counted(study['pairs_left_out'], 'pair')} left out: of tests that the table does not have"
 
 
-def _row(name: str, point: ParetoPoint, whole_s: float) -> list[str]:
+def _row(name: str, point: ParetoPoint, technique_s: float) -> list[str]:
     thresholds = [f"{point['first']:.2f}", f"{point['second']:.2f}", f"{point['samples']:.0f}"]
     return [
         name,
         *thresholds,
         f"{point['detection']:.3f}",
         f"{point['cost_s']:.3g}",
-        f"{point['cost_s'] / whole_s:.1%}",
+        f"{point['cost_s'] / technique_s:.1%}",
     ]
 
 
 def plot_front(study: ParetoStudy, path: Path) -> None:
     """The front as fig. 8 of CANNIER draws it, with its points of interest."""
-    from matplotlib.figure import Figure  # without pyplot: touches no display
+    from matplotlib.figure import Figure  # not pyplot, which may need a display
 
     figure = Figure(figsize=(6.0, 4.0), layout="constrained")
     axes = figure.add_subplot()
-    axes.plot([one["cost_s"] for one in study["front"]], [one["detection"] for one in study["front"]])
+    axes.plot([point["cost_s"] for point in study["front"]], [point["detection"] for point in study["front"]])
     for name, point in _points(study).items():
         axes.plot(point["cost_s"], point["detection"], "o", label=name)
     axes.set_xscale("log")

@@ -1,4 +1,4 @@
-"""How the policies of a search compare, as text and as a figure."""
+"""How the policies of a search compare, as text and as a plot."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TypedDict
 
 from flakehound.report.study.tables import markdown_table
 
-_PEERS = ("rerun", "cannier", "calls")
+_COMPARED_POLICIES = ("rerun", "cannier", "calls")
 
 
 class PolicyTimes(TypedDict):
-    """Of one policy, for each suite the seconds until enough tests are found; None: never."""
+    """The seconds until one policy has found enough tests, for each suite; None: never."""
 
     seconds: list[float | None]
 
 
 class DetectionCurve(TypedDict):
-    """Of one policy, the tests found at each time: mean over the suites, and a band that holds most of them."""
+    """The number of tests that one policy found by each time: the mean over the suites, and a band around it."""
 
     mean: list[float]
     low: list[float]
@@ -46,51 +46,55 @@ class PolicyStudy(TypedDict):
     counts: str
     store: str | None
     scores: str
-    nod: list[int]  # NOD tests of each suite
-    found: float  # the share of them that has to be found
+    nod: list[int]  # number of NOD tests in each suite
+    found: float  # share of them that has to be found
     policies: dict[str, PolicyTimes]
     curves: DetectionCurves
 
 
 def policy_lines(study: PolicyStudy) -> Iterator[str]:
-    """Mean times, and ratios to other policies suite by suite with a 95 % interval."""
-    known = {"lint": "scores of lint", "parts": "scores, calls and features of real tests"}
-    score = known.get(study["scores"], f"score of AUC {study['auc']}")
-    yield f"{_suites(study)}; {score}; seed {study['seed']}"
+    """Mean times, and mean ratios to other policies on the same suite, with 95 % intervals."""
+    sources = {"lint": "scores of lint", "parts": "scores, calls and features of real tests"}
+    scores = sources.get(study["scores"], f"score of AUC {study['auc']}")
+    yield f"{_suite_words(study)}; {scores}; seed {study['seed']}"
     yield ""
-    seconds = {name: one["seconds"] for name, one in study["policies"].items()}
-    header = ["policy", f"s until {study['found']:.0%} are found", *(f"against {peer}" for peer in _PEERS)]
-    rows = [[name, _mean(found), *(_ratio(found, seconds[p]) for p in _PEERS)] for name, found in seconds.items()]
+    seconds = {name: times["seconds"] for name, times in study["policies"].items()}
+    peers = _COMPARED_POLICIES
+    header = ["policy", f"s until {study['found']:.0%} are found", *(f"against {peer}" for peer in peers)]
+    rows = [
+        [name, _mean_text(own_s), *(_ratio_text(own_s, seconds[peer]) for peer in peers)]
+        for name, own_s in seconds.items()
+    ]
     yield from markdown_table(header, rows)
 
 
-def _suites(study: PolicyStudy) -> str:
+def _suite_words(study: PolicyStudy) -> str:
     if study["store"]:
         tests = f"the tests of {study['store']}, {study['nod'][0]} of them NOD"
         return f"{study['seeds']} times {tests}; their own times"
-    java = study["counts"] == "java"
-    about = "true shares and costs" if java else f"{study['share']:.1%} of all; costs {study['costs']}"
-    return f"{study['seeds']} suites of {study['flaky']} NOD tests ({study['counts']}), {about}"
+    is_java = study["counts"] == "java"
+    shares = "true shares and costs" if is_java else f"{study['share']:.1%} of all; costs {study['costs']}"
+    return f"{study['seeds']} suites of {study['flaky']} NOD tests ({study['counts']}), {shares}"
 
 
-def _mean(values: Sequence[float | None]) -> str:
+def _mean_text(values: Sequence[float | None]) -> str:
     known = [value for value in values if value is not None]
     missing = f", never in {len(values) - len(known)}" if len(known) < len(values) else ""
     mean = statistics.mean(known) if known else 0.0
     return (f"{mean:.{0 if mean >= 100 else 2}f}" if known else "–") + missing
 
 
-def _ratio(ours: Sequence[float | None], peer: Sequence[float | None]) -> str:
-    found = [a / b for a, b in zip(ours, peer, strict=True) if a is not None and b is not None]
-    if len(found) < 2:
+def _ratio_text(own_s: Sequence[float | None], peer_s: Sequence[float | None]) -> str:
+    ratios = [a / b for a, b in zip(own_s, peer_s, strict=True) if a is not None and b is not None]
+    if len(ratios) < 2:
         return "–"
-    mean, half = statistics.mean(found), 1.96 * statistics.stdev(found) / len(found) ** 0.5
-    return f"{mean:.2f} ({mean - half:.2f}–{mean + half:.2f})"
+    mean, half_width = statistics.mean(ratios), 1.96 * statistics.stdev(ratios) / len(ratios) ** 0.5
+    return f"{mean:.2f} ({mean - half_width:.2f}–{mean + half_width:.2f})"
 
 
 def plot_detections(study: PolicyStudy, path: Path) -> None:
-    """NOD tests found against time: for each policy the mean over the suites, and a band of most of them."""
-    from matplotlib.figure import Figure  # without pyplot: touches no display
+    """Plot the NOD tests found over time: for each policy the mean over the suites, and a band around it."""
+    from matplotlib.figure import Figure  # not pyplot, which may need a display
 
     figure = Figure(figsize=(7.5, 4.5), layout="constrained")
     axes = figure.add_subplot()

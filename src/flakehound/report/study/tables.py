@@ -1,4 +1,4 @@
-"""Tables of tests and of what was learned from them, as text."""
+"""What a table of tests contains, as text; and tables in Markdown."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ class ProblemFacts:
     """One classification problem: how many tests are positive, or why it cannot be learned."""
 
     name: str
-    obstacle: str  # empty: it can be learned, and the counts say something
+    obstacle: str  # empty: it can be learned, and the counts are set
     tests: int = 0
     positive: int = 0
     projects: int = 0  # with a positive test
-    single: int = 0  # projects with one positive test only
+    single: int = 0  # projects with exactly one positive test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetFacts:
-    """What a table holds, and what can be learned from it."""
+    """What a table contains, and what can be learned from it."""
 
     name: str
     tests: int
     projects: int
     features: int
     exclusions: Mapping[str, int]  # why rows were left out -> how many
-    constant: tuple[str, ...]  # features with one value only
+    constant: tuple[str, ...]  # features with only one value
     problems: tuple[ProblemFacts, ...]
 
 
@@ -40,7 +40,7 @@ def dataset_lines(facts: DatasetFacts) -> Iterator[str]:
     for why, rows in facts.exclusions.items():
         yield f"left out: {counted(rows, 'row')} {why}"
     if facts.constant:
-        yield f"the same in every test, so of no use: {', '.join(facts.constant)}"
+        yield f"constant in all tests, so useless: {', '.join(facts.constant)}"
     yield from map(_problem_line, facts.problems)
 
 
@@ -53,8 +53,8 @@ def _problem_line(problem: ProblemFacts) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table that reads well as plain text and as Markdown."""
-    widths = [max(len(line[place]) for line in [header, *rows]) for place in range(len(header))]
+    """A table with aligned columns, readable as plain text and as Markdown."""
+    widths = [max(len(line[column]) for line in [header, *rows]) for column in range(len(header))]
     yield _line(header, widths)
     yield "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     yield from (_line(row, widths) for row in rows)

@@ -10,11 +10,11 @@ from typing import Any, TypedDict
 from flakehound.report.durations import duration_text
 from flakehound.report.formatting import counted
 
-_MISSING = "n/a"
+_NOT_AVAILABLE = "n/a"
 
 
 class PostponedFigures(TypedDict):
-    """What reruns right after a test cost, and what they cost at the end of the suite."""
+    """The cost of reruns right after a test, and at the end of the suite."""
 
     suite_s: float
     repeats: int
@@ -22,7 +22,7 @@ class PostponedFigures(TypedDict):
 
 
 class ProcessFigures(TypedDict):
-    """What a rerun costs in a new process, in a fork, and in the same process."""
+    """The cost of a rerun in a new interpreter, in a fork, and in the same process."""
 
     repeats: int
     collection_s: float
@@ -31,19 +31,19 @@ class ProcessFigures(TypedDict):
 
 
 class RevisionFigures(TypedDict):
-    """How many changes are disjoint from what each test depends on."""
+    """How many changes touch nothing that a test depends on."""
 
     compared: int
     skipped: list[dict[str, str]]
     recordings: int
-    summary: dict[str, Any] | None  # None: no test met a change
+    summary: dict[str, Any] | None  # None: no test was compared with a change
     reasons: dict[str, int]
     tests: list[dict[str, Any]]
     steps: list[dict[str, Any]]
 
 
 class StudyParts(TypedDict, total=False):
-    """The parts of a study of triage that were asked for and begun; None: nothing is known of one yet."""
+    """The parts of a study of triage that were requested and started; None: a part has no figures yet."""
 
     postponed: PostponedFigures | None
     processes: ProcessFigures | None
@@ -64,25 +64,25 @@ def triage_study_lines(study: TriageStudy) -> list[str]:
     """The table of each part, with its title and legend."""
     parts: list[Iterator[str]] = []
     if postponed := study.get("postponed"):
-        parts.append(_postponed(postponed))
+        parts.append(_postponed_lines(postponed))
     if processes := study.get("processes"):
-        parts.append(_processes(processes))
+        parts.append(_process_lines(processes))
     if revisions := study.get("revisions"):
-        parts.append(_revisions(revisions))
+        parts.append(_revision_lines(revisions))
     lines = [line for part in parts for line in ("", *part)][1:]
     return lines + [f"note: {note}" for note in study["notes"]]
 
 
-def _postponed(part: PostponedFigures) -> Iterator[str]:
+def _postponed_lines(part: PostponedFigures) -> Iterator[str]:
     repeats, suite_s = part["repeats"], duration_text(part["suite_s"])
     yield "AT ONCE OR AT THE END  what n reruns of a test take, right after it and at the end of the suite"
     yield f"the suite takes {suite_s}; median of {repeats}; the difference in percent of the suite"
     rows = [
         [
             str(row["reruns"]),
-            _seconds(row["immediate_s"]),
-            _seconds(row["postponed_s"]),
-            _difference(row),
+            _seconds_text(row["immediate_s"]),
+            _seconds_text(row["postponed_s"]),
+            _difference_text(row),
             row["id"],
         ]
         for row in part["tests"]
@@ -90,11 +90,11 @@ def _postponed(part: PostponedFigures) -> Iterator[str]:
     yield from _aligned(["n", "at once, s", "at the end, s", "difference", "test"], rows)
 
 
-def _difference(row: Mapping[str, Any]) -> str:
+def _difference_text(row: Mapping[str, Any]) -> str:
     return row["problem"] if row["problem"] else f"{row['more_percent']:+.2f} %"
 
 
-def _processes(part: ProcessFigures) -> Iterator[str]:
+def _process_lines(part: ProcessFigures) -> Iterator[str]:
     numbers = [str(number) for number in part["reruns"]]
     yield "SAME PROCESS OR A NEW ONE  seconds for one test alone, and with n reruns in its process"
     yield (
@@ -110,17 +110,17 @@ def _processes(part: ProcessFigures) -> Iterator[str]:
 
 def _process_row(row: Mapping[str, Any], numbers: Sequence[str]) -> list[str]:
     if row["problem"]:
-        return [_MISSING] * (5 + len(numbers)) + [f"{row['id']} {row['problem']}"]
-    reruns = [_seconds(row["reruns_s"].get(number)) for number in numbers]
-    times = [_seconds(row["base_s"]), _seconds(row["recorded_s"]), _seconds(row["fork_s"]), *reruns]
-    return [*times, _number(row["n_e"]), _number(row["n_fork"]), row["id"]]
+        return [_NOT_AVAILABLE] * (5 + len(numbers)) + [f"{row['id']} {row['problem']}"]
+    reruns = [_seconds_text(row["reruns_s"].get(number)) for number in numbers]
+    times = [_seconds_text(row[name]) for name in ("base_s", "recorded_s", "fork_s")]
+    return [*times, *reruns, _equivalent_text(row["n_e"]), _equivalent_text(row["n_fork"]), row["id"]]
 
 
-def _revisions(part: RevisionFigures) -> Iterator[str]:
+def _revision_lines(part: RevisionFigures) -> Iterator[str]:
     skipped = len(part["skipped"])
     yield "DISJOINT FROM THE CHANGE  per test, the share of changes that touch nothing it depends on"
-    also = f", {counted(skipped, 'revision')} skipped that could not be collected" if skipped else ""
-    yield f"{counted(part['compared'], 'change')}{also}; {counted(part['recordings'], 'recording')}"
+    skipped_note = f", {counted(skipped, 'revision')} skipped that could not be collected" if skipped else ""
+    yield f"{counted(part['compared'], 'change')}{skipped_note}; {counted(part['recordings'], 'recording')}"
     summary = part["summary"]
     if summary is None:
         yield "no test met a change"
@@ -128,30 +128,32 @@ def _revisions(part: RevisionFigures) -> Iterator[str]:
     names = ("least", "quarter", "median", "three_quarters", "most")
     header = ["tests", "min", "25 %", "median", "75 %", "max"]
     yield from _aligned(header, [[str(summary["tests"]), *(f"{summary[name]:.0f} %" for name in names)]])
-    met = sum(test["compared"] - test["disjoint"] for test in part["tests"])
+    not_disjoint = sum(test["compared"] - test["disjoint"] for test in part["tests"])
     for reason, times in part["reasons"].items():
-        yield f"  not disjoint {times} times of {met}: {reason}"
+        yield f"  not disjoint {times} times of {not_disjoint}: {reason}"
 
 
-def _seconds(seconds: float | None) -> str:
-    return _MISSING if seconds is None else f"{seconds:.3f}"
+def _seconds_text(seconds: float | None) -> str:
+    return _NOT_AVAILABLE if seconds is None else f"{seconds:.3f}"
 
 
-def _number(found: Mapping[str, Any] | None) -> str:
-    return _MISSING if found is None else f"{found['reruns']:.2f}{'*' if found['extrapolated'] else ''}"
+def _equivalent_text(equivalent: Mapping[str, Any] | None) -> str:
+    if equivalent is None:
+        return _NOT_AVAILABLE
+    return f"{equivalent['reruns']:.2f}{'*' if equivalent['extrapolated'] else ''}"
 
 
 def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns to the right, but for the test's name, which has the last one."""
-    widths = [max(len(line[place]) for line in [header, *rows]) for place in range(len(header))]
+    """Align the columns to the right, except for a last column `test`."""
+    widths = [max(len(line[column]) for line in [header, *rows]) for column in range(len(header))]
+    ends_with_test = header[-1] == "test"
     for line in [header, *rows]:
-        named = header[-1] == "test"
         cells = [cell.rjust(width) for cell, width in zip(line, widths, strict=True)]
-        yield "  ".join([*cells[:-1], line[-1]] if named else cells).rstrip()
+        yield "  ".join([*cells[:-1], line[-1]] if ends_with_test else cells).rstrip()
 
 
 def triage_study_csv(study: TriageStudy) -> str:
-    """Every figure of every test on a line of its own: part, test, figure, value."""
+    """A CSV with one line for each figure of each test: part, test, figure, value."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["part", "test", "figure", "value"])

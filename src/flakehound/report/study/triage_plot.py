@@ -1,4 +1,4 @@
-"""Draw how often changes are disjoint from tests, one box per project."""
+"""Plot how often changes are disjoint from tests, one box per project."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _INCHES_PER_BOX = 1.1
 
 def plot_shares(shares: Mapping[str, Sequence[float]], path: Path) -> None:
     """Boxes as in the thesis: quartiles and median, whiskers at the 10th and 90th percentile, outliers as dots."""
-    from matplotlib.figure import Figure  # without pyplot: touches no display
+    from matplotlib.figure import Figure  # not pyplot, which may need a display
 
     figure = Figure(figsize=(2.4 + _INCHES_PER_BOX * len(shares), 4.0), layout="constrained")
     axes = figure.add_subplot()
