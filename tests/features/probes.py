@@ -1,4 +1,4 @@
-"""A suite whose features are known, because each test was made for one of them."""
+"""A suite with known features: each test has a known value of one feature."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
         (folder / name).write_text(dedent(text).lstrip("\n"))
 
 
-def measured_runs(
+def run_measured(
     folder: Path,
     isolation: Isolation,
     *,
@@ -153,7 +153,7 @@ def measured_runs(
     python: str = sys.executable,
     plain_first: bool = False,
 ) -> list[RunRecord]:
-    """A measured run of the suite in a folder, in its own order; if asked for, a plain one before it."""
+    """Measure one run of the suite in a folder, in its original order; if requested, after a plain run."""
     target = Target(python=python, cwd=folder, pytest_args=("-p", "no:cacheprovider", "-q"))
     if churn is not None:
         target = replace(target, churn=folder.parent / "churn.json")
@@ -176,5 +176,5 @@ def measured_runs(
         opened.close()
 
 
-def by_name(record: RunRecord) -> dict[str, Measures]:
-    return {test.rpartition("::")[2]: record.measures[place] for place, test, _outcome in record}
+def measures_by_name(record: RunRecord) -> dict[str, Measures]:
+    return {test.rpartition("::")[2]: record.measures[position] for position, test, _outcome in record}

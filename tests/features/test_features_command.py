@@ -33,7 +33,7 @@ PROJECT = {
             os.abort()
 
 
-        def test_behind_the_dying():
+        def test_after_the_dying():
             assert total([2]) == 2
         """,
 }
@@ -45,7 +45,7 @@ def project(tmp_path):
     return (tmp_path / "project").resolve()
 
 
-def features(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def flakehound_features(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return flakehound(folder, "features", *arguments)
 
 
@@ -56,16 +56,18 @@ def flakehound(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=90, check=False)
 
 
-def test_every_test_gets_its_row_also_behind_one_that_dies(project):
+def test_every_test_has_a_row_even_after_one_that_kills_its_process(project):
     commit(project, {})
     commit(project, {"shop.py": "def total(prices):\n    return sum(prices, 0)\n"})
 
-    done = features(project, "--runs", "2", "--csv", "features.csv", "--json", "features.json", "--seed", "1")
+    done = flakehound_features(
+        project, "--runs", "2", "--csv", "features.csv", "--json", "features.json", "--seed", "1"
+    )
 
     assert done.returncode == 0, done.stderr
     rows = {row["id"]: row for row in csv.DictReader((project / "features.csv").open())}
-    behind = rows["test_shop.py::test_behind_the_dying"]
-    assert (behind["source_covered_lines"], behind["covered_changes"], behind["assertions"]) == ("1", "3", "1")
+    after = rows["test_shop.py::test_after_the_dying"]
+    assert (after["source_covered_lines"], after["covered_changes"], after["assertions"]) == ("1", "3", "1")
     assert rows["test_shop.py::test_total[prices0]"]["covered_lines"] == "2"
     assert rows["test_shop.py::test_dies"]["run_time_s"] == ""
     assert "were not measured, such as test_shop.py::test_dies" in done.stdout
@@ -76,11 +78,11 @@ def test_every_test_gets_its_row_also_behind_one_that_dies(project):
         assert sum(bool(record.measures) for record in store.records(session.id)) == 4
 
 
-def test_without_git_the_changes_are_absent_and_the_reason_is_told(project):
-    done = features(project, "--runs", "1", "--quiet", "--csv", "features.csv", "-k", "total")
+def test_without_git_the_changes_are_unknown_and_the_reason_is_printed(project):
+    done = flakehound_features(project, "--runs", "1", "--quiet", "--csv", "features.csv", "-k", "total")
 
-    assert done.returncode == 2  # an option of pytest's goes behind two dashes
-    done = features(project, "--runs", "1", "--quiet", "--csv", "features.csv", "--", "-k", "total")
+    assert done.returncode == 2  # options of pytest must follow two dashes
+    done = flakehound_features(project, "--runs", "1", "--quiet", "--csv", "features.csv", "--", "-k", "total")
 
     assert done.returncode == 0, done.stderr
     assert f"covered_changes is not known: {project} is in no git repository" in done.stdout
@@ -88,25 +90,25 @@ def test_without_git_the_changes_are_absent_and_the_reason_is_told(project):
     assert git(project, "version")
 
 
-def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(project):
-    done = features(project, "--csv", "nowhere/features.csv")
+def test_a_file_that_cannot_be_written_is_an_error_before_any_test_runs(project):
+    done = flakehound_features(project, "--csv", "nowhere/features.csv")
 
     assert done.returncode == 2
     assert "cannot write 'nowhere/features.csv'" in done.stderr
     assert "try: flakehound features --csv flakehound.csv" in done.stderr
 
 
-def test_a_hunt_measures_if_asked_to_and_an_export_has_the_features_beside_the_counts(project):
+def test_a_hunt_can_measure_features_and_an_export_has_them_with_the_counts(project):
     hunted = flakehound(
         project, "hunt", "--measure", "--runs", "2", "--shuffles", "0", "-q", "--json", "report.json"
     )
     exported = flakehound(project, "data", "export", "tests.csv")
 
-    assert hunted.returncode == 0, hunted.stderr  # the dying test always does
+    assert hunted.returncode == 0, hunted.stderr  # the test that kills its process always fails
     assert exported.returncode == 0, exported.stderr
     rows = {row["id"]: row for row in csv.DictReader((project / "tests.csv").open())}
     total = rows["test_shop.py::test_total[prices0]"]
     assert (total["covered_lines"], total["assertions"]) == ("2.0", "1")
-    # Measured runs are no evidence.
-    told = {test["id"]: test for test in json.loads((project / "report.json").read_text())["tests"]}
-    assert int(total["original_passed"]) == told[total["id"]]["runs"]["original"]["n"]
+    # Measured runs do not count as evidence.
+    reported = {test["id"]: test for test in json.loads((project / "report.json").read_text())["tests"]}
+    assert int(total["original_passed"]) == reported[total["id"]]["runs"]["original"]["n"]

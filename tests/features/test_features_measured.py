@@ -1,4 +1,4 @@
-"""The features that only a run can tell, on a suite made to have known ones; forks and new interpreters alike."""
+"""Features that are measured in runs, of a suite with known values; in forks and in new interpreters."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from probes import (
     THREADS,
     WAIT_S,
     WRITES,
-    by_name,
-    measured_runs,
+    measures_by_name,
+    run_measured,
     write_files,
 )
 
@@ -22,16 +22,16 @@ from flakehound.core.measurements import MEASURED_FEATURES
 from flakehound.core.plans import Isolation
 
 MEGABYTE = 1000 * 1000
-CHURN = [0, 1, 2, 0, 0, 0, 9, 5]  # lines 2, 3 and 8 of what is covered: the 9 is of a line that never runs
+CHURN = [0, 1, 2, 0, 0, 0, 9, 5]  # changes of each line; line 7, with 9 changes, never runs
 
 
 @pytest.fixture(scope="module", params=[Isolation.FORK, Isolation.SPAWN], ids=["fork", "spawn"])
 def probed(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("probes").resolve() / "suite"
     write_files(folder, {"test_probe.py": TESTS, "probed.py": SOURCE})
-    (record,) = measured_runs(folder, request.param, churn={str(folder / "probed.py"): CHURN})
+    (record,) = run_measured(folder, request.param, churn={str(folder / "probed.py"): CHURN})
     assert not record.ended
-    return by_name(record)
+    return measures_by_name(record)
 
 
 def test_every_test_has_every_feature(probed):
@@ -49,32 +49,32 @@ def test_reads_and_writes_are_counted_exactly(probed):
     assert (probed["test_nothing"].read_count, probed["test_nothing"].write_count) == (0, 0)
 
 
-def test_what_pytest_does_with_printed_text_is_not_the_tests_reading(probed):
+def test_reads_of_pytest_itself_are_not_counted(probed):
     assert probed["test_prints_much"].read_count == 0
 
 
-def test_threads_count_when_they_live_at_once(probed):
+def test_the_maximum_of_threads_that_run_at_the_same_time_is_counted(probed):
     assert probed["test_nothing"].max_threads == 1
     assert probed["test_threads"].max_threads == 1 + THREADS
-    assert probed["test_threads_one_by_one"].max_threads in (2, 3)  # one that was joined may not be gone yet
+    assert probed["test_threads_one_by_one"].max_threads in (2, 3)  # a joined thread may not have ended yet
 
 
-def test_children_count_when_they_live_at_once_however_short(probed):
+def test_the_maximum_of_children_that_run_at_the_same_time_is_counted(probed):
     assert probed["test_nothing"].max_children == 0
     assert probed["test_children"].max_children == CHILDREN
     assert probed["test_children_one_by_one"].max_children == 1
     assert probed["test_forks"].max_children == 1
 
 
-def test_memory_is_the_peak_of_the_test_itself(probed):
+def test_memory_is_the_peak_during_the_test(probed):
     before, peak = probed["test_nothing"].max_memory_bytes, probed["test_memory"].max_memory_bytes
 
     assert peak - before == pytest.approx(MEGABYTES * MEGABYTE, abs=5 * MEGABYTE)
     assert probed["test_after_memory"].max_memory_bytes - before < 5 * MEGABYTE
 
 
-def test_waiting_is_time_without_computing(probed):
-    # No upper bound of the run time: the machine may be busy, and that is no waiting.
+def test_wait_time_is_time_without_computing(probed):
+    # The run time has no upper bound: the machine may be busy, which does not count as waiting.
     assert probed["test_waits"].wait_time_s == pytest.approx(WAIT_S, abs=0.05)
     assert probed["test_waits"].run_time_s >= WAIT_S
     assert probed["test_computes"].run_time_s >= WAIT_S
@@ -86,8 +86,8 @@ def test_each_sleep_is_a_voluntary_switch(probed):
     assert probed["test_nothing"].context_switches <= 2
 
 
-def test_lines_are_covered_in_threads_too_and_counted_anew_for_each_test(probed):
-    # The test's one line and, of the source: two, the loop's two, the condition and the return.
+def test_lines_are_counted_for_each_test_separately_and_in_threads_too(probed):
+    # One line of the test; and five of the source: the first, two of the loop, the condition, the return.
     assert [
         (probed[name].covered_lines, probed[name].source_covered_lines)
         for name in ("test_covers", "test_covers_in_a_thread", "test_covers_after_all_that", "test_nothing")
@@ -120,7 +120,7 @@ HOSTILE = {
                     os.close(number)
 
 
-        def test_is_measured_all_the_same(tmp_path):
+        def test_is_measured_anyway(tmp_path):
             (tmp_path / "file").write_text("x")
             covered(1)
 
@@ -136,29 +136,29 @@ HOSTILE = {
 }
 
 
-def test_tests_that_harm_the_measuring_harm_only_their_own(tmp_path):
+def test_a_test_that_breaks_the_measurement_affects_only_itself(tmp_path):
     write_files(tmp_path / "suite", HOSTILE)
 
-    (record,) = measured_runs((tmp_path / "suite").resolve(), Isolation.FORK)
+    (record,) = run_measured((tmp_path / "suite").resolve(), Isolation.FORK)
 
     found = {record.order[place].rpartition("::")[2]: one for place, one in record.measures.items()}
     assert sorted(found) == [
         "test_closes_our_descriptors",
-        "test_is_measured_all_the_same",
+        "test_is_measured_anyway",
         "test_takes_the_tracer_away",
     ]
-    assert found["test_is_measured_all_the_same"].source_covered_lines == 5
-    assert found["test_is_measured_all_the_same"].write_count == 1
-    assert found["test_is_measured_all_the_same"].covered_changes is None
+    assert found["test_is_measured_anyway"].source_covered_lines == 5
+    assert found["test_is_measured_anyway"].write_count == 1
+    assert found["test_is_measured_anyway"].covered_changes is None
 
 
-def test_an_ordinary_run_measures_nothing_and_loads_no_coverage(tmp_path):
+def test_a_plain_run_measures_nothing_and_imports_no_coverage(tmp_path):
     write_files(
         tmp_path / "suite",
         {"test_plain.py": "import sys\n\n\ndef test_plain():\n    assert 'coverage' not in sys.modules\n"},
     )
 
-    plain, measured = measured_runs((tmp_path / "suite").resolve(), Isolation.FORK, plain_first=True)
+    plain, measured = run_measured((tmp_path / "suite").resolve(), Isolation.FORK, plain_first=True)
 
     assert not plain.failures
     assert not plain.measures
@@ -171,15 +171,15 @@ MOCKING = """
     def test_leaves_a_broken_mock():
         os.path.realpath = None
 
-    def test_passes_all_the_same():
+    def test_passes_anyway():
         pass
     """
 
 
-def test_a_gauge_that_a_test_breaks_breaks_no_test(tmp_path):
+def test_a_broken_mock_that_a_test_leaves_makes_no_test_fail(tmp_path):
     write_files(tmp_path / "suite", {"test_mocking.py": MOCKING})
 
-    (record,) = measured_runs((tmp_path / "suite").resolve(), Isolation.FORK)
+    (record,) = run_measured((tmp_path / "suite").resolve(), Isolation.FORK)
 
     assert not record.failures
     assert not record.ended
@@ -191,14 +191,14 @@ THREADED = """
     threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 
 
-    def test_beside_a_thread_that_was_there_before():
+    def test_with_another_thread():
         assert threading.active_count() == 2
     """
 
 
-def test_a_thread_that_was_there_before_keeps_no_line_from_being_counted(tmp_path):
+def test_lines_are_counted_although_another_thread_runs_before_the_test(tmp_path):
     write_files(tmp_path / "suite", {"test_threaded.py": THREADED})
 
-    (record,) = measured_runs((tmp_path / "suite").resolve(), Isolation.SPAWN)
+    (record,) = run_measured((tmp_path / "suite").resolve(), Isolation.SPAWN)
 
     assert (record.measures[0].covered_lines, record.measures[0].max_threads) == (1, 2)

@@ -1,4 +1,4 @@
-"""What a test leaves changed in its process is seen, whatever it is; and only that."""
+"""State that a test leaves changed in its process is found, and nothing else."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ SOURCE = """
         return number**2
     """
 
-# Test -> what it does, and what is expected to be told of it: kind and the name's end.
-LEAVING = {
+# Test -> its code, and the expected state change: kind, and end of the name.
+STATE_CHANGES = {
     "global": ("shop.FLAG = True", "module global", "shop.FLAG"),
     "dict": ("shop.REGISTRY['x'] = 1", "module global", "shop.REGISTRY"),
     "class_attribute": ("shop.Cart.rate = 2", "class attribute", "shop.Cart.rate"),
@@ -118,7 +118,7 @@ class TestKept:
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
     folder = tmp_path_factory.mktemp("states").resolve() / "suite"
-    tests = "".join(f"\n\ndef test_{name}():\n    {does}\n" for name, (does, _kind, _end) in LEAVING.items())
+    tests = "".join(f"\n\ndef test_{name}():\n    {code}\n" for name, (code, _kind, _end) in STATE_CHANGES.items())
     write_files(folder, {"shop.py": SOURCE, "test_states.py": HEAD + tests})
     target = Target(
         python=sys.executable,
@@ -145,24 +145,24 @@ def traces(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("name", LEAVING)
-def test_what_is_left_is_named(traces, name):
-    _does, kind, end = LEAVING[name]
+@pytest.mark.parametrize("name", STATE_CHANGES)
+def test_a_state_change_is_found(traces, name):
+    _code, kind, end = STATE_CHANGES[name]
 
     left = traces[name].left
 
     assert any(change.kind == kind and change.name.endswith(end) for change in left), [str(one) for one in left]
 
 
-def test_a_test_that_cleans_up_leaves_nothing(traces):
+def test_a_test_that_cleans_up_leaves_no_state_change(traces):
     assert traces["leaves_nothing"].left == ()
 
 
-def test_what_a_class_has_set_up_is_seen_before_it_is_torn_down(traces):
+def test_state_of_a_class_fixture_is_found_before_its_teardown(traces):
     assert traces["of_a_class"].left == (StateChange(kind="module global", name="shop.REGISTRY"),)
 
 
-def test_names_in_the_code_that_runs_are_told(traces):
+def test_names_in_the_executed_code_are_mentioned(traces):
     mentions = traces["deep"].mentions
 
     assert {"shop", "SHELF", "books"} <= mentions
@@ -196,8 +196,8 @@ SHOP = {
 }
 
 
-@pytest.mark.parametrize("wish", ["--states", "--quiet"], ids=["looks at every test", "looks at who is blamed"])
-def test_a_hunt_names_the_state_that_a_victim_shares_with_its_polluter(tmp_path, wish):
+@pytest.mark.parametrize("option", ["--states", "--quiet"], ids=["compares all tests", "compares polluters"])
+def test_a_hunt_names_the_state_that_a_victim_shares_with_its_polluter(tmp_path, option):
     write_files(tmp_path / "shop", SHOP)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
     env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # importing them takes most of a small session's time
@@ -206,7 +206,7 @@ def test_a_hunt_names_the_state_that_a_victim_shares_with_its_polluter(tmp_path,
         "-m",
         "flakehound",
         "hunt",
-        wish,
+        option,
         "--quiet",
         "--seed",
         "1",
@@ -228,16 +228,16 @@ def test_a_hunt_names_the_state_that_a_victim_shares_with_its_polluter(tmp_path,
     report = json.loads((tmp_path / "shop" / "report.json").read_text())
     tests = {test["id"].rpartition("::")[2]: test for test in report["tests"]}
     assert tests["test_victim"]["shared_state"] == ["module global state.kept changed"]
-    if wish == "--states":
+    if option == "--states":
         assert tests["test_ban"]["leaves"] == ["module global state.kept changed"]
     assert "shared state: module global state.kept changed" in done.stdout
-    parting = "part where the failing one first calls refuse (state.py), the passing one welcome (state.py)"
-    assert parting in tests["test_victim"]["evidence"][-1]
+    difference = "part where the failing one first calls refuse (state.py), the passing one welcome (state.py)"
+    assert difference in tests["test_victim"]["evidence"][-1]
 
     explain = [sys.executable, "-m", "flakehound", "explain", "test_victim"]
-    told = subprocess.run(
+    explanation = subprocess.run(
         explain, cwd=tmp_path / "shop", env=env, capture_output=True, text=True, timeout=60, check=False
     ).stdout
 
-    assert "shared with its polluters:\n    module global state.kept changed\n" in told
-    assert parting in told
+    assert "shared with its polluters:\n    module global state.kept changed\n" in explanation
+    assert difference in explanation

@@ -1,4 +1,4 @@
-"""Mean vectors, the table's order, and what the store keeps of both."""
+"""Mean feature vectors, the order of the columns, and features in the store."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_columns_are_those_of_the_contract():
     )
 
 
-def test_a_figure_is_the_mean_of_the_runs_in_which_it_was_measured():
+def test_a_feature_is_the_mean_of_the_runs_in_which_it_was_measured():
     one, other = mean_vectors((ONE, OTHER), RUNS, SOURCE)
 
     assert (one.runs, one.values["read_count"], one.values["covered_lines"]) == (2, 2.5, 15)
@@ -65,7 +65,8 @@ def path(tmp_path):
     return tmp_path / "store" / "flakehound.db"
 
 
-def kept(path) -> int:
+def store_runs(path) -> int:
+    """Store the runs in a new session; returns its id."""
     suite = Suite(
         tests=tuple(CollectedTest(id=test, module="test_a.py", parent="test_a.py") for test in (ONE, OTHER))
     )
@@ -79,8 +80,8 @@ def kept(path) -> int:
     return session_id
 
 
-def test_the_store_gives_back_what_was_measured(path):
-    session_id = kept(path)
+def test_the_store_returns_the_measured_features(path):
+    session_id = store_runs(path)
 
     with Store.open(path) as store:
         records = list(store.records(session_id))
@@ -92,8 +93,8 @@ def test_the_store_gives_back_what_was_measured(path):
     assert source == SOURCE
 
 
-def test_a_merge_brings_the_features_along_once(path, tmp_path):
-    kept(path)
+def test_a_merge_copies_the_features_once(path, tmp_path):
+    store_runs(path)
     with Store.open(tmp_path / "other" / "flakehound.db") as store:
         store.merge(path)
         store.merge(path)
@@ -105,15 +106,15 @@ def test_a_merge_brings_the_features_along_once(path, tmp_path):
     assert source == SOURCE
 
 
-def test_measured_sessions_are_neither_hunts_nor_runs_of_the_users_own(path):
-    kept(path)
+def test_measured_sessions_are_neither_hunts_nor_plain_runs(path):
+    store_runs(path)
 
     with Store.open(path) as store:
         assert store.latest_hunt("/p") is None
         assert store.plain_runs("/p", 10) == []
 
 
-def told() -> FeatureReport:
+def a_report() -> FeatureReport:
     return FeatureReport(
         columns=tuple(FeatureColumn(name=feature.name, unit=feature.unit) for feature in FEATURES),
         tests={vector.id: vector.values for vector in mean_vectors((ONE, OTHER), RUNS, SOURCE)},
@@ -123,15 +124,15 @@ def told() -> FeatureReport:
     )
 
 
-def test_the_csv_leaves_empty_what_is_not_known():
-    one, other = csv.DictReader(io.StringIO(as_csv(told())))
+def test_unknown_features_are_empty_in_the_csv():
+    one, other = csv.DictReader(io.StringIO(as_csv(a_report())))
 
     assert (one["id"], one["read_count"], one["ast_depth"]) == (ONE, "2.5", "2")
     assert (other["covered_lines"], other["ast_depth"]) == ("", "")
 
 
-def test_the_text_names_whose_figure_is_the_largest():
-    lines = as_text(told(), None).splitlines()
+def test_the_text_names_the_test_with_the_largest_value():
+    lines = as_text(a_report(), None).splitlines()
 
     assert lines[0] == "2 tests, mean of 2 measured runs"
     assert any(line.split()[0] == "read_count" and line.endswith(OTHER) for line in lines if line)

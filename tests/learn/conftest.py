@@ -1,4 +1,4 @@
-"""The room of learning needs its extra; where that is missing its tests are skipped, with the reason."""
+"""The tests of the package `learn` need its extra; without it they are skipped, with the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def published() -> Callable[[str], Path]:
     def path_of(name: str) -> Path:
         path = folder / f"{name}.csv.gz"
         if not path.is_file():
-            pytest.skip(f"the published tables are not at hand: no {path}; FLAKEHOUND_DATA names their folder")
+            pytest.skip(f"the published tables are missing: no {path}; set FLAKEHOUND_DATA to their folder")
         return path
 
     return path_of

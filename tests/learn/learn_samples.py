@@ -1,4 +1,4 @@
-"""Small tables of tests, hand-made or drawn with a seed."""
+"""Small tables of tests: written by hand, or drawn with a seed."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ COLUMNS = ColumnMapping(label="flaky")
 
 
 def table(text: str, columns: ColumnMapping = COLUMNS, name: str = "table.csv") -> Dataset:
-    """The data set in a few lines of CSV; blanks around them do not count."""
+    """The data set in a few lines of CSV; blanks around the lines are removed."""
     lines = [line.strip() for line in text.strip().splitlines()]
     reader = csv.DictReader(io.StringIO("\n".join(lines) + "\n"))
     return dataset_from(name, reader.fieldnames or (), reader, columns)
 
 
-def drawn(
+def draw_table(
     tests: int = 200,
     projects: Sequence[str] = ("a", "b", "c"),
     share: float = 0.2,
     seed: int = 1,
     noise: float = 1.0,
 ) -> Dataset:
-    """Tests whose first feature tells flaky ones with some noise; the other two say nothing."""
+    """Tests whose first feature separates flaky ones, with some noise; the other two are random."""
     rng = np.random.default_rng(seed)
     label = (rng.random(tests) < share).astype(int)
     values = rng.normal(size=(tests, 3))

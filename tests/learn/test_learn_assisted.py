@@ -1,4 +1,4 @@
-"""Thresholds from a table: they keep what they promise on it."""
+"""Thresholds that are learned from a table have the promised detection and cost on it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from learn_samples import drawn
+from learn_samples import draw_table
 
 from flakehound.learn.measured import assisted_reruns
 from flakehound.learn.measured.assisted_reruns import Aim, candidate_threshold, fit_whole_table, sweep_thresholds
@@ -23,8 +23,8 @@ def _few_trees():
 
 @pytest.fixture(scope="module")
 def data():
-    """Tests whose first feature tells the NOD ones, with noise; a few of the others fail shuffled only."""
-    table = drawn(tests=240, noise=1.3)
+    """Tests whose first feature separates NOD tests, with noise; some of the others fail only when shuffled."""
+    table = draw_table(tests=240, noise=1.3)
     runs, victim = np.full(240, 200), (np.arange(240) % 5 == 0) & (table.label == 0)
     counts = OutcomeCounts(
         original_runs=runs,
@@ -40,7 +40,7 @@ def sweep(data):
     return sweep_thresholds(data, Problem.NOD_VS_REST, seed=1)
 
 
-def test_more_quality_costs_more_and_loses_less(sweep):
+def test_better_detection_costs_more_and_loses_fewer_tests(sweep):
     good, better = (sweep.thresholds(Aim(detection=detection)) for detection in (0.6, 0.95))
 
     assert better.detection >= 0.95 > good.detection >= 0.6
@@ -48,7 +48,7 @@ def test_more_quality_costs_more_and_loses_less(sweep):
     assert better.lost <= good.lost
 
 
-def test_a_cost_is_kept_to_and_the_knee_lies_between_the_ends(sweep):
+def test_a_cost_limit_is_kept_and_the_knee_is_between_the_ends_of_the_front(sweep):
     cheap, knee = sweep.thresholds(Aim(cost=0.1)), sweep.thresholds(Aim())
 
     assert cheap.cost <= 0.1
@@ -56,20 +56,20 @@ def test_a_cost_is_kept_to_and_the_knee_lies_between_the_ends(sweep):
     assert knee.lower <= knee.upper
 
 
-def test_kinds_are_learned_from_the_tests_that_failed_shuffled(data):
+def test_nod_tests_are_separated_from_victims(data):
     found = sweep_thresholds(data, Problem.NOD_VS_VICTIM, seed=1).thresholds(Aim())
 
     assert 0 < found.detection <= 1
 
 
-def test_candidates_are_most_of_the_positive_tests_and_few_of_the_others(data):
-    least = candidate_threshold(data, Problem.NOD_VS_REST, seed=1, kept_share=0.9)
-    said = fit_whole_table(data, Problem.NOD_VS_REST, seed=1).probability(data.values) >= least
+def test_candidates_are_most_positive_tests_and_not_all_others(data):
+    threshold = candidate_threshold(data, Problem.NOD_VS_REST, seed=1, kept_share=0.9)
+    is_candidate = fit_whole_table(data, Problem.NOD_VS_REST, seed=1).probability(data.values) >= threshold
 
-    assert said[data.label == 1].mean() >= 0.9
-    assert said[data.label == 0].mean() < 0.8
+    assert is_candidate[data.label == 1].mean() >= 0.9
+    assert is_candidate[data.label == 0].mean() < 0.8
 
 
-def test_a_table_without_costs_is_refused(data):
+def test_a_table_without_costs_is_an_error(data):
     with pytest.raises(UnusableData, match="no column of costs"):
         sweep_thresholds(replace(data, cost_s=None), Problem.NOD_VS_REST, seed=1)

@@ -1,4 +1,4 @@
-"""Libraries of the extras come only when they are needed, and a missing one is an error with its remedy."""
+"""Libraries of the extras are imported only when needed, and a missing one is an error with its remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEAVY = ("numpy", "scipy", "sklearn", "imblearn", "matplotlib", "shap", "statsmo
 
 @pytest.mark.parametrize(("name", "extra"), [("sklearn", "learn"), ("imblearn", "learn"), ("shap", "study")])
 def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch, name, extra):
-    monkeypatch.setitem(sys.modules, name, None)  # what Python itself takes for "not there"
+    monkeypatch.setitem(sys.modules, name, None)  # Python treats it as not installed
 
     with pytest.raises(MissingExtra, match=f"needs {name}, which is not installed") as error:
         check_installed("numpy", name)
@@ -37,17 +37,17 @@ def test_a_plain_import_of_a_missing_library_is_the_same_error(monkeypatch):
     assert error.value.remedy == "python -m pip install 'flakehound[learn]'"
 
 
-def test_work_that_requires_a_missing_library_does_not_begin(monkeypatch):
+def test_a_function_that_requires_a_missing_library_is_not_called(monkeypatch):
     monkeypatch.setitem(sys.modules, "shap", None)
-    begun = []
+    calls = []
 
     with pytest.raises(MissingExtra):
-        requires_libraries("shap")(begun.append)(1)
+        requires_libraries("shap")(calls.append)(1)
 
-    assert begun == []
+    assert calls == []
 
 
-def test_a_missing_module_of_no_extra_stays_an_import_error():
+def test_a_missing_module_that_belongs_to_no_extra_stays_an_import_error():
     with pytest.raises(ModuleNotFoundError), requires_libraries("numpy"):
         import no_such_module_anywhere  # noqa: F401
 
@@ -56,10 +56,10 @@ def test_installed_libraries_are_no_error():
     check_installed("numpy", "sklearn")
 
 
-def test_neither_a_hunt_nor_the_command_line_imports_any_of_it():
+def test_neither_a_hunt_nor_the_command_line_imports_heavy_libraries():
     modules = "flakehound.cli.main, flakehound.app.hunt.run, flakehound.cli.study, flakehound.cli.data"
     code = f"import sys, {modules}; print([name for name in {HEAVY} if name in sys.modules])"
 
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert said.stdout.strip() == "[]"
+    assert result.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""The shipped table of measured tests, and the models that are fitted on such tables."""
+"""The shipped table of measured tests, and the models that are fitted to such tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from learn_samples import drawn
+from learn_samples import draw_table
 
 from flakehound.app.hunt.default_models import (
     MIN_NOD_TESTS,
@@ -31,13 +31,13 @@ ROWS = [
     {"id": "t.py::test_b", "project": "shop", "original_passed": "24", "polluter": "1", "cost_s": "2.0"},
 ]
 PAIR = {"project": "shop", "victim": "t.py::test_a", "polluter": "t.py::test_b"}
-STRANGER = {"project": "shop", "victim": "t.py::test_a", "polluter": "t.py::test_gone"}
+UNKNOWN_PAIR = {"project": "shop", "victim": "t.py::test_a", "polluter": "t.py::test_gone"}
 
 
 @pytest.fixture(scope="module")
 def data():
-    """Tests of several projects whose first features tell NOD tests and victims, with noise."""
-    table = drawn(tests=300, noise=0.8)
+    """Tests of several projects whose first feature separates NOD tests, with noise; some others are victims."""
+    table = draw_table(tests=300, noise=0.8)
     runs, victim = np.full(300, 20), (np.arange(300) % 4 == 0) & (table.label == 0)
     counts = OutcomeCounts(
         original_runs=runs,
@@ -56,7 +56,7 @@ def models(data):
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_shipped_tests():
-    """All positive tests of the shipped table and every tenth other one, so that its models are fitted at once."""
+    """Only the positive tests of the shipped table and every tenth other one: its models are fitted quickly."""
     rows, pairs = unpack_table(shipped_bytes())
     few = [row for number, row in enumerate(rows) if number % 10 == 0 or _is_positive(row)]
     packed = pack_table(few, [asdict(pair) for pair in pairs])
@@ -71,16 +71,16 @@ def _is_positive(row):
 
 @pytest.fixture(scope="module")
 def cached(tmp_path_factory):
-    """A cache in which the default models are."""
+    """A cache folder with the default models, and these models."""
     folder = tmp_path_factory.mktemp("cache")
     return folder, default_selection_models(Aim(), folder=folder)
 
 
-# the table
+# The table
 
 
-def test_a_packed_table_gives_back_rows_and_pairs_and_forgets_who_is_not_in_it():
-    rows, pairs = unpack_table(pack_table(ROWS, [PAIR, STRANGER]))
+def test_an_unpacked_table_has_the_packed_rows_and_the_pairs_of_tests_in_it():
+    rows, pairs = unpack_table(pack_table(ROWS, [PAIR, UNKNOWN_PAIR]))
 
     assert [row["id"] for row in rows] == ["t.py::test_a", "t.py::test_b"]
     assert [row["cost_s"] for row in rows] == ["0.012346", "2"]
@@ -91,7 +91,7 @@ def test_the_same_rows_are_packed_into_the_same_bytes():
     assert pack_table(ROWS, [PAIR]) == pack_table(ROWS, [PAIR])
 
 
-def test_the_shipped_table_has_what_its_page_promises():
+def test_the_shipped_table_has_the_documented_size_and_features():
     content = shipped_bytes()
     data = default_table(content)
 
@@ -112,55 +112,55 @@ def test_every_pair_of_the_shipped_table_is_a_victim_and_a_polluter_of_one_proje
     assert all((pair.project, pair.victim) in polluter for pair in pairs)
 
 
-# the models
+# The models
 
 
-def test_models_tell_the_tests_of_projects_they_never_saw(data, models):
-    apart = np.array(models.models[Problem.NOD_VS_REST].unseen_probabilities)
+def test_models_recognise_nod_tests_of_unseen_projects(data, models):
+    unseen = np.array(models.models[Problem.NOD_VS_REST].unseen_probabilities)
 
-    assert area_under_curve(data.label, apart) > 0.8
+    assert area_under_curve(data.label, unseen) > 0.8
 
 
-def test_a_suite_on_a_machine_twice_as_slow_gets_nearly_the_same_answer(data, models):
+def test_a_machine_that_is_twice_as_slow_gives_nearly_the_same_probabilities(data, models):
     model = models.models[Problem.NOD_VS_REST]
     own = data.values[data.projects == data.projects[0]]
 
-    said, slower = model.probability(own), model.probability(own * 2)
+    fast, slow = model.probability(own), model.probability(own * 2)
 
-    assert np.corrcoef(said, slower)[0, 1] > 0.95
+    assert np.corrcoef(fast, slow)[0, 1] > 0.95
 
 
-def test_models_survive_their_file(data, models):
-    again = from_json(to_json(models))
+def test_models_are_equal_after_writing_and_reading(data, models):
+    read = from_json(to_json(models))
 
-    assert again == models
-    assert (again.models[PROBLEMS[0]].probability(data.values) >= 0).all()
+    assert read == models
+    assert (read.models[PROBLEMS[0]].probability(data.values) >= 0).all()
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "damage",
     [
-        lambda told: told.update(schema="other"),
-        lambda told: told.pop("features"),
-        lambda told: told["features"].append("one_more"),
-        lambda told: told["models"].pop("nod-vs-rest"),
-        lambda told: told["models"]["nod-vs-rest"].update(constant="x"),
+        lambda content: content.update(schema="other"),
+        lambda content: content.pop("features"),
+        lambda content: content["features"].append("one_more"),
+        lambda content: content["models"].pop("nod-vs-rest"),
+        lambda content: content["models"]["nod-vs-rest"].update(constant="x"),
     ],
 )
-def test_a_file_that_holds_something_else_is_refused(models, wrong):
-    told = json.loads(to_json(models))
-    wrong(told)
+def test_a_file_with_other_content_is_an_error(models, damage):
+    content = json.loads(to_json(models))
+    damage(content)
 
     with pytest.raises(UnusableData, match="not a file with models of measured features"):
-        from_json(json.dumps(told))
+        from_json(json.dumps(content))
 
 
-def test_a_table_that_lacks_one_class_teaches_nothing(data):
+def test_a_table_with_only_one_class_is_an_error(data):
     with pytest.raises(UnusableData, match="polluter-vs-rest"):
         fit_measured_models(replace(data, polluter=np.zeros(300, dtype=int)))
 
 
-# the default
+# The default models
 
 
 def test_default_models_come_from_the_cache_the_second_time(cached):
@@ -172,7 +172,7 @@ def test_default_models_come_from_the_cache_the_second_time(cached):
     assert file.stat().st_mtime_ns == before
 
 
-def test_a_damaged_cache_is_made_anew(cached, tmp_path):
+def test_a_damaged_cache_is_replaced(cached, tmp_path):
     folder, first = cached
     (file,) = folder.iterdir()
     (tmp_path / file.name).write_text(file.read_text()[:-100])
@@ -181,7 +181,7 @@ def test_a_damaged_cache_is_made_anew(cached, tmp_path):
     assert (tmp_path / file.name).read_text() == file.read_text()
 
 
-def test_more_quality_costs_more_with_the_default_models(cached):
+def test_better_detection_costs_more_with_the_default_models(cached):
     folder, _knee = cached
     cheap, good = (
         default_selection_models(aim, folder=folder).reruns.thresholds
@@ -194,51 +194,51 @@ def test_more_quality_costs_more_with_the_default_models(cached):
     assert good.lost <= cheap.lost
 
 
-def test_few_nod_tests_do_not_teach_to_do_without_proof(data, models):
+def test_with_few_nod_tests_no_test_is_assumed_to_be_nod(data, models):
     few = data.select_rows(np.flatnonzero((data.label == 0) | (np.arange(300) < 60)))
 
-    many_said = with_thresholds(data, models, Aim(), "")
-    few_said = with_thresholds(few, fit_measured_models(few), Aim(), "")
+    many_models = with_thresholds(data, models, Aim(), "")
+    few_models = with_thresholds(few, fit_measured_models(few), Aim(), "")
 
     assert data.label.sum() >= MIN_NOD_TESTS > few.label.sum()
-    assert isinstance(many_said.kinds, ThresholdModel)
-    assert isinstance(few_said.kinds, FailedStep)
-    assert few_said.reruns.thresholds.upper > 1
+    assert isinstance(many_models.kinds, ThresholdModel)
+    assert isinstance(few_models.kinds, FailedStep)
+    assert few_models.reruns.thresholds.upper > 1
 
 
-def test_models_that_cannot_tell_strangers_do_not_do_without_proof(data, models):
-    telling = models.models[Problem.NOD_VS_VICTIM]
-    guessing = replace(telling, unseen_probabilities=(0.5,) * len(telling.unseen_probabilities))
-    said = with_thresholds(
+def test_models_that_fail_in_unseen_projects_assume_no_test_to_be_nod(data, models):
+    informative = models.models[Problem.NOD_VS_VICTIM]
+    guessing = replace(informative, unseen_probabilities=(0.5,) * len(informative.unseen_probabilities))
+    models_with_thresholds = with_thresholds(
         data, replace(models, models={**models.models, Problem.NOD_VS_VICTIM: guessing}), Aim(), ""
     )
 
-    assert isinstance(said.kinds, FailedStep)
+    assert isinstance(models_with_thresholds.kinds, FailedStep)
 
 
-def test_a_suite_whose_tests_take_minutes_does_not_decide_about_the_thresholds(data, models):
-    dear = np.where(data.projects == data.projects[0], 1000.0, 1.0) * data.cost_s
+def test_a_suite_with_slow_tests_does_not_dominate_the_thresholds(data, models):
+    slow_cost_s = np.where(data.projects == data.projects[0], 1000.0, 1.0) * data.cost_s
 
-    said, slow = (
-        with_thresholds(replace(data, cost_s=cost_s), models, Aim(), "") for cost_s in (data.cost_s, dear)
+    usual, slow = (
+        with_thresholds(replace(data, cost_s=cost_s), models, Aim(), "") for cost_s in (data.cost_s, slow_cost_s)
     )
 
     assert (slow.reruns.thresholds.lower, slow.reruns.thresholds.upper) == (
-        said.reruns.thresholds.lower,
-        said.reruns.thresholds.upper,
+        usual.reruns.thresholds.lower,
+        usual.reruns.thresholds.upper,
     )
 
 
-def test_features_that_a_suite_cannot_have_are_left_out_and_told(tmp_path):
+def test_missing_features_of_a_suite_are_left_out_with_a_note(tmp_path):
     lines = frozenset({"covered_lines", "source_covered_lines"})
 
-    taught = default_selection_models(Aim(), absent=lines, folder=tmp_path)
+    trained = default_selection_models(Aim(), absent=lines, folder=tmp_path)
 
-    assert not lines & set(taught.features)
-    assert "without covered_lines, source_covered_lines" in taught.note
+    assert not lines & set(trained.features)
+    assert "without covered_lines, source_covered_lines" in trained.note
 
 
-def test_models_learn_about_polluters_only_from_tests_that_somebody_looked_at(data):
+def test_models_learn_about_polluters_only_from_tests_with_a_known_label(data):
     unknown = replace(data, polluter=np.where(np.arange(300) < 150, UNKNOWN, data.polluter))
     models = fit_measured_models(unknown).models
 
@@ -246,38 +246,43 @@ def test_models_learn_about_polluters_only_from_tests_that_somebody_looked_at(da
     assert len(models[Problem.NOD_VS_REST].unseen_probabilities) == 300
 
 
-# trust in the odds of a model
+# Trust in the odds of a model
 
 
-def trusted(right, projects=10):
-    """Trust in a model that is right about so many of ten projects, each with one NOD test of ten."""
+def trust_of_model(right, projects=10):
+    """The trust in a model that is right about this many of ten projects, each with one NOD test of ten."""
     positive = np.tile([1, *[0] * 9], projects)
-    place = np.repeat(np.arange(projects), 10)
-    names = np.array([f"project {number}" for number in place])
-    return fit_trust(np.where((positive == 1) == (place % 10 < right), 0.8, 0.2), positive, names)
+    numbers = np.repeat(np.arange(projects), 10)
+    names = np.array([f"project {number}" for number in numbers])
+    return fit_trust(np.where((positive == 1) == (numbers % 10 < right), 0.8, 0.2), positive, names)
 
 
-def test_a_model_that_tells_is_trusted_and_one_that_misleads_is_not():
-    assert trusted(right=10) > 0.9
-    assert 0.1 < trusted(right=7) < 0.9
-    assert trusted(right=5) == pytest.approx(0, abs=1e-6)
-    assert trusted(right=2) == 0.0
+def test_an_informative_model_is_trusted_and_a_misleading_one_is_not():
+    assert trust_of_model(right=10) > 0.9
+    assert 0.1 < trust_of_model(right=7) < 0.9
+    assert trust_of_model(right=5) == pytest.approx(0, abs=1e-6)
+    assert trust_of_model(right=2) == 0.0
 
 
 def test_more_projects_earn_more_trust():
-    assert trusted(right=7, projects=10) < trusted(right=7, projects=50) < trusted(right=7, projects=500) <= 1.0
+    assert (
+        trust_of_model(right=7, projects=10)
+        < trust_of_model(right=7, projects=50)
+        < trust_of_model(right=7, projects=500)
+        <= 1.0
+    )
 
 
 def test_a_project_with_many_nod_tests_counts_as_much_as_one_with_few():
     positive = np.array([1, *[0] * 9] + [1] * 90 + [0] * 10)
     names = np.repeat(["few", "many"], [10, 100])
-    # It is right about the one test and wrong about the ninety.
-    apart = np.array([0.9, *[0.1] * 9] + [0.4] * 90 + [0.6] * 10)
+    # The model is right about the one test and wrong about the ninety.
+    probability = np.array([0.9, *[0.1] * 9] + [0.4] * 90 + [0.6] * 10)
 
-    assert fit_trust(apart, positive, names) > 0
+    assert fit_trust(probability, positive, names) > 0
 
 
-def test_odds_are_held_back_by_trust(data, models):
+def test_odds_ratios_are_reduced_by_the_trust(data, models):
     model = models.models[Problem.NOD_VS_REST]
     own = data.values[data.projects == data.projects[0]]
     odds = model.probability(own) / (1 - model.probability(own))

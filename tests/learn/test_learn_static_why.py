@@ -1,4 +1,4 @@
-"""One line on what a score owes to."""
+"""The one-line reason for the score of a test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from flakehound.learn.static.model import Head, StaticModel, TrainedOn, signals_of
 from flakehound.learn.static.reasons import contributions, explained_chances
 
-ABOUT = TrainedOn(digest="", projects=1, tests=1, nod=1, order_dependent=1)
+TRAINED_ON = TrainedOn(digest="", projects=1, tests=1, nod=1, order_dependent=1)
 NOD = Head(
     constant=-5,
     even=-4,
@@ -20,30 +20,30 @@ ORDER = Head(
     weights={"file paths": 1.0, "file word_file": 0.3, "file word_value": -0.2},
     means={"file paths": 0.5, "file word_file": 0.1, "file word_value": 0.4},
 )
-MODEL = StaticModel(nod=NOD, order_dependent=ORDER, trained_on=ABOUT)
+MODEL = StaticModel(nod=NOD, order_dependent=ORDER, trained_on=TRAINED_ON)
 
 
-def why(**columns):
-    ((_chances, said),) = explained_chances(MODEL, [columns], ["test_a.py"])
-    return said
+def reason(**columns):
+    ((_chances, text),) = explained_chances(MODEL, [columns], ["test_a.py"])
+    return text
 
 
-def test_the_likelier_kind_is_told_with_what_adds_most():
-    assert why(rules=3.0, causes=2.0) == "NOD: rules 3 (+1.19), causes over the file 2 (+0.50)"
+def test_the_reason_has_the_likelier_kind_and_the_largest_contributions():
+    assert reason(rules=3.0, causes=2.0) == "NOD: rules 3 (+1.19), causes over the file 2 (+0.50)"
 
 
-def test_words_are_told_together():
+def test_words_are_added_up_in_the_reason():
     assert (
-        why(paths=4.0, word_file=1.0)
+        reason(paths=4.0, word_file=1.0)
         == "order-dependent: paths over the file 4 (+1.11), words of the file (+0.26)"
     )
 
 
-def test_what_lowers_a_score_and_what_hardly_matters_is_not_told():
-    assert why() == "nothing speaks for it"
+def test_signals_that_lower_the_score_or_hardly_raise_it_are_left_out():
+    assert reason() == "nothing speaks for it"
 
 
-def test_the_contributions_are_what_parts_a_test_from_an_average_one():
+def test_the_contributions_add_up_to_the_difference_from_an_average_test():
     (signals,) = signals_of([{"rules": 3.0, "causes": 2.0}], ["a"], NOD.weights)
 
     added = contributions(NOD, signals)
@@ -51,7 +51,7 @@ def test_the_contributions_are_what_parts_a_test_from_an_average_one():
     assert sum(added.values()) == pytest.approx(NOD.evidence(signals) - NOD.evidence(NOD.means))
 
 
-def test_a_file_s_tests_are_seen_together():
+def test_the_reason_can_come_from_other_tests_of_the_file():
     tests, files = [{"rules": 1.0}, {"causes": 9.0}], ["a.py", "a.py"]
 
     (chances, first), (_chances, second) = explained_chances(MODEL, tests, files)

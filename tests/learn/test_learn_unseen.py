@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from learn_samples import drawn
+from learn_samples import draw_table
 
 from flakehound.learn.evaluation.model_choice import BY_AREA, CHOICE_RULES, ChoiceRule
 from flakehound.learn.evaluation.scores import area_under_curve
@@ -26,7 +26,7 @@ PROJECTS = ("a", "b", "c", "d")
 @pytest.fixture(scope="module")
 def data():
     """Flaky tests have a larger first metric and mostly the word sleep; each project measures in its own unit."""
-    found = drawn(tests=200, projects=PROJECTS, share=0.15, seed=3)
+    found = draw_table(tests=200, projects=PROJECTS, share=0.15, seed=3)
     unit = np.array([1 + 5 * PROJECTS.index(name) for name in found.projects])
     rng = np.random.default_rng(1)
     words = tuple("sleep run" if rng.random() < (0.8 if label else 0.1) else "run" for label in found.label)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from learn_samples import drawn
+from learn_samples import draw_table
 
 from flakehound.app.studies.published import EXPERIMENTS
 from flakehound.learn.evaluation.scores import confusion
@@ -46,7 +46,7 @@ def test_the_highest_of_equally_good_thresholds_is_chosen():
 
 
 def test_the_probability_of_a_test_is_the_mean_of_the_members():
-    data = drawn(tests=80)
+    data = draw_table(tests=80)
 
     found = fit_model(VOTE, data.values, data.label, seed=3)
 
@@ -55,7 +55,7 @@ def test_the_probability_of_a_test_is_the_mean_of_the_members():
 
 
 def test_the_threshold_of_a_vote_is_chosen_on_tests_that_its_models_were_not_trained_on():
-    data = drawn(tests=200, share=0.45)
+    data = draw_table(tests=200, share=0.45)
     shuffled = np.random.default_rng(2).permutation(data.label)
 
     found = fit_model(VOTE, data.values, shuffled, seed=3)
@@ -68,7 +68,7 @@ def test_the_threshold_of_a_vote_is_chosen_on_tests_that_its_models_were_not_tra
 
 
 def test_a_test_never_influences_its_own_prediction_or_threshold():
-    data = drawn(tests=60)
+    data = draw_table(tests=60)
     own = data.projects == "a"
     flipped = np.where(own, 1 - data.label, data.label)
 
@@ -82,7 +82,7 @@ def test_a_test_never_influences_its_own_prediction_or_threshold():
 
 
 def test_the_figures_of_a_vote_use_its_own_threshold():
-    predictions = cross_validate(drawn(), Problem.LABELLED, VOTE, split="folds", seed=1)
+    predictions = cross_validate(draw_table(), Problem.LABELLED, VOTE, split="folds", seed=1)
 
     figures = figures_of(predictions)
     assert figures["tp"] + figures["fp"] == predictions.predicted.sum()
@@ -91,7 +91,7 @@ def test_the_figures_of_a_vote_use_its_own_threshold():
 
 
 def test_a_vote_depends_on_the_seed_only():
-    data = drawn(tests=90)
+    data = draw_table(tests=90)
     first, again, other = (fit_model(VOTE, data.values, data.label, seed) for seed in (1, 1, 2))
 
     assert first.threshold == again.threshold
