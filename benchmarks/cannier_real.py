@@ -25,7 +25,7 @@ from running import temporary_folder
 from subjects import FLAKY_KINDS
 
 import flakehound
-from flakehound.learn.measured.table import FILE, pack_table, shipped_bytes, unpack_table
+from flakehound.learn.measured.table import TABLE_FILE, pack_table, shipped_bytes, unpack_table
 
 _EXAMPLE_SUITE = Path(__file__).parents[1] / "examples" / "shaky"
 POLICIES = ("rerun", "cannier")
@@ -45,7 +45,7 @@ def copy_package_without(project: str, folder: Path) -> Path:
         shutil.copytree(source / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     rows, pairs = unpack_table(shipped_bytes())
     reduced = pack_table([row for row in rows if row["project"] != project], [asdict(pair) for pair in pairs])
-    (folder / "flakehound" / "learn" / "facts" / FILE).write_bytes(reduced)
+    (folder / "flakehound" / "learn" / "facts" / TABLE_FILE).write_bytes(reduced)
     return folder
 
 

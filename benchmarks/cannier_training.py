@@ -39,10 +39,10 @@ from prepared_subjects import subject_keys
 from pypi_before_date import serve_index_before
 from running import environment_with_flakehound
 
-from flakehound.learn.measured.table import FILE, pack_table
+from flakehound.learn.measured.table import TABLE_FILE, pack_table
 from flakehound.learn.static.table import shipped_bytes, shipped_samples
 
-OUT = Path(__file__).parents[1] / "src" / "flakehound" / "learn" / "facts" / FILE
+OUT = Path(__file__).parents[1] / "src" / "flakehound" / "learn" / "facts" / TABLE_FILE
 HUNT_LIMIT_S = 300.0
 MAX_TESTS = 1200
 # Not from the study, which has few NOD tests: packages about time, randomness, threads, files and queues, whose

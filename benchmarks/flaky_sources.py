@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 
 from pypi_before_date import HEADERS, page_url
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.lint.source.project import Project
 
 CACHE = Path(os.environ.get("FLAKEHOUND_LINT_SDISTS", Path.home() / ".cache" / "flakehound-lint-sdists"))
@@ -159,6 +159,8 @@ def parse_project(source: SourceProject) -> Project | None:
     if not files:
         return None
     # The study ran the files that it names, even those that pytest's default patterns do not match.
-    patterns = Patterns(files=(*Patterns().files, *sorted(PurePosixPath(file).name for file in files)))
+    patterns = CollectionPatterns(
+        files=(*CollectionPatterns().files, *sorted(PurePosixPath(file).name for file in files))
+    )
     texts = {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*.py") if path.is_file()}
     return Project(texts, patterns=patterns)

@@ -21,13 +21,13 @@ from pathlib import Path
 
 from side_by_side import Row, benchmark_parser, report_results
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.lint.analyse import analyse_file
 from flakehound.lint.source.project import Project
 
 LIMIT_S = 60
 PARTS = 24  # of the library, so that both cores are busy until the end
-ALL_FUNCTIONS = Patterns(files=("*.py",), functions=("*",), classes=("*",))
+ALL_FUNCTIONS = CollectionPatterns(files=("*.py",), functions=("*",), classes=("*",))
 SKIPPED_FOLDERS = frozenset({"site-packages", "__pycache__", ".git"})
 
 
@@ -36,7 +36,7 @@ class Job:
     """Some files of one tree; lint may read all other files of the tree."""
 
     root: Path
-    patterns: Patterns
+    patterns: CollectionPatterns
     part: int
     parts: int
 
@@ -121,7 +121,9 @@ def sdists_in(folder: Path, count: int) -> list[Path]:
 
 
 def _has_tests(folder: Path) -> bool:
-    return any(Patterns().is_test_file(path.relative_to(folder).as_posix()) for path in folder.rglob("*.py"))
+    return any(
+        CollectionPatterns().is_test_file(path.relative_to(folder).as_posix()) for path in folder.rglob("*.py")
+    )
 
 
 def main() -> None:
@@ -142,7 +144,7 @@ def main() -> None:
 def _results_by_job(library: Path, sdists: Sequence[Path]) -> Iterator[tuple[str, list[JobResult]]]:
     with get_context().Pool(2) as pool:
         if sdists:
-            jobs = [Job(root=path, patterns=Patterns(), part=0, parts=1) for path in sdists]
+            jobs = [Job(root=path, patterns=CollectionPatterns(), part=0, parts=1) for path in sdists]
             yield f"{len(sdists)} sdists", _run_jobs(pool, jobs)
         jobs = [Job(root=library, patterns=ALL_FUNCTIONS, part=part, parts=PARTS) for part in range(PARTS)]
         yield f"the standard library of Python {platform.python_version()}", _run_jobs(pool, jobs)

@@ -28,7 +28,7 @@ from flaky_sources import CACHE, DATA, parse_project, projects_with_sources
 import flakehound.learn
 from flakehound.core.statistics.prevalence import CALLS_ODDS_RATIO
 from flakehound.features.vectors import without_parameters
-from flakehound.learn.evaluation.prior_table import COLUMNS, FILE
+from flakehound.learn.evaluation.prior_table import COLUMNS, TABLE_FILE
 from flakehound.learn.evaluation.scores import area_under_curve
 from flakehound.learn.measured.model import balanced_weights, fit_measured_model, fit_trust
 from flakehound.learn.static.model import NOD, ORDER_DEPENDENT
@@ -40,7 +40,7 @@ from flakehound.learn.tables.ranks import ranks_within_projects
 from flakehound.learn.tables.reading import dataset_from
 from flakehound.lint.analyse import analyse_file
 
-OUT = Path(flakehound.learn.__file__).parent / "facts" / FILE
+OUT = Path(flakehound.learn.__file__).parent / "facts" / TABLE_FILE
 KINDS = {NOD: Problem.NOD_VS_REST, ORDER_DEPENDENT: Problem.VICTIM_VS_REST}
 RESAMPLES = 200
 SLOPE_PENALTY = 1.0  # a prior with mean 0 and deviation 1 on each slope

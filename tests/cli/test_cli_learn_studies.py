@@ -237,7 +237,7 @@ def test_a_model_is_explained(table, say, project):
 
 def test_retraining_says_what_it_trains(table, say, monkeypatch):
     pytest.importorskip("shap", reason="needs flakehound[study]")
-    monkeypatch.setattr(explain, "SIZES", (15, 2, 1))
+    monkeypatch.setattr(explain, "FEATURE_COUNTS", (15, 2, 1))
 
     said = say("study", "explain", "--retrain", "--tests", "5", table)
 

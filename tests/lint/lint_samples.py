@@ -10,7 +10,7 @@ from textwrap import dedent
 
 from pytest_sessions import SessionServer
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.source.modules import Module, parse_source
 from flakehound.lint.source.project import Project
@@ -40,7 +40,7 @@ def project_of(files, *, patterns=None, import_roots=()):
 
 
 def cases_in(text, **options):
-    return cases_of(parse_module(text), Patterns(**options))
+    return cases_of(parse_module(text), CollectionPatterns(**options))
 
 
 def ids_in(text, **options):

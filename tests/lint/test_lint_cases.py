@@ -14,11 +14,11 @@ from lint_samples import (
     write_files,
 )
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.lint.collect.cases import cases_of
 
 PYTHON = {path: text for path, text in SAMPLE_SUITE.items() if path.endswith(".py")}
-TEST_FILES = sorted(path for path in PYTHON if Patterns().is_test_file(path))
+TEST_FILES = sorted(path for path in PYTHON if CollectionPatterns().is_test_file(path))
 NEVER_ENTERED = (
     "build/test_built.py",
     ".hidden/test_hidden.py",
@@ -172,7 +172,7 @@ def test_a_lambda_is_a_test_with_a_function():
 
 
 def test_a_file_without_tests_has_no_cases():
-    assert cases_of(parse_module("x = 1\n"), Patterns()) == ()
+    assert cases_of(parse_module("x = 1\n"), CollectionPatterns()) == ()
 
 
 def test_an_imported_test_is_found_with_a_project_only():
@@ -180,7 +180,7 @@ def test_an_imported_test_is_found_with_a_project_only():
     project = project_of(files)
 
     assert only_case(project, "test_a.py").module.path == "helpers.py"
-    assert cases_of(parse_module(files["test_a.py"]), Patterns()) == ()
+    assert cases_of(parse_module(files["test_a.py"]), CollectionPatterns()) == ()
 
 
 def test_expanded_tests_have_their_own_names():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from triage_samples import changed, told
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 
 FILE = "tests/test_shop.py"
 HEAD = "import pytest\nimport unittest\n\ndef test_old():\n    assert x\n"
@@ -106,7 +106,7 @@ def test_only_files_that_pytest_collects_have_tests():
 
 
 def test_the_project_says_what_a_test_is():
-    patterns = Patterns(files=("check_*.py",), functions=("check", "*_spec"), classes=("Check",))
+    patterns = CollectionPatterns(files=("check_*.py",), functions=("check", "*_spec"), classes=("Check",))
     extra = "def cart_spec():\n    assert x\n"
 
     found = changed("x = 1\n", "x = 1\n" + extra, path="tests/check_shop.py", patterns=patterns)

@@ -10,7 +10,7 @@ from flakehound.calls.name_patterns import pattern_from
 from flakehound.core.calls import FunctionPattern
 from flakehound.core.verdicts import Cause
 
-KEYS = ("functions", "neutral")
+SETTING_NAMES = ("functions", "neutral")
 
 
 class InvalidCallSettings(Exception):
@@ -19,9 +19,9 @@ class InvalidCallSettings(Exception):
 
 def with_settings(known: CharacteristicFunctions, table: Mapping[str, Any]) -> CharacteristicFunctions:
     """Add the user's settings to a set: `functions` by cause, and `neutral` modules."""
-    unknown = sorted(set(table) - set(KEYS))
+    unknown = sorted(set(table) - set(SETTING_NAMES))
     if unknown:
-        raise InvalidCallSettings(f"{unknown[0]!r} is not a setting; known: {', '.join(KEYS)}")
+        raise InvalidCallSettings(f"{unknown[0]!r} is not a setting; known: {', '.join(SETTING_NAMES)}")
     functions, neutral = table.get("functions", {}), table.get("neutral", [])
     if not isinstance(functions, Mapping):
         raise InvalidCallSettings("'functions' must be a table of causes")

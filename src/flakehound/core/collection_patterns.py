@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patterns:
+class CollectionPatterns:
     """pytest's options `python_files`, `python_functions` and `python_classes`, with pytest's defaults."""
 
     files: tuple[str, ...] = ("test_*.py", "*_test.py")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.triage.changes import (
     ChangedEntity,
     EntityKind,
@@ -26,7 +26,7 @@ _STATUSES = {
 _REGULAR_MODES = {FileMode.PLAIN, FileMode.EXECUTABLE}
 
 
-def changed_entities(file: FileChange, *, patterns: Patterns | None = None) -> tuple[ChangedEntity, ...]:
+def changed_entities(file: FileChange, *, patterns: CollectionPatterns | None = None) -> tuple[ChangedEntity, ...]:
     """The changed entities of one file; empty if only comments or layout changed.
 
     `patterns` are those of the project's pytest configuration. A renamed file counts as one removed and one added
@@ -36,7 +36,7 @@ def changed_entities(file: FileChange, *, patterns: Patterns | None = None) -> t
         return tuple(
             entity for part in _removed_and_added(file) for entity in changed_entities(part, patterns=patterns)
         )
-    return (*_entities(file, patterns or Patterns()), *_mode_change(file))
+    return (*_entities(file, patterns or CollectionPatterns()), *_mode_change(file))
 
 
 def _removed_and_added(file: FileChange) -> tuple[FileChange, FileChange]:
@@ -44,7 +44,7 @@ def _removed_and_added(file: FileChange) -> tuple[FileChange, FileChange]:
     return removed, replace(file, status=FileStatus.ADDED, before=None, old_path=None)
 
 
-def _entities(file: FileChange, patterns: Patterns) -> tuple[ChangedEntity, ...]:
+def _entities(file: FileChange, patterns: CollectionPatterns) -> tuple[ChangedEntity, ...]:
     kind = kind_of(file)
     if kind in (EntityKind.LINK, EntityKind.SUBMODULE):
         return (_whole_file(file, kind, Reach.EVERY),)
@@ -57,7 +57,7 @@ def _entities(file: FileChange, patterns: Patterns) -> tuple[ChangedEntity, ...]
     return (_whole_file(file, kind, Reach.EVERY if kind is EntityKind.NATIVE else Reach.CONTENT),)
 
 
-def _module_entities(file: FileChange, patterns: Patterns) -> tuple[ChangedEntity, ...]:
+def _module_entities(file: FileChange, patterns: CollectionPatterns) -> tuple[ChangedEntity, ...]:
     if file.status is not FileStatus.MODIFIED:
         reach = Reach.NAME if file.status is FileStatus.DELETED else Reach.IMPORT
         return (_whole_file(file, EntityKind.MODULE, reach),)

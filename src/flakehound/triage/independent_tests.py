@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.triage.changes import EntityStatus
 from flakehound.triage.executed_lines import body_lines
 from flakehound.triage.inert_definitions import is_inert_class, is_inert_function, is_inert_statement
@@ -47,7 +47,7 @@ class IndependentTest:
 
 
 def independent_tests(
-    path: str, before: ModuleOutline, after: ModuleOutline, patterns: Patterns
+    path: str, before: ModuleOutline, after: ModuleOutline, patterns: CollectionPatterns
 ) -> list[IndependentTest]:
     """The tests of a file whose definitions differ between two versions and affect no other test."""
     if not patterns.is_test_file(path):
@@ -61,7 +61,7 @@ def independent_tests(
 class _Version:
     """One version of a test file."""
 
-    def __init__(self, outline: ModuleOutline, patterns: Patterns) -> None:
+    def __init__(self, outline: ModuleOutline, patterns: CollectionPatterns) -> None:
         self.outline = outline
         self.mentioned = mentions(outline.tree)
         self.defined = Counter(definition.name for definition in outline.definitions.values())

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.triage.changes import MODULE_LEVEL, ChangedEntity, EntityKind, EntityStatus, Reach
 from flakehound.triage.executed_lines import body_lines, import_lines
 from flakehound.triage.independent_tests import IndependentTest, independent_tests
@@ -34,7 +34,7 @@ class ModuleComparison:
     path: str
     before: ParsedSource
     after: ParsedSource
-    patterns: Patterns
+    patterns: CollectionPatterns
 
     def entities(self) -> Iterator[ChangedEntity]:
         """The changed entities: tests, definitions, module level, bodies, in this order."""

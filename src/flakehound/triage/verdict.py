@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.core.outcomes import NodeId
 from flakehound.triage import explanation
 from flakehound.triage.changes import EntityKind
@@ -131,7 +131,8 @@ def _touches_more_than_tests(found: Intersection) -> bool:
     # A new or changed test can be a polluter that does not exist, or differs, at the base.
     entities = [touch.entity for touch in found.touches]
     return any(
-        entity.kind is not EntityKind.TEST and not Patterns().is_test_file(entity.path) for entity in entities
+        entity.kind is not EntityKind.TEST and not CollectionPatterns().is_test_file(entity.path)
+        for entity in entities
     )
 
 

@@ -23,7 +23,7 @@ Key = tuple[str, str]  # project and test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestLabel:
+class FlakinessLabel:
     """What is known about a test, without its calls."""
 
     is_flaky: bool
@@ -37,7 +37,7 @@ class LabelledCalls:
     """Tests, and their labels in the same order."""
 
     tests: tuple[TracedTest, ...]
-    labels: tuple[TestLabel, ...]
+    labels: tuple[FlakinessLabel, ...]
 
 
 def calls_from_files(calls: Sequence[Path], labels: Path, remedy: str) -> LabelledCalls:
@@ -66,9 +66,11 @@ def _is_of_pytest(file: str) -> bool:
     return "/_pytest/" in file or "/pluggy/" in file
 
 
-def _with_labels(functions: Mapping[Key, set[Function]], labels_by_test: Mapping[Key, TestLabel]) -> LabelledCalls:
+def _with_labels(
+    functions: Mapping[Key, set[Function]], labels_by_test: Mapping[Key, FlakinessLabel]
+) -> LabelledCalls:
     labels = [
-        labels_by_test.get((project, test)) or labels_by_test.get(("", test)) or TestLabel(is_flaky=False)
+        labels_by_test.get((project, test)) or labels_by_test.get(("", test)) or FlakinessLabel(is_flaky=False)
         for project, test in functions
     ]
     tests = [
@@ -95,7 +97,7 @@ def _rows(path: Path, required: Sequence[str], remedy: str) -> Iterator[dict[str
         raise UsageError(f"cannot read {str(path)!r}: {error}", remedy=remedy) from error
 
 
-def _label(row: Mapping[str, str], path: Path, remedy: str) -> TestLabel:
+def _label(row: Mapping[str, str], path: Path, remedy: str) -> FlakinessLabel:
     cause = (row.get("cause") or "").strip()
     if cause and cause not in _CAUSES:
         raise UsageError(f"{str(path)!r}: {cause!r} is not a cause; known: {', '.join(_CAUSES)}", remedy=remedy)
@@ -106,7 +108,7 @@ def _label(row: Mapping[str, str], path: Path, remedy: str) -> TestLabel:
     except ValueError as error:
         raise UsageError(f"{str(path)!r}: test {row['id']!r}: {error}", remedy=remedy) from error
     is_flaky = row["flaky"].strip().lower() in _FLAKY_VALUES
-    return TestLabel(is_flaky=is_flaky, cause=_CAUSES.get(cause), chances=chances, run_s=run_s)
+    return FlakinessLabel(is_flaky=is_flaky, cause=_CAUSES.get(cause), chances=chances, run_s=run_s)
 
 
 def _chances(passed: int, failed: int, runs: int) -> OutcomeChances | None:
@@ -134,14 +136,14 @@ def calls_from_store(store: Store, remedy: str) -> LabelledCalls:
     return _with_labels(functions, labels)
 
 
-def _label_from_report(test: Mapping[str, object], durations: Mapping[str, float]) -> TestLabel:
+def _label_from_report(test: Mapping[str, object], durations: Mapping[str, float]) -> FlakinessLabel:
     runs = test["runs"]
     assert isinstance(runs, dict)
     tallies = [runs[setting] for setting in ("original", "alone")]
     n, failed = (sum(tally[name] for tally in tallies) for name in ("n", "failed"))
     causes = test["causes"]
     assert isinstance(causes, list)
-    return TestLabel(
+    return FlakinessLabel(
         is_flaky=test["kind"] == "nod",
         cause=_CAUSES.get(causes[0]["cause"]) if causes and test["kind"] == "nod" else None,
         chances=_chances(n - failed, failed, n),

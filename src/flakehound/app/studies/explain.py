@@ -22,7 +22,7 @@ from flakehound.learn.tables.problems import Problem
 from flakehound.report.study.explain import ExplainedTest, ExplainStudy
 
 SCHEMA = "flakehound/study-explain/1"
-SIZES = (15, 12, 9, 6, 3)  # numbers of features that `--retrain` trains with
+FEATURE_COUNTS = (15, 12, 9, 6, 3)  # numbers of features that `--retrain` trains with
 PIPELINE = Pipeline(classifier="extra-trees", trees=100, balancing="smote")
 
 
@@ -48,7 +48,7 @@ def run_explain_study(options: ExplainStudyOptions, progress: Progress) -> Expla
     domain = data.labels(problem).domain
     drawn = np.sort(np.random.default_rng(options.seed).permutation(len(domain))[: options.tests])
     progress.message(f"{len(domain)} tests, training a model and explaining {len(drawn)} of them ...")
-    sizes = [size for size in SIZES if size <= len(data.features)] if options.retrain else []
+    sizes = [size for size in FEATURE_COUNTS if size <= len(data.features)] if options.retrain else []
     progress.show_steps("trainings", 0, 1 + len(sizes))
     shap = shap_values(data, problem, PIPELINE, options.seed, drawn)
     ranked = rank_features(data.features, shap.contributions)

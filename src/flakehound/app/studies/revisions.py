@@ -75,10 +75,10 @@ class GitHistory:
         """The files that the commits between two revisions changed."""
         self.check_out(newer)
         repository = replace(self.tree.repository, top=self.top, head=newer.key)
-        found = changed_files.changed_files(repository, older.key)
-        if found.problem:
-            raise NoHistory(found.problem)
-        return [as_file_change(file) for file in found.files]
+        changes = changed_files.changed_files(repository, older.key)
+        if changes.problem:
+            raise NoHistory(changes.problem)
+        return [as_file_change(file) for file in changes.files]
 
     def is_in_user_tree(self, file: str) -> bool:
         """Whether a file belongs to the user's own tree, but not to an environment in it."""

@@ -88,12 +88,12 @@ def pipeline_overlaps(repeats: RepeatsByPipeline) -> dict[str, Any] | None:
     }
 
 
-def _hits(found: Mapping[str, Sequence[int]]) -> dict[str, Array]:
+def _hits(found_tests: Mapping[str, Sequence[int]]) -> dict[str, Array]:
     """By pipeline, whether it found the test of each number."""
     import numpy as np
 
-    size = 1 + max((test for tests in found.values() for test in tests), default=0)
-    return {name: np.isin(np.arange(size), tests) for name, tests in found.items()}
+    size = 1 + max((test for tests in found_tests.values() for test in tests), default=0)
+    return {name: np.isin(np.arange(size), tests) for name, tests in found_tests.items()}
 
 
 def _shares_found_alone(hits: Mapping[str, Array]) -> dict[str, float]:

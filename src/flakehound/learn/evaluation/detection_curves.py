@@ -1,4 +1,4 @@
-"""Flaky tests found against time, over several suites."""
+"""Flaky tests found over time, in several suites."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def effect_size_word(delta: float) -> str:
 
 
 def information_gain(column: Array, positive: Array) -> float:
-    """The information about the label, in bits, in which tenth of its values a metric lies."""
+    """The bits of information about the label that the tenth of a metric's value gives."""
     import numpy as np
 
     limits = np.unique(np.quantile(column, np.linspace(0, 1, _GAIN_BINS + 1)[1:-1]))

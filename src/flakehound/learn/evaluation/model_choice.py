@@ -56,7 +56,7 @@ def _best_candidate(
     return candidate, threshold
 
 
-def _joined(projects: Sequence[Array]) -> Array:
+def _concatenate(projects: Sequence[Array]) -> Array:
     import numpy as np
 
     return np.concatenate(projects)
@@ -64,22 +64,22 @@ def _joined(projects: Sequence[Array]) -> Array:
 
 def by_area(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
     """The largest AUC over all tests; the threshold is one half."""
-    labels = _joined(positive)
-    return _best_candidate(chances, lambda one: (area_under_curve(labels, _joined(chances[one])), HALF))
+    labels = _concatenate(positive)
+    return _best_candidate(chances, lambda one: (area_under_curve(labels, _concatenate(chances[one])), HALF))
 
 
 def by_mcc_at_half(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
     """The largest MCC at one half."""
-    labels = _joined(positive)
-    return _best_candidate(chances, lambda one: (mcc_at(labels, _joined(chances[one]), (HALF,))[0], HALF))
+    labels = _concatenate(positive)
+    return _best_candidate(chances, lambda one: (mcc_at(labels, _concatenate(chances[one]), (HALF,))[0], HALF))
 
 
 def by_mcc_around_half(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
     """The largest mean of the MCC at four thresholds; the threshold is one half."""
-    labels = _joined(positive)
+    labels = _concatenate(positive)
 
     def score(candidate: Candidate) -> tuple[float, float]:
-        return mcc_at(labels, _joined(chances[candidate]), _THRESHOLDS_AROUND_HALF).mean(), HALF
+        return mcc_at(labels, _concatenate(chances[candidate]), _THRESHOLDS_AROUND_HALF).mean(), HALF
 
     return _best_candidate(chances, score)
 
@@ -98,18 +98,18 @@ def by_mean_f1(chances: ChancesByCandidate, positive: Sequence[Array]) -> Candid
 
 def by_mcc_and_threshold(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
     """The largest MCC at any of the fixed thresholds, and that threshold."""
-    labels = _joined(positive)
-    return _best_candidate(chances, lambda one: _best_mcc(labels, _joined(chances[one]), _FIXED_THRESHOLDS))
+    labels = _concatenate(positive)
+    return _best_candidate(chances, lambda one: _best_mcc(labels, _concatenate(chances[one]), _FIXED_THRESHOLDS))
 
 
 def by_mcc_and_quantile(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
     """The largest MCC at any quantile of the candidate's chances, and that threshold."""
     import numpy as np
 
-    labels, quantiles = _joined(positive), np.linspace(0, 1, _QUANTILES + 1)[:-1]
+    labels, quantiles = _concatenate(positive), np.linspace(0, 1, _QUANTILES + 1)[:-1]
 
     def score(candidate: Candidate) -> tuple[float, float]:
-        own = _joined(chances[candidate])
+        own = _concatenate(chances[candidate])
         return _best_mcc(labels, own, np.quantile(own, quantiles).tolist())
 
     return _best_candidate(chances, score)
@@ -118,7 +118,7 @@ def by_mcc_and_quantile(chances: ChancesByCandidate, positive: Sequence[Array]) 
 def by_area_with_threshold(chances: ChancesByCandidate, positive: Sequence[Array]) -> CandidateChoice:
     """The largest AUC, and the fixed threshold with the largest MCC."""
     candidate, _half = by_area(chances, positive)
-    return candidate, _best_mcc(_joined(positive), _joined(chances[candidate]), _FIXED_THRESHOLDS)[1]
+    return candidate, _best_mcc(_concatenate(positive), _concatenate(chances[candidate]), _FIXED_THRESHOLDS)[1]
 
 
 def _best_mcc(positive: Array, chances: Array, thresholds: Sequence[float]) -> tuple[float, float]:
@@ -143,10 +143,10 @@ def best_rule(
     rules: Sequence[ChoiceRule], predicted: Mapping[str, Sequence[Array]], positive: Sequence[Array]
 ) -> ChoiceRule:
     """The rule whose predictions, by name of the rule and project, have the largest MCC; the first of equals."""
-    labels = _joined(positive)
+    labels = _concatenate(positive)
 
     def score(rule: ChoiceRule) -> float:
-        mcc = confusion(labels, _joined(predicted[rule.name])).mcc
+        mcc = confusion(labels, _concatenate(predicted[rule.name])).mcc
         return mcc if mcc == mcc else 0.0
 
     return max(rules, key=score)

@@ -142,12 +142,12 @@ def pair_points(task: PairTask, predicted: Iterable[tuple[int, Array, Array]]) -
         v_counts, v_costs = _sums_reaching(v_bins, suites), _sums_reaching(v_bins, suites, task.cost_s)
         p_counts, p_costs = _sums_reaching(p_bins, suites), _sums_reaching(p_bins, suites, task.cost_s)
         pairs = np.bincount(v_bins[task.victims] * width + p_bins[task.polluters], minlength=width * width)
-        found = np.cumsum(np.cumsum(pairs.reshape(width, width)[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
+        found_pairs = np.cumsum(np.cumsum(pairs.reshape(width, width)[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
         by_suite_s = pairwise_cost(
             v_counts[:, :, None], v_costs[:, :, None], p_counts[:, None, :], p_costs[:, None, :]
         )
         cost_s = by_suite_s.sum(axis=0)
-        share = found / len(task.victims) if len(task.victims) else np.full(found.shape, np.nan)
+        share = found_pairs / len(task.victims) if len(task.victims) else np.full((width, width), np.nan)
         sums[samples].add(share.ravel(), cost_s.ravel())
     grid = thresholds()[:-1]
     suite_s = float(np.sum(task.cost_s))

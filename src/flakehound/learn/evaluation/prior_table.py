@@ -13,7 +13,7 @@ from importlib import resources
 
 from flakehound.learn.evaluation.simulation import ObservedTests
 
-FILE = "prior_parts.csv.gz"
+TABLE_FILE = "prior_parts.csv.gz"
 COLUMNS = ("project", "nod", "lint", "features", "calls")
 
 
@@ -21,7 +21,7 @@ def observed_tests() -> ObservedTests:
     """All tests of the table; the NOD tests of each project are together drawn equally often."""
     import numpy as np
 
-    packed = (resources.files("flakehound.learn") / "facts" / FILE).read_bytes()
+    packed = (resources.files("flakehound.learn") / "facts" / TABLE_FILE).read_bytes()
     rows = list(csv.DictReader(gzip.decompress(packed).decode("utf-8").splitlines()))
     nod_tests = Counter(row["project"] for row in rows if row["nod"] == "1")
     return ObservedTests(

@@ -65,18 +65,18 @@ class UnseenPredictions:
 
 def all_candidates(inputs: Sequence[str]) -> list[UnseenCandidate]:
     """All candidates with one of these inputs."""
-    found = []
+    candidates = []
     for name in inputs:
         if name == BOTH:
             strengths = [(a, b) for a in _STRENGTHS[METRICS] for b in _STRENGTHS[WORDS]]
         else:
             strengths = [(strength,) for strength in _STRENGTHS[name]]  # type: ignore[misc]
-        found += [
+        candidates += [
             UnseenCandidate(inputs=name, strengths=own, neighbour_share=share)
             for own in strengths
             for share in _NEIGHBOUR_SHARES
         ]
-    return found
+    return candidates
 
 
 @dataclass(slots=True)

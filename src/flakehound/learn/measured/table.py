@@ -15,7 +15,7 @@ from importlib import resources
 from flakehound.learn.tables.polluter_pairs import Pair
 
 VERSION = 2  # of the columns
-FILE = "cannier_training.csv.gz"
+TABLE_FILE = "cannier_training.csv.gz"
 _VERSION_COLUMN, _POLLUTERS_COLUMN = "version", "polluters"
 _DIGITS = 5  # significant digits of a measured number
 
@@ -52,7 +52,7 @@ def _short_number(number: str) -> str:
 
 def shipped_bytes() -> bytes:
     """The compressed table."""
-    return (resources.files("flakehound.learn") / "facts" / FILE).read_bytes()
+    return (resources.files("flakehound.learn") / "facts" / TABLE_FILE).read_bytes()
 
 
 def unpack_table(content: bytes) -> tuple[list[dict[str, str]], list[Pair]]:

@@ -123,7 +123,7 @@ def column_mapping_from(content: object, *, remedy: str) -> ColumnMapping:
     names = [field.name for field in fields(ColumnMapping)]
     if not isinstance(content, Mapping) or not set(content) <= set(names):
         unknown = sorted(set(content) - set(names)) if isinstance(content, Mapping) else content
-        raise UsageError(f"{unknown!r} in a column mapping; it knows {', '.join(names)}", remedy=remedy)
+        raise UsageError(f"{unknown!r} in a column mapping; known names: {', '.join(names)}", remedy=remedy)
     return ColumnMapping(**{name: _field_value(name, value, remedy) for name, value in content.items()})
 
 

@@ -74,8 +74,10 @@ def _missing_columns(data: Dataset) -> Iterator[str]:
 
 def _given_pairs(data: Dataset, pairs: Sequence[Pair]) -> _RowPairs:
     rows = {key: row for row, key in enumerate(zip(data.projects, data.ids, strict=True))}
-    found = ((rows.get((pair.project, pair.victim)), rows.get((pair.project, pair.polluter))) for pair in pairs)
-    return list(dict.fromkeys((v, p) for v, p in found if v is not None and p is not None and v != p))
+    row_pairs = (
+        (rows.get((pair.project, pair.victim)), rows.get((pair.project, pair.polluter))) for pair in pairs
+    )
+    return list(dict.fromkeys((v, p) for v, p in row_pairs if v is not None and p is not None and v != p))
 
 
 def _all_pairs(data: Dataset) -> _RowPairs:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.core.outcomes import NodeId
 from flakehound.lint.collect.fixture_requests import is_parametrised, requested_fixtures
 from flakehound.lint.collect.pytest_rules import CollectionRules
@@ -39,7 +39,9 @@ class StaticCase:
     fixtures: tuple[str, ...]  # requested by parameter or `usefixtures`, on the test or its classes
 
 
-def cases_of(module: Module, patterns: Patterns, project: Project | None = None) -> tuple[StaticCase, ...]:
+def cases_of(
+    module: Module, patterns: CollectionPatterns, project: Project | None = None
+) -> tuple[StaticCase, ...]:
     """The tests of a file in pytest's own order.
 
     With a project, tests and bases that the file imports from it are found too.
@@ -50,7 +52,7 @@ def cases_of(module: Module, patterns: Patterns, project: Project | None = None)
 class _Collection:
     """Collects the tests of one file."""
 
-    def __init__(self, collected_module: Module, patterns: Patterns, project: Project) -> None:
+    def __init__(self, collected_module: Module, patterns: CollectionPatterns, project: Project) -> None:
         self._collected_module = collected_module
         self._project = project
         self._rules = CollectionRules(collected_module, patterns, project)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.lint.collect.parameterized import expanded_names
 from flakehound.lint.source.definitions import Definition, External
 from flakehound.lint.source.functions import decorator_names, underlying_function
@@ -63,7 +63,7 @@ class UnittestMethod:
 class CollectionRules:
     """pytest's rules, applied to one file that it collects."""
 
-    def __init__(self, collected_module: Module, patterns: Patterns, project: Project) -> None:
+    def __init__(self, collected_module: Module, patterns: CollectionPatterns, project: Project) -> None:
         self._collected_module = collected_module
         self._patterns = patterns
         self._project = project

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 
 CONFIG_NAMES = (
     "pytest.toml",
@@ -30,7 +30,7 @@ _DEFAULT_SKIPPED_FOLDERS = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "no
 class PytestSettings:
     """The settings of pytest that decide which tests it collects; the defaults are pytest's."""
 
-    patterns: Patterns = field(default_factory=Patterns)
+    patterns: CollectionPatterns = field(default_factory=CollectionPatterns)
     testpaths: tuple[str, ...] = ()  # globs relative to the rootdir
     skipped_folders: tuple[str, ...] = _DEFAULT_SKIPPED_FOLDERS  # `norecursedirs`
     import_roots: tuple[str, ...] = ()  # `pythonpath`
@@ -56,7 +56,7 @@ def settings_from(options: Mapping[str, Any]) -> PytestSettings:
     defaults = PytestSettings()
     addopts = _split_words(options.get("addopts"), ())
     return PytestSettings(
-        patterns=Patterns(
+        patterns=CollectionPatterns(
             files=_split_words(options.get("python_files"), defaults.patterns.files),
             functions=_split_words(options.get("python_functions"), defaults.patterns.functions),
             classes=_split_words(options.get("python_classes"), defaults.patterns.classes),

@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.lint.source.base_classes import base_expressions, method_resolution_order
 from flakehound.lint.source.definitions import Definition, External, Meaning, dotted_name
 from flakehound.lint.source.modules import Module
@@ -25,7 +25,7 @@ class Project(ProjectFiles):
         self,
         sources: Mapping[str, bytes | Module],
         *,
-        patterns: Patterns | None = None,
+        patterns: CollectionPatterns | None = None,
         import_roots: Sequence[str] = (),
     ) -> None:
         super().__init__(sources, patterns=patterns, import_roots=import_roots)

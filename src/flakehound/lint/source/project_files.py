@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TypeVar, cast
 
-from flakehound.core.collection_patterns import Patterns
+from flakehound.core.collection_patterns import CollectionPatterns
 from flakehound.lint.source.imports import ModulePaths
 from flakehound.lint.source.modules import Module, Unparsable, parse_source
 from flakehound.lint.source.scopes import Scope, scope_of
@@ -33,10 +33,10 @@ class ProjectFiles:
         self,
         sources: Mapping[str, bytes | Module],
         *,
-        patterns: Patterns | None = None,
+        patterns: CollectionPatterns | None = None,
         import_roots: Sequence[str] = (),
     ) -> None:
-        self.patterns = patterns or Patterns()
+        self.patterns = patterns or CollectionPatterns()
         self.paths = ModulePaths(sources, import_roots)
         self._sources = sources
         self._parsed: dict[str, Module | Unparsable] = {}
