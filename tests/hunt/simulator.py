@@ -1,16 +1,18 @@
 """A fake suite that runs plans without processes, so that a whole hunt takes milliseconds.
 
 What a fake test does is a pure function of a `Moment`. The simulator turns plans into run records the way the
-engine does: branches share their trunk, a crash ends its process, a new interpreter starts over.
+engine does: branches share their trunk, a crash ends its process, a new interpreter starts over and takes long to
+start.
 """
 
 from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+from simulated_loop import SESSION_HASH_SEED, SimulatedLoop
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
@@ -25,14 +27,16 @@ from flakehound.core.plans import (
     Suite,
     Walk,
 )
-from flakehound.core.records import RunRecord
+from flakehound.core.records import RunRecord, Usage
+from flakehound.core.state_changes import StateTrace
 from flakehound.core.verdicts import Verdict
 from flakehound.hunt.agenda import Agenda
 from flakehound.hunt.diagnosis.verdicts import judge
 from flakehound.hunt.options import SearchOptions
 
-SESSION_HASH_SEED = 77
 FORK_S = 0.01
+INTERPRETER_S = 0.5  # to start one and collect: plain pytest with a small suite
+COMPARED_S = 0.025  # to compare the state of a process (benchmarks/RESULTS.md, state changes)
 TEST_S = 0.001
 
 
@@ -71,6 +75,27 @@ def id_of(name: str) -> NodeId:
 
 
 @dataclass(slots=True)
+class _Process:
+    """What one simulated process did: as many outcomes and seconds as tests ran in it."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    durations_s: list[float] = field(default_factory=list)
+    wall_s: float = 0.0
+
+    @property
+    def ended_by_test(self) -> bool:
+        return bool(self.outcomes) and self.outcomes[-1] in (Outcome.CRASHED, Outcome.TIMED_OUT)
+
+    def after(self, trunk: _Process, low: int, high: int) -> _Process:
+        """This process behind the part of its trunk that no other copy counts."""
+        return _Process(
+            outcomes=[Outcome.NOT_RUN] * low + trunk.outcomes[low:high] + self.outcomes,
+            durations_s=[0.0] * low + trunk.durations_s[low:high] + self.durations_s,
+            wall_s=self.wall_s,
+        )
+
+
+@dataclass(slots=True)
 class Simulator:
     """One fake suite and its clock; a test without a behaviour passes."""
 
@@ -78,13 +103,20 @@ class Simulator:
     behaviours: Mapping[NodeId, Behaviour] = field(default_factory=dict)
     seed: int = 0
     test_s: Mapping[NodeId, float] = field(default_factory=dict)
+    fork_s: float = FORK_S
+    interpreter_s: float = INTERPRETER_S
+    time_noise: float = 0.0  # share by which a test may take more or less time than usual
+    state_traces: Mapping[NodeId, StateTrace] = field(default_factory=dict)  # for runs that compare states
     clock_s: float = 1000.0
     started: list[tuple[RunPlan, bool]] = field(default_factory=list)  # each plan, and whether it was disturbed
     _rng: random.Random = field(default_factory=random.Random)
+    _noise: random.Random = field(default_factory=random.Random)
+    _draws: dict[NodeId, random.Random] = field(default_factory=dict)  # by test
     _began_s: float = 1000.0
 
     def __post_init__(self) -> None:
         self._rng = random.Random(self.seed)
+        self._noise = random.Random(f"{self.seed}:noise")
 
     def run(self, plan: RunPlan, *, disturbed: bool = False) -> list[RunRecord]:
         """The records that the engine would return for this plan."""
@@ -95,26 +127,26 @@ class Simulator:
                 for order in plan.orders
             ]
         if isinstance(plan, SingleRun):
-            outcomes = self._process(plan, plan.order, (), disturbed)
-            return [self._record(plan, plan.order, outcomes, disturbed)]
+            process = self._process(plan, plan.order, (), disturbed)
+            return [self._record(plan, plan.order, process, disturbed)]
         return self._run_copies(plan, disturbed)
 
     def _run_copies(self, plan: CopyingPlan, disturbed: bool) -> list[RunRecord]:
-        trunk = self._process(plan, plan.trunk, (), disturbed, is_copied=True)
+        trunk = self._process(plan, plan.trunk, (), disturbed, is_copied=True) if plan.trunk else _Process()
         until = plan.until if isinstance(plan, Walk) else None
         records, counted = [], 0
         for copy, order in zip(plan.copies, plan.orders, strict=True):
-            before = trunk[: copy.after]
-            if plan.trunk and (len(before) < copy.after or _ends_process(before)):
+            if len(trunk.outcomes) < copy.after or (trunk.ended_by_test and len(trunk.outcomes) == copy.after):
                 break
-            outcomes = self._process(plan, copy.tests, plan.trunk[: copy.after], disturbed)
-            before = [Outcome.NOT_RUN] * counted + before[counted:]
-            records.append(self._record(plan, order, before + outcomes, disturbed))
+            seeded = replace(plan, seed=copy.seed)
+            process = self._process(seeded, copy.tests, plan.trunk[: copy.after], disturbed)
+            records.append(self._record(seeded, order, process.after(trunk, counted, copy.after), disturbed))
             counted = copy.after
-            if until and outcomes and _effect_of(outcomes[-1]) == until:
+            if until and process.outcomes and _effect_of(process.outcomes[-1]) == until:
+                self.clock_s -= sum(trunk.durations_s[counted:])  # the walk ends here
                 return records
-        if not records or len(trunk) > counted:
-            rest = [Outcome.NOT_RUN] * counted + trunk[counted:]
+        if plan.trunk and (not records or len(trunk.outcomes) > counted):
+            rest = _Process(wall_s=trunk.wall_s).after(trunk, counted, len(plan.trunk))
             records.append(self._record(plan, plan.trunk, rest, disturbed))
         return records
 
@@ -125,14 +157,21 @@ class Simulator:
 
     def _process(
         self, plan: RunPlan, order: Order, before: Order, disturbed: bool, *, is_copied: bool = False
-    ) -> list[Outcome]:
+    ) -> _Process:
         seed = plan.seed if plan.seed is not None else self._rng.randrange(2**32)
         hash_seed = plan.hash_seed if plan.isolation is Isolation.SPAWN else None
         forked = plan.isolation is Isolation.FORK
-        outcomes: list[Outcome] = []
-        self.clock_s += FORK_S
+        began_s = self.clock_s
+        process = _Process()
+        self.clock_s += self.fork_s if forked else self.interpreter_s
+        self.clock_s += COMPARED_S if plan.compare_state else 0.0
         for place, test in enumerate(order):
-            self.clock_s += self.test_s.get(test, TEST_S)
+            process.durations_s.append(self._test_s(test))
+            self.clock_s += process.durations_s[-1]
+            behaviour = self.behaviours.get(test)
+            if behaviour is None:
+                process.outcomes.append(Outcome.PASSED)
+                continue
             moment = Moment(
                 test=test,
                 earlier=before + order[:place],
@@ -143,24 +182,29 @@ class Simulator:
                 disturbed=disturbed,
                 age_s=self.clock_s - self._began_s if forked else 0.0,
                 now_s=self.clock_s,
-                draw=self._rng.random(),
+                draw=self._draw(test),
             )
-            outcomes.append(self.behaviours.get(test, passes)(moment))
-            if _ends_process(outcomes):
+            process.outcomes.append(behaviour(moment))
+            if process.ended_by_test:
                 break
-        return outcomes
+        process.wall_s = self.clock_s - began_s
+        return process
 
-    def _record(self, plan: RunPlan, order: Order, outcomes: list[Outcome], disturbed: bool) -> RunRecord:
-        missing = [Outcome.NOT_RUN] * (len(order) - len(outcomes))
-        all_outcomes = (*outcomes, *missing)
-        spent = [
-            0.0 if o is Outcome.NOT_RUN else self.test_s.get(t, TEST_S)
-            for t, o in zip(order, all_outcomes, strict=True)
-        ]
+    def _draw(self, test: NodeId) -> float:
+        """The next of a sequence of its own, so that a test has the same fate whatever ran before."""
+        if test not in self._draws:
+            self._draws[test] = random.Random(f"{self.seed}:{test}")
+        return self._draws[test].random()
+
+    def _test_s(self, test: NodeId) -> float:
+        return self.test_s.get(test, TEST_S) * (1 + self.time_noise * self._noise.uniform(-1, 1))
+
+    def _record(self, plan: RunPlan, order: Order, process: _Process, disturbed: bool) -> RunRecord:
+        missing = len(order) - len(process.outcomes)
         return RunRecord(
             order=order,
-            outcomes=all_outcomes,
-            durations_s=spent,
+            outcomes=(*process.outcomes, *[Outcome.NOT_RUN] * missing),
+            durations_s=(*process.durations_s, *[0.0] * missing),
             setting=plan.setting,
             isolation=plan.isolation,
             why=plan.why,
@@ -168,15 +212,16 @@ class Simulator:
             hash_seed=SESSION_HASH_SEED if plan.hash_seed is None else plan.hash_seed,
             disturbed=disturbed,
             started_s=self.clock_s,
+            usage=Usage(wall_s=process.wall_s),
+            state_traces=self._state_traces_in(order) if plan.compare_state else {},
         )
+
+    def _state_traces_in(self, order: Order) -> dict[int, StateTrace]:
+        return {0: self.state_traces[order[0]]} if order[0] in self.state_traces else {}
 
 
 def _effect_of(outcome: Outcome) -> str:
     return "fails" if outcome.is_failure else "passes" if outcome.is_pass else ""
-
-
-def _ends_process(outcomes: Sequence[Outcome]) -> bool:
-    return bool(outcomes) and outcomes[-1] in (Outcome.CRASHED, Outcome.TIMED_OUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,18 +251,27 @@ def hunt(
     history: History | None = None,
     with_reference: bool = True,
     time_left_s: float = 1e6,
+    reserved_s: float = 0.0,
     hunt_seed: int = 5,
     **options: object,
 ) -> SimulatedHunt:
-    """Run the plans of an agenda as the engine's loop does, until it has none or the time is up."""
+    """Run the plans of an agenda as the engine's loop does, until it has none or the time is up.
+
+    Only follow-ups may use the reserved part of the time, which a real hunt keeps for causes.
+    """
     search_options = SearchOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
     history = History(simulator.suite) if history is None else history
     if with_reference:
         for record in simulator.run(reference_plan(simulator.suite)):
             history.add(record)
-    deadline_s = simulator.clock_s + time_left_s
+    end_s = simulator.clock_s + time_left_s
+    deadline_s = end_s - reserved_s
     agenda = Agenda(history, search_options, lambda: max(0.0, deadline_s - simulator.clock_s))
-    settled = _Driver(simulator, history, agenda, search_options.jobs, hunt_seed).drive(max_plans, deadline_s)
+    loop = SimulatedLoop(simulator, history, agenda, search_options.jobs, hunt_seed)
+    settled = loop.run(max_plans, deadline_s)
+    if reserved_s:
+        deadline_s = end_s
+        loop.run(max_plans, deadline_s, only_follow_ups=True)
     verdicts = {verdict.id: verdict for verdict in judge(history, agenda.conclude())}
     return SimulatedHunt(simulator=simulator, history=history, agenda=agenda, verdicts=verdicts, settled=settled)
 
@@ -232,69 +286,6 @@ def reference_plan(suite: Suite) -> RunPlan:
         seed=None,
         hash_seed=SESSION_HASH_SEED,
     )
-
-
-class _Driver:
-    """The engine's loop, without processes: up to `jobs` plans at once."""
-
-    def __init__(self, simulator: Simulator, history: History, agenda: Agenda, jobs: int, seed: int) -> None:
-        self._simulator = simulator
-        self._history = history
-        self._agenda = agenda
-        self._jobs = jobs
-        self._rng = random.Random(seed)
-        self._waiting: deque[RunPlan] = deque()
-        self._known_records = -1
-
-    def drive(self, max_plans: int, deadline_s: float) -> bool:
-        for _step in range(max_plans):
-            if self._simulator.clock_s >= deadline_s:
-                return False
-            plans = self._next_plans()
-            if not plans:
-                return True
-            for plan in plans:
-                for record in self._simulator.run(self._seeded(plan), disturbed=len(plans) > 1):
-                    if record.executed:
-                        self._history.add(record)
-        return False
-
-    def _next_plans(self) -> list[RunPlan]:
-        plans: list[RunPlan] = []
-        while len(plans) < self._agenda.runs_at_once(self._jobs):
-            plan = self._next(plans)
-            if plan is None:
-                break
-            if plan.undisturbed and plans:
-                self._waiting.appendleft(plan)
-                break
-            plans.append(plan)
-            if plan.undisturbed:
-                break
-        return plans
-
-    def _next(self, running: Sequence[RunPlan]) -> RunPlan | None:
-        if len(self._history.records) != self._known_records:
-            self._known_records = len(self._history.records)
-            busy = Counter(plan.key for plan in running)
-            follow_ups = sorted(self._agenda.follow_ups(), key=lambda plan: plan.undisturbed)
-            self._waiting = deque(plan for plan in follow_ups if not _take_running(busy, plan))
-        return self._waiting.popleft() if self._waiting else self._agenda.next_search_run()
-
-    def _seeded(self, plan: RunPlan) -> RunPlan:
-        hash_seed = plan.hash_seed
-        if plan.isolation is Isolation.SPAWN and hash_seed is None:
-            hash_seed = SESSION_HASH_SEED
-        return replace(
-            plan, seed=self._rng.randrange(2**32) if plan.seed is None else plan.seed, hash_seed=hash_seed
-        )
-
-
-def _take_running(busy: Counter[object], plan: RunPlan) -> bool:
-    if not busy[plan.key]:
-        return False
-    busy[plan.key] -= 1
-    return True
 
 
 # Behaviours
