@@ -5,11 +5,16 @@ from __future__ import annotations
 from simulator import Behaviour, SimulatedHunt, Simulator, hunt, id_of, suite_of
 
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, Setting
+from flakehound.core.plans import Isolation, Setting, Suite
 from flakehound.core.records import RunRecord
 
 NAMES = tuple("abcdefghkj")
 A, B, C, D, E, F, G, H, K, J = (id_of(name) for name in NAMES)
+
+
+def suite_of_ten() -> Suite:
+    """All ten of them in one file."""
+    return suite_of(*NAMES)
 
 
 def run_hunt(

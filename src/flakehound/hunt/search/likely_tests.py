@@ -30,22 +30,22 @@ class _Entry(NamedTuple):
 class _IndexQueue:
     """Tests by their index, the largest first.
 
-    Between two increases of the expected gain an index never rises, so the index of an entry is an upper bound and
-    only the first few have to be computed again.
+    Between two increases of the expected gain an index rises only if its test turns out to be faster. So the index
+    of an entry is taken for an upper bound, and only the first few are computed again.
     """
 
     def __init__(self, tests: Order, index: Callable[[NodeId], float]) -> None:
         self._heap = [_Entry(-index(test), place, test) for place, test in enumerate(tests)]
         heapq.heapify(self._heap)
 
-    def best(self, index: Callable[[NodeId], float]) -> _Entry | None:
-        """The test with the largest current index; None if the queue is empty."""
-        while self._heap:
+    def best(self, index: Callable[[NodeId], float], *, above: float) -> _Entry | None:
+        """The test with the largest current index; None if no index is above this limit."""
+        while self._heap and self._heap[0].largest_index > above:
             first = self._heap[0]
-            current = index(first.test)
-            if current >= first.largest_index:
-                return first
-            heapq.heapreplace(self._heap, _Entry(-current, first.place, first.test))
+            current = _Entry(-index(first.test), first.place, first.test)
+            if current.largest_index >= first.largest_index:
+                return current
+            heapq.heapreplace(self._heap, current)
         return None
 
     def replace_best(self, index: float) -> None:
@@ -114,8 +114,8 @@ class LikelyTests:
             return self._index_alone(test, times) if is_due else 0.0
 
         while seconds < limits.MAX_BATCH_S and len(batch) < limits.MAX_BATCH_SIZE:
-            best = queue.best(index)
-            if best is None or best.largest_index <= min_index:
+            best = queue.best(index, above=min_index)
+            if best is None:
                 break
             batch.append(best.test)
             seconds += self._alone_s(best.test)
@@ -136,8 +136,8 @@ class LikelyTests:
             return self._index_together(test) if self._reruns_together[test] < self._max_reruns else 0.0
 
         while seconds < limits.MAX_BATCH_S and len(entries) < max_tests:
-            best = queue.best(index)
-            if best is None or best.largest_index <= min_index:
+            best = queue.best(index, above=min_index)
+            if best is None:
                 break
             queue.remove_best()
             entries.append(best)
