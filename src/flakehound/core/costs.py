@@ -81,17 +81,22 @@ class RunCosts:
 
     def plan_s(self, plan: RunPlan) -> float:
         """What a plan takes: all of its processes one after another."""
-        start_s = self.start_s(plan.isolation)
-        match plan:
-            case SingleRun():
-                return start_s + self.tests_s(plan.order)
-            case _ if plan.isolation is Isolation.SPAWN:  # no process is copied: each order runs from its start
-                return sum(start_s + self.tests_s(order) for order in plan.orders)
-            case Batch():
-                trunk_s = 0.0
-            case SharedPrefix() | Walk():
-                trunk_s = start_s + self.tests_s(plan.trunk)
-        return trunk_s + sum(start_s + self.tests_s(copy.tests) for copy in plan.copies)
+        return sum(self.run_s(tests, plan.isolation) for tests in _tests_by_process(plan))
+
+    def plan_tests_s(self, plan: RunPlan) -> float:
+        """What the tests of a plan take, without the starts of its processes."""
+        return sum(self.tests_s(tests) for tests in _tests_by_process(plan))
+
+
+def _tests_by_process(plan: RunPlan) -> tuple[Order, ...]:
+    """The tests that each process of a plan executes."""
+    match plan:
+        case SingleRun() | Batch():
+            return plan.orders
+        case _ if plan.isolation is Isolation.SPAWN:  # no process is copied: each order runs from its start
+            return plan.orders
+        case SharedPrefix() | Walk():
+            return (plan.trunk, *(copy.tests for copy in plan.copies))
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from math import inf
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
@@ -77,30 +78,40 @@ class Agenda:
     def follow_ups(self) -> list[RunPlan]:
         """The runs that the suspects need; a plan that several suspects need is not repeated for each of them."""
         self._suspects.update()
+        questions = list(self._open_questions())
+        if self._completion.has_begun:
+            questions += [[plan] for plan in self._completion.confirmations()]
+        return self._affordable_now(questions)
+
+    def _open_questions(self) -> Iterator[list[RunPlan]]:
+        """For each suspect the runs that it needs and no suspect before it has asked for."""
         planned_times: Counter[object] = Counter()
-        plans: list[RunPlan] = []
         for finding in self.findings():
             counts = Counter(plan.key for plan in finding.needed_runs)
+            question: list[RunPlan] = []
             for plan in finding.needed_runs:
                 if planned_times[plan.key] < counts[plan.key]:
                     planned_times[plan.key] += 1
-                    plans.append(plan)
-        if self._completion.has_begun:
-            plans += self._completion.confirmations()
-        return self._affordable_now(plans)
+                    question.append(plan)
+            if question:
+                yield question
 
-    def _affordable_now(self, plans: list[RunPlan]) -> list[RunPlan]:
-        """The plans, cheapest first; expensive ones are left out until the first look at the suite is over."""
-        costs = {plan.key: self._history.costs.plan_s(plan) for plan in plans}
-        cheapest_first = sorted(plans, key=lambda plan: costs[plan.key] // limits.EQUAL_COST_S)
+    def _affordable_now(self, questions: list[list[RunPlan]]) -> list[RunPlan]:
+        """The plans, cheapest first; expensive ones are left out until the first look at the suite is over.
+
+        Only the tests count: what a process costs without them is the same for every suspect, and one start of an
+        interpreter takes more than an early run may in a hunt of 30 suite times. The runs of one question stay
+        together: two orders cannot alternate if the cheaper one always comes first.
+        """
+        costs = self._history.costs
+        cheapest_first = sorted(
+            ((max(map(costs.plan_tests_s, question)), question) for question in questions),
+            key=lambda cost_and_question: cost_and_question[0] // limits.EQUAL_COST_S,
+        )
         is_late = self._time_left_s() < limits.MIN_LEFT_SHARE_FOR_WAITING * self._time_at_start_s
-        if not self._search.at_first_look or is_late:
-            return cheapest_first
-        return [
-            plan
-            for plan in cheapest_first
-            if costs[plan.key] <= limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s
-        ]
+        is_early = self._search.at_first_look and not is_late
+        max_cost_s = limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s if is_early else inf
+        return [plan for cost_s, question in cheapest_first if cost_s <= max_cost_s for plan in question]
 
     def next_search_run(self) -> RunPlan | None:
         """The next run that looks for flaky tests; None when nothing is left to do."""

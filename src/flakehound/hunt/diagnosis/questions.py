@@ -93,7 +93,8 @@ class Questions:
     def alternation(self, failing: Order, passing: Order, *, times: int, max_runs: int, why: str) -> Question[int]:
         """How often failures of one order and passes of the other alternated; asks for runs until it is `times`.
 
-        Stops asking after `max_runs` of both orders, or if the order that should pass has failed.
+        Stops asking after `max_runs` of both orders, or if the order that should pass has failed. If the order
+        whose turn it is does not fit into the time left, the other one is not repeated without end.
         """
         turns = alternations_of(self.history, failing, passing)
         orders = (passing, failing) if self._ran_last(failing, passing) else (failing, passing)
@@ -102,15 +103,20 @@ class Questions:
             self._never_reports_outcome(order, runs + 1) for order in orders
         )
         if turns < times and runs < max_runs and not is_hopeless:
-            yield NeedRuns.of(self._plan(orders[number % 2], why, False) for number in range(times - turns))
+            missing = 1 if self._runs_since(*orders) > times else times - turns
+            yield NeedRuns.of(self._plan(orders[number % 2], why, False) for number in range(missing))
         return turns
 
     def _ran_last(self, failing: Order, passing: Order) -> bool:
-        last_failing_run, last_passing_run = (
-            max((s.run_number for s in self.history.executions_after(order[:-1], order[-1])), default=-1)
-            for order in (failing, passing)
-        )
-        return last_failing_run > last_passing_run
+        return self._last_run_number(failing) > self._last_run_number(passing)
+
+    def _runs_since(self, order: Order, other: Order) -> int:
+        """Runs of the other order after the last one of this order."""
+        last = self._last_run_number(order)
+        return sum(s.run_number > last for s in self.history.executions_after(other[:-1], other[-1]))
+
+    def _last_run_number(self, order: Order) -> int:
+        return max((s.run_number for s in self.history.executions_after(order[:-1], order[-1])), default=-1)
 
     def has_failed_undisturbed(self, order: Order) -> bool:
         """Whether the last test of `order` has failed with no other run going on."""
