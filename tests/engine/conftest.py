@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from dependency_samples import below, record
 from engine_samples import BARE, OUTER_PYTEST, Sample, sample_at
+from git_projects import GitProject, forget_machine_settings
 
 
 @pytest.fixture(autouse=True)
@@ -40,3 +42,28 @@ def open_shared_sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cal
     yield _open
     for sample in opened:
         sample.close()
+
+
+@pytest.fixture
+def own_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings of the machine, and no build server around us."""
+    forget_machine_settings(monkeypatch)
+
+
+@pytest.fixture
+def project(own_git: None, tmp_path: Path) -> GitProject:
+    """A repository to change."""
+    return GitProject(tmp_path / "project")
+
+
+@pytest.fixture
+def record_test(open_sample):
+    """A function that records the test of one sample, with paths relative to the sample's root."""
+
+    def _record_test(source: str, files=(), **others: str):
+        sample = open_sample({"test_it.py": source, **others})
+        run = record(sample, files=files)
+        assert run.dependencies is not None
+        return below(sample.root, run.dependencies), run.records[0].last
+
+    return _record_test

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 from environments import python_with
-from test_engine_git import GitProject, own_git  # noqa: F401 (a fixture that runs by itself)
+from git_projects import GitProject
 
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.engine.git.base_runs import BaseRuns, runs_at_base
 from flakehound.engine.git.worktree import BaseTree, NoTree, temporary_checkout
 from flakehound.engine.processes.launch import Target
 
+pytestmark = pytest.mark.usefixtures("own_git")
 TEST = NodeId("test_calc.py::test_add")
 GOOD = {
     "pytest.ini": "[pytest]\n",
@@ -31,7 +32,7 @@ BAD = {"calc.py": "def add(a, b):\n    return a - b\n"}
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(own_git, tmp_path):
     """A project whose last change, not yet committed, breaks its test."""
     made = GitProject(tmp_path / "project")
     made.commit(GOOD)
