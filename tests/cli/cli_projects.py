@@ -18,7 +18,7 @@ from flakehound.cli.main import COMMANDS, main
 
 SRC = Path(flakehound.__file__).parent.parent
 QUICK = ("--runs", "3", "--shuffles", "2", "--seed", "3")
-LIMIT_S = 90.0
+LIMIT_S = 300.0  # many times what a command takes; a busy machine is no failure
 WITH_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}  # all that are installed, as in a user's shell
 
 # One test of each kind; the victim comes before its polluter, so that the suite is green in the original order.
