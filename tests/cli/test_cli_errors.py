@@ -181,7 +181,7 @@ def test_a_conftest_that_raises_ends_with_code_3_in_its_own_words(tmp_path):
 def bare_python(tmp_path_factory):
     """An interpreter without pytest."""
     place = tmp_path_factory.mktemp("bare") / "with space"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=300)
     return place / "bin" / "python"
 
 

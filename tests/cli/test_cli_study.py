@@ -287,7 +287,7 @@ def test_an_interrupt_tells_what_is_known_by_then(repository):
         if line.startswith("revision 2"):
             break
     process.send_signal(signal.SIGINT)
-    out, _err = process.communicate(timeout=60)
+    out, _err = process.communicate(timeout=300)
 
     assert process.returncode == 130
     assert "1 change" in out

@@ -53,7 +53,7 @@ def flakehound(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GIT"))}
     env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # importing them takes most of a small session's time
     command = [sys.executable, "-m", "flakehound", *arguments]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=90, check=False)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_every_test_has_a_row_even_after_one_that_kills_its_process(project):

@@ -220,7 +220,7 @@ def test_a_hunt_names_the_state_that_a_victim_shares_with_its_polluter(tmp_path,
         env=env,
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=300,
         check=False,
     )
 
@@ -236,7 +236,7 @@ def test_a_hunt_names_the_state_that_a_victim_shares_with_its_polluter(tmp_path,
 
     explain = [sys.executable, "-m", "flakehound", "explain", "test_victim"]
     explanation = subprocess.run(
-        explain, cwd=tmp_path / "shop", env=env, capture_output=True, text=True, timeout=60, check=False
+        explain, cwd=tmp_path / "shop", env=env, capture_output=True, text=True, timeout=300, check=False
     ).stdout
 
     assert "shared with its polluters:\n    module global state.kept changed\n" in explanation

@@ -114,7 +114,7 @@ def output_in_terminal(suite: Suite, *arguments: str, **variables: str) -> str:
         except OSError:  # the other end is closed
             break
         shown += chunk
-    process.wait(timeout=60)
+    process.wait(timeout=300)
     os.close(ours)
     return shown.decode(errors="replace").replace("\r\n", "\n")
 
@@ -133,7 +133,7 @@ def test_an_interrupt_ends_the_controller_and_keeps_the_results_of_reruns_in_the
     wait_for(suite.folder / "facts.env")
 
     os.killpg(process.pid, signal.SIGINT)
-    out, _nothing = process.communicate(timeout=60)
+    out, _nothing = process.communicate(timeout=300)
 
     assert process.returncode == 1, out
     assert "interrupted; known so far:" in out
@@ -176,7 +176,7 @@ def test_an_interrupted_controller_may_still_give_its_answer(suite):
     wait_for(suite.folder / "ready")
 
     os.killpg(process.pid, signal.SIGINT)
-    out, _nothing = process.communicate(timeout=60)
+    out, _nothing = process.communicate(timeout=300)
 
     assert "half of it" in out
     assert "note: the rest is open" in out
