@@ -1,8 +1,8 @@
 """Every tuned number of a hunt: what it limits, its unit, where its value comes from and what it changes.
 
 "Budget" is the wall-clock time of the hunt; a share is a part of it between 0 and 1. A value that is called a
-judgement was set by reasoning. benchmarks/limits.py compares such numbers with a lower and a higher value in the same
-simulated hunts; benchmarks/RESULTS.md has those that were compared so far.
+judgement was set by reasoning. benchmarks/limits.py compares such numbers with a lower and a higher value in the
+same simulated hunts; benchmarks/RESULTS.md has those that were compared so far.
 """
 
 from __future__ import annotations
