@@ -1,9 +1,9 @@
-"""A pytest plugin that records each outcome, and can run each test twice.
+"""A pytest plugin that records each outcome, and can run each test several times.
 
 It is independent of flakehound, because it checks flakehound's findings. It runs in the interpreters of the
 suites, which may be old.
 
-usage: pytest -p outcome_notes     OUTCOME_NOTES: file to write; OUTCOME_TWICE=1: run each test twice in a row
+usage: pytest -p outcome_notes     OUTCOME_NOTES: file to write; OUTCOME_TIMES: run each test so often in a row
 """
 
 import copy
@@ -12,9 +12,10 @@ import os
 
 
 def pytest_collection_modifyitems(items):
-    """With OUTCOME_TWICE, add a copy after each test; the same object twice would keep its fixtures set up."""
-    if os.environ.get("OUTCOME_TWICE"):
-        items[:] = [item for first in items for item in (first, _copy_of(first))]
+    """With OUTCOME_TIMES, add copies after each test; the same object twice would keep its fixtures set up."""
+    copies = int(os.environ.get("OUTCOME_TIMES") or "1") - 1
+    if copies > 0:
+        items[:] = [item for first in items for item in [first] + [_copy_of(first) for _ in range(copies)]]
 
 
 def _copy_of(item):

@@ -6,10 +6,12 @@ No flakehound code runs in these processes, so a finding that is called true was
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import statistics
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,8 +28,13 @@ RUN_LIMIT_S = 120.0
 class PlainCheck:
     """Runs plain pytest on one subject."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(
+        self, subject: Subject, run_limit_s: float = RUN_LIMIT_S, repeat_limit_s: float = math.inf
+    ) -> None:
+        """A run is ended after `run_limit_s`; after `repeat_limit_s`, runs in search of a second outcome stop."""
         self._subject = subject
+        self._run_limit_s = run_limit_s
+        self._repeat_limit_s = repeat_limit_s
 
     def suite_s(self) -> float:
         """Wall time of one whole plain run, the median of three."""
@@ -69,7 +76,7 @@ class PlainCheck:
         return _verdict(f"alone {alone}, after its state-setters {after}", expected={"F": alone, "P": after})
 
     def _non_idempotent(self, claim: Mapping[str, Any]) -> str:
-        runs = ["".join(self.outcomes([claim["id"]], twice=True)) for _ in range(RUNS)]
+        runs = ["".join(self.outcomes([claim["id"]], times=2)) for _ in range(RUNS)]
         first, second = ("".join(run[index : index + 1] or "?" for run in runs) for index in (0, 1))
         return _verdict(f"first time {first}, second time {second}", expected={"P": first, "F": second})
 
@@ -82,16 +89,21 @@ class PlainCheck:
 
     def _last_outcomes(self, order: Sequence[str], runs: int = RUNS, until_mixed: bool = False) -> str:
         """The outcome of the last test of the order in each run, as letters."""
-        letters = ""
+        letters, began = "", time.monotonic()
         while len(letters) < runs and not (until_mixed and len(set(letters)) > 1):
+            if len(letters) >= RUNS and time.monotonic() - began > self._repeat_limit_s:
+                break
             letters += (self.outcomes(order) or ["?"])[-1]
         return letters
 
-    def outcomes(self, order: Sequence[str], twice: bool = False) -> list[str]:
-        """P, F or S for each execution, in the order of execution; empty when pytest hangs."""
+    def outcomes(self, order: Sequence[str], times: int = 1) -> list[str]:
+        """P, F or S for each execution, in the order of execution; each test runs `times` times in a row.
+
+        Empty when pytest hangs.
+        """
         with temporary_folder() as folder:
             tree, notes = self.copy_into(folder), folder / "notes"
-            env = {"OUTCOME_NOTES": str(notes), "OUTCOME_TWICE": "1" if twice else ""}
+            env = {"OUTCOME_NOTES": str(notes), "OUTCOME_TIMES": str(times)}
             self._pytest(tree, [*self._options(), *order], env)
             return _letters(notes.read_text().splitlines()) if notes.exists() else []
 
@@ -113,7 +125,7 @@ class PlainCheck:
             stderr=subprocess.DEVNULL,
         ) as process:
             try:
-                process.wait(RUN_LIMIT_S)
+                process.wait(self._run_limit_s)
             except subprocess.TimeoutExpired:
                 process.kill()
 

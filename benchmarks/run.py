@@ -48,6 +48,7 @@ SECTIONS = {
     "call_selection": "Selecting characteristic functions",
     "subjects": "Real suites with known flaky tests",
     "field": "Real suites that nothing was tuned on",
+    "large": "Large suites with planted flaky tests",
     "policies_real": "Index and RERUN on real suites",
     "policies": "Policies, replayed",
     "pareto": "Fronts of detection and cost",
@@ -58,8 +59,8 @@ SECTIONS = {
     "lint_robust": "Lint: any Python file",
     "static_model": "Lint's model on unseen projects",
 }
-# Their sections are written by hand: they need a folder of earlier results, or print no rows.
-NOT_RUN_HERE = ("field", "prior_parts")
+# Their sections are written by hand: they need a folder of earlier results, take hours, or print no rows.
+NOT_RUN_HERE = ("field", "large", "prior_parts")
 BENCHMARKS = tuple(name for name in SECTIONS if name not in NOT_RUN_HERE)
 # They ignore `--repeats` of this script: most have no turns, and differences of milliseconds need many turns.
 OWN_REPEATS = (
