@@ -187,11 +187,12 @@ class History:
         return self._tally_after_hash(prefix_hash(prefix), test, disturbed)
 
     def _tally_after_hash(self, prefix: int, test: NodeId, disturbed: bool | None = None) -> Tally:
-        disturbances = (False, True) if disturbed is None else (disturbed,)
-        passed, failed = (
-            sum(self._counts_after_prefix[prefix, test, disturbance, is_failure] for disturbance in disturbances)
-            for is_failure in (False, True)
-        )
+        counts = self._counts_after_prefix
+        passed = failed = 0
+        # `get`, because a missing key of a Counter costs a call in Python, and most of these keys are missing.
+        for disturbance in (False, True) if disturbed is None else (disturbed,):
+            passed += counts.get((prefix, test, disturbance, False), 0)
+            failed += counts.get((prefix, test, disturbance, True), 0)
         return Tally(n=passed + failed, failed=failed)
 
     def tallies_along(self, order: Order, test: NodeId) -> dict[int, Tally]:
