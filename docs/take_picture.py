@@ -1,6 +1,6 @@
 """Draw the picture of the README: `python docs/take_picture.py` hunts the example suite in a real terminal.
 
-The report is what a terminal of 100 columns receives, colours included; rich draws it as SVG.
+The report is what a terminal of 116 columns receives, colours included; rich draws it as SVG.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-COLUMNS = 104
+COLUMNS = 116
 COMMAND = ["hunt", "--budget", "45s", "--seed", "3"]
 LEAVE_OUT = ("note:",)
 

@@ -1,8 +1,8 @@
 """Every tuned number of a hunt: what it limits, its unit, where its value comes from and what it changes.
 
-"Budget" is the wall-clock time of the hunt; a share is a part of it between 0 and 1. A value that is called a
-judgement was set by reasoning. benchmarks/limits.py compares such numbers with a lower and a higher value in the
-same simulated hunts; benchmarks/RESULTS.md has those that were compared so far.
+"Budget" is the wall-clock time of the hunt; a share is a part of it between 0 and 1. "Compared: 226, 228, 226":
+benchmarks/limits.py made the same 60 simulated hunts with about half the value, the value and twice the value, and
+so many of the 287 planted tests were proven with the right kind; benchmarks/RESULTS.md has the table.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ FIRST_ORDERS = 3
 
 # What the first round adds, in runs: so many other orders, runs in the original order, and runs of the original
 # order under other hash seeds. A few of each, because no prior knowledge predicts which of them will show
-# something: without them the hash-seed test of the example suite was missed (decision 0024). The sizes are a
-# judgement.
+# something: without them the hash-seed test of the example suite was missed (decision 0024). Compared:
+# 226, 228, 226; 228, 228, 226; 226, 228, 226.
 FIRST_ROUND_ORDERS = 4
 FIRST_ROUND_ORIGINAL_RUNS = 6
 FIRST_ROUND_HASH_SEEDS = 6
 
 # The same with `--isolation spawn`, where every run starts an interpreter: runs of whole orders come in two equal
-# rounds. A judgement: five runs of the suite each, as a hunt by default has time for 30.
+# rounds of five runs each, as a hunt by default has time for 30. Compared: 107, 105, 107; 106, 105, 106;
+# 107, 105, 105.
 SPAWN_FIRST_ORIGINAL_RUNS = 2
 SPAWN_ROUND_ORDERS = 3
 SPAWN_ROUND_ORIGINAL_RUNS = 2
@@ -40,12 +41,13 @@ SPAWN_ROUND_ORIGINAL_RUNS = 2
 RUNS_OF_EARLIER_FAILURES = 8
 
 # A single run about one test (a follow-up of a suspect, a second execution in one process) that takes longer than
-# this share of the budget waits until the first look is over, so that one slow test cannot starve the others. A
-# judgement (docs/internals/techniques.md): a hundred such runs would take the whole budget.
+# this share of the budget waits until the first look is over, so that one slow test cannot starve the others: a
+# hundred such runs would take the whole budget. Compared: 228, 228, 231, with one wrong statement at twice the
+# value.
 MAX_EARLY_RUN_SHARE = 0.01
 
 # With less than this share of the budget left, expensive follow-up runs wait no longer, even if the first look is
-# not over. A judgement: half of the time stays for proofs.
+# not over: half of the time stays for proofs. Compared: 228, 228, 234, with one wrong statement at 1.0.
 MIN_LEFT_SHARE_FOR_WAITING = 0.5
 
 # --- Search: how often each technique runs -----------------------------------------------------------------------
@@ -68,12 +70,12 @@ MAX_RERUNS_ALONE = 12
 # orders.
 MAX_PLAIN_SHUFFLES = 20
 
-# Systematic orders between two plain shuffles. A judgement: shuffles show what needs a third test between two
-# others, which is rare.
+# Systematic orders between two plain shuffles: shuffles show what needs a third test between two others, which
+# is rare. Compared: 224, 228, 225.
 SYSTEMATIC_ORDERS_PER_SHUFFLE = 4
 
 # Largest suite, in tests, in which each test is also put first once. That takes as many runs of the suite as it
-# has tests; a judgement of what a hunt can afford.
+# has tests. Compared: no hunt changed.
 MAX_TESTS_FOR_EACH_FIRST = 100
 
 # Orders in a row that were all made before, after which there are taken to be no others. A tiny suite has few
@@ -97,7 +99,8 @@ MAX_BATCH_SIZE = 64
 # --- Search: PAIRWISE --------------------------------------------------------------------------------------------
 
 # Share of the time left, on all jobs, that the exact form of PAIRWISE may take; else the grouped form is taken if
-# that fits, else none (docs/internals/techniques.md). A judgement: the estimate may be wrong by a factor of two.
+# that fits, else none (docs/internals/techniques.md). The estimate may be wrong by a factor of
+# two. Compared: 228, 228, 227, with 48, 54 and 65 thousand processes.
 MAX_PAIRS_SHARE = 0.5
 
 # Possible polluters that run before each victim in the grouped form over the whole suite. More save runs and hide
@@ -151,12 +154,12 @@ FORECAST_STEPS = 16
 MAX_FORECAST_TESTS = 300
 
 # Shares of the tests, those with the largest index, that a forecast may spend time on besides on all of them. A
-# judgement: a good prior has most of the flaky tests among its first twentieth.
+# good prior has most of the flaky tests among its first twentieth. Compared: no hunt changed.
 FORECAST_BEST_SHARES = (0.25, 0.05)
 
 # What a suite has shown beyond expectation is expected of the rest of it too: (found + c) / (expected + c) times
 # the prior. With c = 0.5 one finding in a small suite, where hardly any was expected, counts three times the
-# prior, and nothing found counts as nothing known. A judgement.
+# prior, and nothing found counts as nothing known. Compared: no hunt changed.
 SUITE_FACTOR_CAUTION = 0.5  # flaky tests
 
 # Largest such factor (docs/research/policies.md). Keeps a suite full of failures from counting every other test
@@ -166,13 +169,13 @@ MAX_SUITE_FACTOR = 20.0
 # --- Agenda: what waits for what ---------------------------------------------------------------------------------
 
 # With less than this share of the budget left, proven cases are completed (all polluters, state-setters,
-# cleaners) before the search goes on. A judgement: what is already found helps a reader more than a little
-# more search; larger shares find fewer flaky tests in short hunts.
+# cleaners) before the search goes on. What is already found helps a reader more than a little more search.
+# Compared: 229, 228, 227.
 COMPLETION_SHARE = 0.3
 
 # Follow-up runs whose tests differ by less than this many seconds keep their sequence; beyond it, cheap ones come
-# first. No measurement: it only has to be larger than the noise of measured test times (some milliseconds) and
-# smaller than a slow test.
+# first. It has to be larger than the noise of measured test times (some milliseconds) and smaller than a slow
+# test. Compared: 233, 228, 227.
 EQUAL_COST_S = 0.25
 
 # Tests that seem to fail under load and are still examined with runs of their own; with every further such group
@@ -181,16 +184,16 @@ EQUAL_COST_S = 0.25
 MAX_LOAD_CASES = 3
 
 # Questions of one search that are put at once, if there are as many jobs. Delta debugging asks about two halves,
-# so two answers are used in every round; of more, some would be made in vain.
+# so two answers are used in every round; of more, some would be made in vain. Compared: 233, 228, 229.
 MAX_QUESTIONS_AT_ONCE = 2
 
 # Polluters of other tests that are tried first in each new case, the most frequent ones. Each costs one short
 # run; halving costs about two per doubling of the suite, so that four pay wherever one of them is right in two
-# cases of three. No measurement.
+# cases of three. Compared: 229, 228, 228.
 MAX_KNOWN_POLLUTERS = 4
 
 # The same for tests that, by what they leave and what the victim mentions, are the only possible polluters: where
-# there are more of them, halving is cheaper than trying each. No measurement.
+# there are more of them, halving is cheaper than trying each. Compared: 227, 226, 226.
 MAX_SHARING_CANDIDATES = 4
 
 # --- Diagnosis: when something is proven -------------------------------------------------------------------------
@@ -210,7 +213,7 @@ CONFIRMATIONS = 3
 CHEAP_CONFIRMATIONS = 5
 
 # Seconds that the tests of one run take below which it is cheap: more confirmations and alternations, fewer
-# detours. A judgement (docs/internals/techniques.md): ten such runs take less time than one start of a slow suite.
+# detours. Ten such runs take less time than one start of a slow suite. Compared: 227, 228, 225.
 CHEAP_RUN_S = 0.5
 
 # Confirmations where failures name times or other fractions, never the same, unless they would take longer than
@@ -245,8 +248,8 @@ MIN_ASSUMED_POLLUTION_RATE = 0.1
 MAX_ASSUMED_POLLUTION_RATE = 0.9
 
 # Seconds that one question about a test that is proven NOD may take, in the search for a polluter that would make
-# it a victim after all (docs/internals/techniques.md, "Probabilistic pollution"). A judgement: the test is
-# reported anyway.
+# it a victim after all (docs/internals/techniques.md, "Probabilistic pollution"): the test is reported
+# anyway. Compared: 228, 228, 228.
 MAX_QUESTION_S = 2.0
 
 # New interpreters in which a brittle test must fail alone as well; more where its failures name times, because a
@@ -266,20 +269,20 @@ MAX_RUNS_WITHOUT_OUTCOME = 2
 MAX_UNDISTURBED_RUNS = 60
 MAX_UNDISTURBED_S = 5.0
 
-# The least number of them, where they fit into that time, and whatever they cost. No measurement: five failures
-# beside others against five passes are below `MAX_CHANCE`; after two passes a test seems to fail under load.
+# The least number of them, where they fit into that time, and whatever they cost. Five failures beside others
+# against five passes are below `MAX_CHANCE`; after two passes a test seems to fail under load. Compared: 228 each.
 MIN_UNDISTURBED_RUNS = 5
 MIN_EXPENSIVE_UNDISTURBED_RUNS = 2
 
 # Undisturbed runs alone before an expensive order is repeated: a NOD test that fails in 37 % of its runs shows
-# within ten with 99 %. A judgement.
+# within ten with 99 %. Compared: 229, 228, 230.
 UNDISTURBED_RUNS_ALONE = 10
 
 # Runs beside others that the failure rate there is estimated from: ten put it within 27 points (Wilson, 95 %).
 DISTURBED_RUNS = 10
 
 # Undisturbed repetitions with the failing seed before other seeds are tried: if the seed decides, the first one
-# fails; the second is for a test that chance decides as well. No measurement.
+# fails; the second is for a test that chance decides as well. Compared: 228, 228, 227.
 EXACT_REPLAYS = 2
 
 # --- Diagnosis: seeds and forks ----------------------------------------------------------------------------------
@@ -297,27 +300,29 @@ FORKS_TO_COMPARE = 10
 # --- Diagnosis: the search for the tests that decide -------------------------------------------------------------
 
 # Earlier tests from which on one walk with stops is quicker than halving: with seven or fewer, halving
-# takes three rounds at most. Decision 0013 has the idea; the number is a judgement.
+# takes three rounds at most. Decision 0013 has the idea. Compared: 228, 228, 228.
 MIN_WALK_LENGTH = 8
 
 # Tests between two stops below which there is no further walk: the single tests are tried at once instead.
+# Compared: 228, 228, 229.
 MIN_WALK_WINDOW = 6
 
 # Stops of a walk: about the square root of the tests (decision 0013), at least three, and no more than cost
-# as much as the walk itself or so many seconds.
+# as much as the walk itself or so many seconds. Compared: 227, 228, 230; 228, 228, 228.
 MIN_WALK_STOPS = 3
 MIN_WALK_STOPS_S = 0.2
 
-# Tests in a guess that is tried before such a walk. A longer guess takes about as long as the walk.
+# Tests in a guess that is tried before such a walk. A longer guess takes about as long as the walk. Compared: 228,
+# 228, 229.
 MAX_GUESS_BEFORE_WALK = 3
 
 # Seconds that the tests of a prefix take from which on it is expensive: known polluters and a part without its
-# slowest tests are tried first, and a run that only repeats what is nearly known is left out. A judgement: a
-# detour of one or two cheap runs (`CHEAP_RUN_S`) must cost less than it saves.
+# slowest tests are tried first, and a run that only repeats what is nearly known is left out. A detour
+# of one or two cheap runs (`CHEAP_RUN_S`) must cost less than it saves. Compared: 229, 228, 228.
 EXPENSIVE_PREFIX_S = 1.0
 
 # Share of the time of an expensive prefix from which on one of its tests is left out of that part: at most five
-# tests can have it, so that most tests stay.
+# tests can have it, so that most tests stay. Compared: 230, 228, 229.
 EXPENSIVE_TEST_SHARE = 0.2
 
 # --- What is shown -----------------------------------------------------------------------------------------------
@@ -343,21 +348,22 @@ MAX_SUITE_TRACE_SHARE = 0.05
 # Tests whose times or features are ranked: among fewer, a rank says nothing (docs/research/policies.md).
 MIN_RANKED_TESTS = 10
 
-# Probability above which no model is believed. A judgement: runs must still be able to prove it wrong.
+# Probability above which no model is believed. Runs must still be able to prove it wrong. Compared, at 0.95 and
+# 0.999: 229, 232, 232.
 MAX_SCORED_PRIOR = 0.99
 
 # Measured runs of every test in a hunt with `--measure` or `--policy cannier`, whose features are their means.
 MEASURED_RUNS = 3
 
 # Tests that failed in the user's own runs and are therefore examined first, and how many of them the report names.
-# Judgements.
+# Compared: 213, 213, 212, with 1, 1 and 2 wrong statements; five names fit a few lines.
 MAX_EARLIER_FAILURES = 50
 MAX_EARLIER_FAILURES_SHOWN = 5
 
 # --- After the search: causes ------------------------------------------------------------------------------------
 
 # Share of the budget that is reserved for causes (at least a second of budgets from ten seconds on), and its limit
-# in seconds. Judgements: proofs come first, and unproven cases may use the reserve.
+# in seconds. Proofs come first, and unproven cases may use the reserve. Compared: 230, 234, 231; 234, 234, 234.
 CAUSES_SHARE = 0.05
 MAX_CAUSES_S = 15.0
 
