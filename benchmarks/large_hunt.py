@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from large_score import PROVEN, PlantTimes, claims_of, judge_others, read_store, result_of
+from large_baseline import own_flaky_tests
+from large_program import Program
+from large_score import FAILING, PROVEN, UNRESOLVED, claims_of, is_exposed, judge_others, result_of
 from large_suites import LargeSuite, environment_of, facts_of, fresh_copy, planted_project, planting_digest
 from planted_check import check_of, verified_problems
-from planted_tests import Plant, read_truth
-from running import environment_with_flakehound
+from planted_tests import TRUTH, Plant, read_truth
 
-import flakehound
-
-SOURCE = Path(flakehound.__file__).resolve().parents[1]
 KILL_AFTER_S = 60.0  # after an interrupt that had no effect
+JOIN_LIMIT_S = 10.0  # a process that outlives the hunt can hold its output open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +33,17 @@ class HuntJob:
     seed: int  # of the plants and of the hunt
     budget: str  # as given: 10m, 90s, third
     budget_s: float
+    program: Program
 
     @property
     def key(self) -> list[Any]:
         """What distinguishes its result from others."""
-        return [self.suite.name, self.seed, self.budget, planting_digest(), source_digest()]
+        return [self.suite.name, self.seed, self.budget, planting_digest(), self.program.digest()]
+
+    @property
+    def folder(self) -> Path:
+        """Of the project, the report and the output; hunts of two programs do not share it."""
+        return self.suite.folder / "-".join(["hunt", self.budget, str(self.seed), self.program.digest()])
 
     @property
     def limit_s(self) -> float:
@@ -83,22 +85,14 @@ class HuntScore:
     plants: list[dict[str, Any]] = field(default_factory=list)
     others: dict[str, int] = field(default_factory=lambda: {"true": 0, "false": 0, "unverified": 0})
     unresolved_others: int = 0  # tests of the suite itself
+    failing_others: int = 0
     unverified_plants: bool = False  # `--verify` has not been run
     notes: list[str] = field(default_factory=list)
 
 
-def source_digest() -> str:
-    """A digest of flakehound's source, so that results of another version are not taken for those of this one."""
-    digest = hashlib.sha256()
-    for package in ("flakehound", "flakehound_inside"):
-        for path in sorted((SOURCE / package).rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:10]
-
-
 def hunt_and_score(job: HuntJob) -> HuntScore:
     """Hunt in a fresh copy of the planted project and score the result."""
-    folder = job.suite.folder / "hunt"
+    folder = job.folder
     tree = fresh_copy(planted_project(job.suite, job.seed) / "tree", folder)
     _compile(job.suite, tree)
     load = os.getloadavg()[0]
@@ -128,26 +122,34 @@ def _compile(suite: LargeSuite, tree: Path) -> None:
 
 
 def _hunt(job: HuntJob, tree: Path, folder: Path) -> WatchedHunt:
-    report, output = folder / "report.json", folder / "output.txt"
+    report = folder / "report.json"
     options = ["--budget", f"{job.budget_s:.0f}s", "--seed", str(job.seed), "--python", job.suite.python]
-    command = [sys.executable, "-m", "flakehound", "hunt", *options, "--json", str(report)]
-    env = environment_with_flakehound(environment_of(tree))
+    command = [*job.program.command, "hunt", *options, "--json", str(report)]
+    env = job.program.environment(environment_of(tree))
     began, began_s = time.perf_counter(), time.time()
-    with output.open("w") as stdout:
-        process = subprocess.Popen(
-            command, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True
-        )
-        watch = _OutputWatch(process, folder / "progress.txt", began)
-        interrupted = _wait(process, job.limit_s)
+    process = subprocess.Popen(
+        command,
+        cwd=tree,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    streams = {"progress.txt": process.stderr, "output.txt": process.stdout}
+    watches = [_OutputWatch(stream, folder / name, began) for name, stream in streams.items() if stream]
+    interrupted = _wait(process, job.limit_s)
     wall_s = time.perf_counter() - began
-    watch.join()
+    for watch in watches:
+        watch.join(JOIN_LIMIT_S)
+    times_s = sorted(time_s for watch in watches for time_s in watch.times_s)
     return WatchedHunt(
         began_s=began_s,
         wall_s=round(wall_s, 1),
         exit_code=process.returncode,
         interrupted=interrupted,
-        first_output_s=watch.times_s[0] if watch.times_s else None,
-        longest_silence_s=_longest_silence_s(watch.times_s, wall_s),
+        first_output_s=times_s[0] if times_s else None,
+        longest_silence_s=_longest_silence_s(times_s, wall_s),
     )
 
 
@@ -167,12 +169,12 @@ def _wait(process: subprocess.Popen[str], limit_s: float) -> bool:
 
 
 class _OutputWatch(threading.Thread):
-    """Writes the progress lines of a process to a file and notes when each of them came."""
+    """Writes the lines of one output of a process to a file and notes when each of them came."""
 
-    def __init__(self, process: subprocess.Popen[str], path: Path, began: float) -> None:
+    def __init__(self, stream: IO[str], path: Path, began: float) -> None:
         super().__init__(daemon=True)
         self.times_s: list[float] = []
-        self._lines = process.stderr or ()
+        self._lines = stream
         self._path = path
         self._began = began
         self.start()
@@ -199,48 +201,51 @@ def _untracked(tree: Path) -> list[str]:
 
 def _add_findings(score: HuntScore, job: HuntJob, folder: Path) -> None:
     """Compare the report and the store with the record of the plants."""
+    planted = planted_project(job.suite, job.seed)
     problems = verified_problems(job.suite, job.seed)
     score.unverified_plants = problems is None
-    every_plant = read_truth(planted_project(job.suite, job.seed))
-    plants = [plant for plant in every_plant if plant.test not in (problems or {})]
-    stored = read_store(folder / "tree" / ".flakehound" / "flakehound.db", plants, score.watched.began_s)
-    score.tests_run, score.runs = stored.tests_run, stored.runs
-    claims: dict[str, Mapping[str, Any]] = {}
-    report = folder / "report.json"
-    if report.exists():
-        score.report_bytes = report.stat().st_size
-        content = json.loads(report.read_text())
-        score.tests = content["suite"]["tests"]
-        claims = claims_of(content)
-    score.plants = [_row(plant, claims.get(plant.test), stored.times[plant.test], score) for plant in plants]
-    found = [claim for claim in claims.values() if claim["kind"] != "unresolved"]
-    score.exit_code_right = score.watched.exit_code == (1 if found else 0)
-    planted = {plant.test for plant in every_plant}
-    score.unresolved_others = (
-        len(claims)
-        - len(found)
-        - len([test for test, claim in claims.items() if claim["kind"] == "unresolved" and test in planted])
-    )
-    for verdict, note in judge_others(claims, plants, check_of(job.suite, job.seed)):
+    plants = [plant for plant in read_truth(planted) if plant.test not in (problems or {})]
+    database = folder / "tree" / ".flakehound" / "flakehound.db"
+    stored = job.program.facts_of_store(database, planted / TRUTH, score.watched.began_s)
+    score.tests_run, score.runs = stored["tests_run"], stored["runs"]
+    report: Mapping[str, Any] = {"tests": []}
+    if (path := folder / "report.json").exists():
+        score.report_bytes = path.stat().st_size
+        report = json.loads(path.read_text())
+        score.tests = report["suite"]["tests"]
+    tests = {test["id"]: test for test in report["tests"]}
+    score.plants = [_row(plant, tests.get(plant.test), stored["times"][plant.test], score) for plant in plants]
+    claims = claims_of(report)
+    score.exit_code_right = score.watched.exit_code == (1 if claims else 0)
+    own = [test for name, test in tests.items() if name not in {plant.test for plant in plants}]
+    score.unresolved_others = sum(test["kind"] == UNRESOLVED for test in own)
+    score.failing_others = sum(test["kind"] == FAILING for test in own)
+    for verdict, note in judge_others(claims, plants, check_of(job.suite, job.seed), own_flaky_tests(job.suite)):
         score.others[verdict] += 1
         score.notes.append(note)
 
 
-def _row(plant: Plant, claim: Mapping[str, Any] | None, times: PlantTimes, score: HuntScore) -> dict[str, Any]:
+def _row(
+    plant: Plant, test: Mapping[str, Any] | None, times: Mapping[str, float | None], score: HuntScore
+) -> dict[str, Any]:
     """What the results keep of one plant."""
-    result = result_of(plant, claim)
+    result = result_of(plant, test)
     # The runs that prove it by definition may be missing, if the hunt concludes from other runs.
-    proven_s = (times.proven_s or score.watched.wall_s) if result == PROVEN else None
+    proven_s = (times["proven_s"] or score.watched.wall_s) if result == PROVEN else None
     return {
         "test": plant.test,
         "kind": plant.kind,
         "via": plant.via,
         "rate": plant.rate,
         "joint": plant.joint,
+        "by_process": plant.by_process,
         "required": plant.is_required,
         "result": result,
-        "exposed_s": times.exposed_s,
+        "reported": test and test["kind"],
+        "exposed": bool(test and is_exposed(test)),
+        "exposed_s": times["exposed_s"],
         "proven_s": proven_s,
+        "proof_at_end": result == PROVEN and not times["proven_s"],
     }
 
 
@@ -255,8 +260,3 @@ def read_scores(path: Path) -> list[dict[str, Any]]:
     """All results so far; a line that an interrupted benchmark cut short is left out."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return [json.loads(line) for line in lines if line.endswith("}")]
-
-
-def remove_hunt_folder(suite: LargeSuite) -> None:
-    """Remove the project of the last hunt."""
-    shutil.rmtree(suite.folder / "hunt", ignore_errors=True)

@@ -21,6 +21,14 @@ VALUES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewModule:
+    """A module that is added to the package: production code with state."""
+
+    path: str  # from the root folder of the project
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateCode:
     """Code about one piece of state that no test framework restores."""
 
@@ -31,6 +39,7 @@ class StateCode:
     is_changed: str  # an expression that is true after `change` only
     is_default: str  # an expression that is true before `change` only
     is_file: bool = False  # it survives the process
+    module: NewModule | None = None  # of the package, which holds the state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +206,36 @@ def _logger_level(words: Words, library: Library) -> StateCode:
     )
 
 
+def _logger_handlers(words: Words, library: Library) -> StateCode:
+    logger = f'logging.getLogger("{library.package}.{words.name()}")'
+    return StateCode(
+        via="the handlers of a logger",
+        imports=("import logging",),
+        change=(f"logger = {logger}", "logger.propagate = False", "logger.handlers = [logging.NullHandler()]"),
+        clear=(f"logger = {logger}", "logger.propagate = True", "logger.handlers = []"),
+        is_changed=f"not {logger}.propagate and {logger}.handlers",
+        is_default=f"{logger}.propagate and not {logger}.handlers",
+    )
+
+
+def _format_of_warnings(words: Words, library: Library) -> StateCode:
+    # pytest restores the filters of warnings after each test, but not their format.
+    name, shown = words.name(), 'warnings.formatwarning("text", UserWarning, "a.py", 1)'
+    return StateCode(
+        via="the format of warnings",
+        imports=("import warnings",),
+        change=(
+            f"def {name}(message, category, *args, **kwargs):",
+            '    return f"{category.__name__}: {message}"',
+            "",
+            f"warnings.formatwarning = {name}",
+        ),
+        clear=("warnings.formatwarning = warnings._formatwarning_orig",),
+        is_changed=f'{shown} == "UserWarning: text"',
+        is_default=f'{shown}.startswith("a.py:1: ")',
+    )
+
+
 def _registered_module(words: Words, library: Library) -> StateCode:
     name = f"{library.package}_{words.name()}"
     return StateCode(
@@ -266,6 +305,19 @@ def _socket_timeout(words: Words, library: Library) -> StateCode:
     )
 
 
+def _working_folder(words: Words, library: Library) -> StateCode:
+    package = f"os.path.dirname({library.package}.__file__)"
+    root = f"os.path.dirname({package})"
+    return StateCode(
+        via="the working folder",
+        imports=("import os", f"import {library.package}"),
+        change=(f"os.chdir({package})",),
+        clear=(f"os.chdir({root})",),
+        is_changed=f"os.path.samefile(os.getcwd(), {package})",
+        is_default='os.path.exists("pytest.ini")',
+    )
+
+
 def _file_state(via: str, folder: str, imports: tuple[str, ...], words: Words) -> StateCode:
     path, value = f'{folder} / "{words.name()}.cfg"', words.value()
     return StateCode(
@@ -288,13 +340,18 @@ def _temporary_file(words: Words, library: Library) -> StateCode:
     return _file_state("a temporary file", "Path(tempfile.gettempdir())", ("import tempfile",), words)
 
 
-# Each of these is a different piece of state whenever it is made again.
+def _file_in_working_folder(words: Words, library: Library) -> StateCode:
+    return _file_state("a file in the working folder", "Path()", (), words)
+
+
+# Each of these is a different piece of state whenever it is made again. The format of warnings is always the same,
+# but there are more makers than plants need.
 NAMED_STATES: tuple[StateMaker, ...] = (
     *(_module_attribute, _class_attribute, _environment_variable, _csv_dialect, _mime_type),
-    *(_level_name, _logger_level, _registered_module, _search_path),
+    *(_level_name, _logger_level, _logger_handlers, _format_of_warnings, _registered_module, _search_path),
 )
 # Each of these is always the same piece of state, or is limited by the library's functions.
 SINGLE_STATES: tuple[StateMaker, ...] = (
-    *(_first_weekday, _decimal_context, _locale, _socket_timeout, _wrapped_function),
+    *(_first_weekday, _decimal_context, _locale, _socket_timeout, _wrapped_function, _working_folder),
 )
-FILE_STATES: tuple[StateMaker, ...] = (_file_in_tree, _temporary_file)
+FILE_STATES: tuple[StateMaker, ...] = (_file_in_tree, _temporary_file, _file_in_working_folder)

@@ -1,8 +1,8 @@
 """Plant flaky tests of every kind into the test files of a suite, far apart, by seed; with a record of the truth.
 
 A plant is a flaky test with the tests that it depends on: polluters, cleaners, state-setters. Each of them becomes
-a function in an existing test file, between the functions that are there. In the original order every plant
-passes, except NOD ones now and then: a victim runs before its polluter, or after a cleaner.
+a function or a method in an existing test file, between the tests that are there. In the original order most of
+them pass: a victim runs before its polluter, or after a cleaner. One victim fails there; NOD tests now and then.
 """
 
 from __future__ import annotations
@@ -12,32 +12,39 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from planted_code import (
-    CLOCK,
+    ADDRESS,
+    CLOCK_TICK,
     GLOBAL_GENERATOR,
     MODULE_GENERATOR,
+    NANOSECONDS,
     NUMPY_GENERATOR,
     THREAD_RACE,
     UNIQUE_ID,
     Body,
     BodyWriter,
+    RandomBody,
     RandomMaker,
     Snippet,
-    function_source,
+    class_name,
+    clock_window,
     hash_order,
+    source_of_test,
 )
-from planted_state import FILE_STATES, NAMED_STATES, SINGLE_STATES, Library, StateCode, StateMaker
+from planted_modules import MODULE_STATES
+from planted_state import FILE_STATES, NAMED_STATES, SINGLE_STATES, Library, NewModule, StateCode, StateMaker
 
 TRUTH = "truth.json"
 MIN_REQUIRED_RATE = 0.05  # NOD tests that fail more rarely are planted, but no goal is about them
-# One range for each source of randomness; the sources are shuffled.
-NOD_RATES = ((0.02, 0.04), (0.05, 0.08), (0.1, 0.15), (0.18, 0.22), (0.25, 0.3))
+# One for each source of randomness; the sources are shuffled.
+NOD_RATES = (0.02, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3)
+SHARE_BY_SIZE = 0.4  # of the plants: their files are chosen by number of tests, so that large ones are hit
 MAX_TESTS_PER_FILE = 3
 MIN_FOLDERS = 8  # a suite with fewer folders of tests counts each file as a package
 _FALLBACK_WORDS = ("defaults", "options", "roundtrip", "summary", "settings", "basic", "consistency", "copy")
@@ -54,8 +61,9 @@ class Plant:
     cleaners: tuple[str, ...] = ()
     joint: bool = False  # the culprits are needed together; otherwise each of them suffices
     rate: float | None = None  # of a NOD test
-    by_hash_seed: bool = False
-    leaves_file: bool = False  # the state is a file
+    by_process: bool = False  # all runs of one process agree: by the hash seed, or by an address
+    fails_at_s: int | None = None  # a moment at which a test fails that depends on the clock only
+    fails_originally: bool = False  # in the original order, its polluter is before it
 
     @property
     def is_required(self) -> bool:
@@ -69,7 +77,7 @@ class PlantableSuite:
 
     library: Library
     snippets: Sequence[Snippet]
-    files: Sequence[str]  # test files with passing tests, in the original order
+    files: Mapping[str, int]  # test files with their number of passing tests, in the original order
     has_numpy: bool = True
     seeds_random: bool = False  # its tests seed the global generator, so random.random() is not NOD in it
 
@@ -90,9 +98,9 @@ class _Draft:
     via: str
     parts: tuple[_Part, ...]
     joint: bool = False
-    rate: float | None = None
-    by_hash_seed: bool = False
-    leaves_file: bool = False
+    random: RandomBody | None = None
+    fails_originally: bool = False
+    modules: tuple[NewModule | None, ...] = ()
 
 
 def plant(tree: Path, suite: PlantableSuite, seed: int) -> list[Plant]:
@@ -102,6 +110,8 @@ def plant(tree: Path, suite: PlantableSuite, seed: int) -> list[Plant]:
     placement, edits = _Placement(suite.files, rng), _FileEdits(tree, rng)
     plants = [_planted(draft, placement.files_for(len(draft.parts)), edits) for draft in drafts]
     edits.write()
+    for module in (module for draft in drafts for module in draft.modules if module):
+        (tree / module.path).write_text(module.source)
     (tree.parent / TRUTH).write_text(json.dumps([asdict(plant) for plant in plants], indent=1))
     return plants
 
@@ -126,17 +136,19 @@ def _planted(draft: _Draft, files: Sequence[str], edits: _FileEdits) -> Plant:
         culprits=tuple(ids["culprit"]),
         cleaners=tuple(ids["cleaner"]),
         joint=draft.joint,
-        rate=draft.rate,
-        by_hash_seed=draft.by_hash_seed,
-        leaves_file=draft.leaves_file,
+        rate=draft.random.rate if draft.random else None,
+        by_process=bool(draft.random and draft.random.by_process),
+        fails_at_s=draft.random.fails_at_s if draft.random else None,
+        fails_originally=draft.fails_originally,
     )
 
 
 def _drafts(writer: BodyWriter, suite: PlantableSuite) -> list[_Draft]:
-    """All plants of one seed: 8 victims, 3 brittle, 2 non-idempotent and 6 NOD tests."""
+    """All plants of one seed: 9 victims, 3 brittle, 2 non-idempotent and 9 NOD tests."""
     states = _States(writer, suite.library)
     drafts = [
         *(_victim_before_polluter(writer, states.next()) for _ in range(2)),
+        _victim_after_polluter(writer, states.next()),
         *(_victim_after_cleaner(writer, states.next()) for _ in range(2)),
         _victim_of_file(writer, states.next_file()),
         _victim_of_either(writer, states.next()),
@@ -155,12 +167,12 @@ class _States:
     def __init__(self, writer: BodyWriter, library: Library) -> None:
         self._writer = writer
         self._library = library
-        self._makers = self._shuffled(SINGLE_STATES + NAMED_STATES)
+        self._makers = self._shuffled(SINGLE_STATES + NAMED_STATES + MODULE_STATES)
 
     def next(self) -> StateCode:
         """A piece of state that no other plant has."""
         if not self._makers:
-            self._makers = self._shuffled(NAMED_STATES)
+            self._makers = self._shuffled(NAMED_STATES + MODULE_STATES)
         return self._made(self._makers.pop())
 
     def next_file(self) -> StateCode:
@@ -177,14 +189,19 @@ class _States:
 def _victim_before_polluter(writer: BodyWriter, state: StateCode) -> _Draft:
     victim = _Part(role="flaky", body=writer.victim(state))
     polluter = _Part(role="culprit", body=writer.polluter(state))
-    return _Draft(kind="victim", via=state.via, parts=(victim, polluter))
+    return _Draft(kind="victim", via=state.via, parts=(victim, polluter), modules=(state.module,))
+
+
+def _victim_after_polluter(writer: BodyWriter, state: StateCode) -> _Draft:
+    draft = _victim_before_polluter(writer, state)
+    return replace(draft, parts=draft.parts[::-1], fails_originally=True)
 
 
 def _victim_after_cleaner(writer: BodyWriter, state: StateCode) -> _Draft:
     polluter = _Part(role="culprit", body=writer.polluter(state))
     cleaner = _Part(role="cleaner", body=writer.cleaner(state))
     victim = _Part(role="flaky", body=writer.victim(state))
-    return _Draft(kind="victim", via=state.via, parts=(polluter, cleaner, victim))
+    return _Draft(kind="victim", via=state.via, parts=(polluter, cleaner, victim), modules=(state.module,))
 
 
 def _victim_of_file(writer: BodyWriter, state: StateCode) -> _Draft:
@@ -194,13 +211,13 @@ def _victim_of_file(writer: BodyWriter, state: StateCode) -> _Draft:
     victim = _Part(role="flaky", body=writer.victim(state))
     is_first = writer.rng.random() < 0.5
     parts = (victim, polluter, cleaner) if is_first else (polluter, cleaner, victim)
-    return _Draft(kind="victim", via=state.via, parts=parts, leaves_file=True)
+    return _Draft(kind="victim", via=state.via, parts=parts)
 
 
 def _victim_of_either(writer: BodyWriter, state: StateCode) -> _Draft:
     victim = _Part(role="flaky", body=writer.victim(state))
     polluters = tuple(_Part(role="culprit", body=writer.polluter(state)) for _ in range(2))
-    return _Draft(kind="victim", via=state.via, parts=(victim, *polluters))
+    return _Draft(kind="victim", via=state.via, parts=(victim, *polluters), modules=(state.module,))
 
 
 def _joint_victim(writer: BodyWriter, first: StateCode, second: StateCode, between: bool) -> _Draft:
@@ -209,41 +226,42 @@ def _joint_victim(writer: BodyWriter, first: StateCode, second: StateCode, betwe
     polluters = [_Part(role="culprit", body=writer.polluter(state)) for state in (first, second)]
     writer.rng.shuffle(polluters)
     polluters.insert(1 if between else 0, victim)
-    return _Draft(kind="victim", via=f"{first.via} and {second.via}", parts=tuple(polluters), joint=True)
+    via, modules = f"{first.via} and {second.via}", (first.module, second.module)
+    return _Draft(kind="victim", via=via, parts=tuple(polluters), joint=True, modules=modules)
 
 
 def _brittle(writer: BodyWriter, state: StateCode) -> _Draft:
     setter = _Part(role="culprit", body=writer.polluter(state))
     brittle = _Part(role="flaky", body=writer.brittle(state))
-    return _Draft(kind="brittle", via=state.via, parts=(setter, brittle))
+    return _Draft(kind="brittle", via=state.via, parts=(setter, brittle), modules=(state.module,))
 
 
 def _non_idempotent(writer: BodyWriter, state: StateCode) -> _Draft:
     part = _Part(role="flaky", body=writer.non_idempotent(state))
-    return _Draft(kind="non-idempotent", via=state.via, parts=(part,))
+    return _Draft(kind="non-idempotent", via=state.via, parts=(part,), modules=(state.module,))
 
 
 def _nod(writer: BodyWriter, suite: PlantableSuite) -> Iterator[_Draft]:
+    """Seven sources of randomness with the seven rates, the hash seed, and the time of day."""
     sources: list[RandomMaker] = [
-        MODULE_GENERATOR,
-        UNIQUE_ID if suite.seeds_random else GLOBAL_GENERATOR,
-        NUMPY_GENERATOR if suite.has_numpy else MODULE_GENERATOR,
-        CLOCK,
-        THREAD_RACE,
+        *(MODULE_GENERATOR, UNIQUE_ID if suite.seeds_random else GLOBAL_GENERATOR),
+        *(NUMPY_GENERATOR if suite.has_numpy else MODULE_GENERATOR, CLOCK_TICK, NANOSECONDS, THREAD_RACE),
     ]
     writer.rng.shuffle(sources)
-    rates = [round(writer.rng.uniform(low, high), 3) for low, high in NOD_RATES]
-    for maker, rate in [*zip(sources, rates, strict=True), (hash_order, 0.0)]:
-        made = writer.random_body(maker, rate)
-        part = _Part(role="flaky", body=made.body)
-        yield _Draft(kind="nod", via=made.via, parts=(part,), rate=made.rate, by_hash_seed=made.by_hash_seed)
+    # The address gets one of the two highest rates: a rare failure of it takes too many new processes.
+    sources.insert(len(NOD_RATES) - 1 - writer.rng.randint(0, 1), ADDRESS)
+    drawn = [maker(writer.words, rate) for maker, rate in zip(sources, NOD_RATES, strict=True)]
+    for made in [*drawn, hash_order(writer.words), clock_window(writer.words)]:
+        whole = writer.random_body(made)
+        yield _Draft(kind="nod", via=made.via, parts=(_Part(role="flaky", body=whole.body),), random=made)
 
 
 class _Placement:
     """Chooses files for the tests of one plant: in the original order, of different packages, far apart."""
 
-    def __init__(self, files: Sequence[str], rng: Random) -> None:
-        self._files = files
+    def __init__(self, files: Mapping[str, int], rng: Random) -> None:
+        self._files = list(files)
+        self._sizes = list(files.values())
         self._rng = rng
         self._load = Counter[str]()
         folders = {Path(file).parent for file in files}
@@ -252,9 +270,10 @@ class _Placement:
     def files_for(self, number: int) -> list[str]:
         """Files in the original order, as far apart as this number allows."""
         distance = len(self._files) // (3 * number)
+        weights = self._sizes if self._rng.random() < SHARE_BY_SIZE else None
         while True:
             for _ in range(400):
-                ranks = sorted(self._rng.sample(range(len(self._files)), number))
+                ranks = sorted(self._rng.choices(range(len(self._files)), weights, k=number))
                 if self._is_good([self._files[rank] for rank in ranks], ranks, distance):
                     chosen = [self._files[rank] for rank in ranks]
                     self._load.update(chosen)
@@ -283,11 +302,13 @@ class _FileEdits:
     def add(self, file: str, body: Body) -> str:
         """Add a test to a file; returns its node id."""
         if file not in self._names:
-            self._names[file] = set(re.findall(r"\bdef (\w+)", (self._tree / file).read_text(encoding="utf-8")))
+            self._names[file] = set(
+                re.findall(r"\b(?:def|class) (\w+)", (self._tree / file).read_text(encoding="utf-8"))
+            )
         name = self._new_name(file)
-        self._names[file].add(name)
-        self._new.setdefault(file, []).append(function_source(name, body))
-        return f"{file}::{name}"
+        self._names[file] |= {name, class_name(name)}
+        self._new.setdefault(file, []).append(source_of_test(name, body))
+        return f"{file}::{class_name(name)}::{name}" if body.neighbour else f"{file}::{name}"
 
     def _new_name(self, file: str) -> str:
         """A name made of parts of the names of its neighbours."""
@@ -298,7 +319,7 @@ class _FileEdits:
             kept = head[: self._rng.randint(2, max(2, len(head) - 1))]
             end = tail[-1:] if self._rng.random() < 0.5 else [self._rng.choice(_FALLBACK_WORDS)]
             name = "_".join([*kept, *(end or [self._rng.choice(_FALLBACK_WORDS)])])
-            if name not in self._names[file] and name.isidentifier():
+            if not {name, class_name(name)} & self._names[file] and name.isidentifier():
                 return name
             known = known if self._rng.random() < 0.9 else []
 

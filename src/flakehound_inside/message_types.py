@@ -53,6 +53,7 @@ class _RunDetails(TypedDict, total=False):
     self_seeded: list[str]  # generators that the project seeds itself
     memory_bytes: int | None  # address space; None: no limit
     ids: list[str]  # for a new interpreter, which has not collected yet; empty: the whole suite
+    slot: str  # the number of the slot, which sets it itself
     id: int  # of the request; this and the next three for a slot only
     branches: list[NumberedOrder]
     until: str  # stop after the branch that ends with this outcome: P or F; empty: run all branches
@@ -100,6 +101,7 @@ class RecordRequest(TypedDict):
 
 
 class _ModeSettings(TypedDict, total=False):
+    collecting: str  # the file for reports on how far the collection is; missing: nobody reads them
     # mode "once"
     request: RunRequestByIds
     peer: int  # descriptor of the socket to the engine

@@ -39,6 +39,13 @@ def random_state() -> tuple[Any, ...]:
     return _get_state()
 
 
+def global_generators() -> list[Any]:
+    """The generators that `apply_seed` seeds, as objects."""
+    numpys = getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None)
+    generators = [getattr(_set_seed, "__self__", None), numpys]
+    return [generator for generator in generators if generator is not None]
+
+
 def apply_seed(seed: int, self_seeded: Collection[str] = ()) -> None:
     """Seed every generator that is loaded, except those that the project seeds itself."""
     if "random" not in self_seeded:

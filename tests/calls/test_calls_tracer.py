@@ -40,7 +40,7 @@ def outcomes(record: RunRecord) -> dict[str, Outcome]:
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """The probes plain and traced, each in one forked process, and once in a new interpreter."""
     project = tmp_path_factory.mktemp("project")
-    (project / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider -p no:randomly -p no:faker\n")
     (project / "helpers.py").write_text(HELPERS)
     (project / "test_probes.py").write_text(PROBES)
     target = Target(python=request.param, cwd=project)

@@ -22,6 +22,17 @@ LIMIT_S = 300.0  # many times what a command takes; a busy machine is no failure
 WITH_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}  # all that are installed, as in a user's shell
 
 # One test of each kind; the victim comes before its polluter, so that the suite is green in the original order.
+# The kind of each test of SHOP.
+SHOP_KINDS = {
+    "test_victim": "victim",
+    "test_ban": "steady",
+    "test_steady": "steady",
+    "test_again": "non-idempotent",
+    "test_luck": "nod",
+    "test_wrong": "failing",
+    "test_open": "steady",
+    "test_brittle": "brittle",
+}
 SHOP = {
     "state.py": "kept = {}\n",
     "test_shop.py": """

@@ -39,6 +39,15 @@ def test_the_default_time_does_not_cut_the_runs_that_were_asked_for(sleepy):
     assert "longer only if 20 runs take longer" in said.err
 
 
+def test_runs_in_the_same_order_that_go_on_at_the_same_time_all_count(sleepy):
+    said = flakehound_in(
+        sleepy, "hunt", "--runs", "12", "--technique", "rerun", "-j", "3", "-q", "--json", "report.json"
+    )
+
+    assert said.code == 0, said.err
+    assert runs_in(sleepy) == {"original": 12}
+
+
 def test_a_budget_cuts_the_runs_that_were_asked_for(sleepy):
     said = flakehound_in(
         sleepy, "hunt", "--runs", "40", "--budget", "3s", "-j", "1", "-q", "--json", "report.json"

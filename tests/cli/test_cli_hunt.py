@@ -5,18 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from cli_projects import QUICK, commands_in, flakehound_in, parsed, paste, write_project
-
-KINDS = {
-    "test_victim": "victim",
-    "test_ban": "steady",
-    "test_steady": "steady",
-    "test_again": "non-idempotent",
-    "test_luck": "nod",
-    "test_wrong": "failing",
-    "test_open": "steady",
-    "test_brittle": "brittle",
-}
+from cli_projects import QUICK, SHOP_KINDS, commands_in, flakehound_in, parsed, paste, write_project
 
 
 def report_of(hunted):
@@ -44,7 +33,7 @@ def test_a_suite_without_a_fault_ends_with_code_0(calm):
 def test_every_kind_is_found_in_a_real_suite(shop):
     found = {test["id"].rpartition("::")[2]: test["kind"] for test in report_of(shop)["tests"]}
 
-    assert found == KINDS
+    assert found == SHOP_KINDS
 
 
 def test_the_victim_and_the_brittle_test_are_told_with_their_other_test(shop):
@@ -100,7 +89,7 @@ def test_the_json_report_follows_the_contract(shop):
     assert report["schema"] == "flakehound/report/1"
     assert {"wall_s", "cpu_s", "test_runs", "processes"} <= set(report["spent"])
     assert {"tests", "original_order_s", "python", "pytest", "commit"} <= set(report["suite"])
-    assert report["suite"]["tests"] == len(report["tests"]) == len(KINDS)
+    assert report["suite"]["tests"] == len(report["tests"]) == len(SHOP_KINDS)
     assert report["seed"] == 3
 
 

@@ -149,3 +149,21 @@ def test_a_killed_hunt_loses_nothing_it_had_stored_and_can_be_resumed(tmp_path):
     assert parsed(commands_in(listed.out)[0]).params["resume"] is True
     assert resumed.code == 1, resumed.err
     assert len(flakehound_in(folder, "history").out.splitlines()) == 1
+
+
+def test_a_hunt_that_is_interrupted_in_its_first_run_reports_what_that_has_shown(tmp_path):
+    waiting = "import time, pytest\n\n@pytest.mark.parametrize('n', range(200))\ndef test_it(n):\n    assert n\n"
+    folder = write_project(tmp_path, {"test_long.py": waiting + "    time.sleep(0.3)\n"})
+    process = start(folder, "hunt", "--budget", "60s", "--seed", "3")
+    for line in process.stderr:
+        if "searching while the first run goes on" in line:
+            break
+    time.sleep(1.0)
+
+    process.send_signal(signal.SIGINT)
+    out, _err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "note: the first run was ended after " in out
+    assert "test_long.py::test_it[0]" in out
+    assert processes_left_in(folder) == []

@@ -157,7 +157,7 @@ def test_a_hunt_looks_first_at_what_failed_before_and_says_so(checkout):
 
     said = flakehound_in(checkout, "hunt", "--runs", "2", "--shuffles", "1", "-q")
 
-    assert "test_a.py::test_a failed 1 of the last 1 runs on 1 branch" in said.out
+    assert "test_a.py::test_a failed 1 of the last 1 runs on 1 branch" in " ".join(said.out.split())
     with Store.open(checkout / ".flakehound" / "flakehound.db", create=False) as store:
         reasons = {record.why for record in store.records(store.latest_hunt().id)}
     assert f"does {A} fail again, as in an earlier pytest run?" in reasons

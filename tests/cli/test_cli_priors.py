@@ -207,3 +207,10 @@ def test_calls_and_times_say_nothing_of_tests_that_a_hash_seed_decides():
         == priors.by_way(C)[FlakyWay.HASH_SEED]
     )
     assert priors.by_way(A)[FlakyWay.ANYWHERE] < priors.by_way(B)[FlakyWay.ANYWHERE]
+
+
+def test_a_test_in_a_file_that_was_changed_lately_is_likelier():
+    priors = priors_of(SUITE, StoredKnowledge(changed=frozenset([A])), StaticScores())
+
+    assert priors.nod[A] > priors.nod[B]
+    assert priors.order_dependent[A] > priors.order_dependent[B]

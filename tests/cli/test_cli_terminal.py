@@ -146,13 +146,29 @@ def test_a_dumb_terminal_gets_plain_lines(terminal, environment):
 
 
 def test_plain_progress_shows_the_state_now_and_then(environment, capsys):
-    environment.setattr("flakehound.cli.progress._PLAIN_INTERVAL_S", 0.0)
+    environment.setattr("flakehound.cli.progress._FIRST_PLAIN_LINE_S", 0.0)
 
     with shown_progress() as progress:
         progress.show_runs(_state)
         progress.show_steps("reading", 1, 2)
+        progress.show_runs(_state)
+        progress.show_state(lambda: "collecting: 3 tests in 1 files so far")
 
     assert capsys.readouterr().err == "other orders: 12 runs of 340 tests, 90 s left, found: 1 NOD\n"
+
+
+def test_a_state_is_one_line_wherever_it_is_shown(terminal, environment, capsys):
+    environment.setattr("flakehound.cli.progress._FIRST_PLAIN_LINE_S", 0.0)
+
+    with shown_progress() as progress:
+        progress.show_state(lambda: "first run: 3 of 20 tests, 1 failed")
+    with terminal.attached(), shown_progress() as progress:
+        progress.show_state(lambda: "first run: 3 of 20 tests, 1 failed")
+
+    assert capsys.readouterr().err == "first run: 3 of 20 tests, 1 failed\n"
+    shown = ANSI.sub("", terminal.received())
+    assert "first run" in shown
+    assert "3 of 20 tests, 1 failed" in shown
 
 
 @pytest.mark.parametrize("wanted", [{"quiet": True}, {"only_live": True}])

@@ -44,6 +44,27 @@ def test_defaults_are_used_until_something_is_measured():
     assert costs.test_s(A) == DEFAULT_TEST_S
 
 
+def test_what_is_expected_of_tests_and_interpreters_holds_until_they_are_timed():
+    measurements = CostMeasurements()
+    measurements.add(forked_run(0.12))
+
+    measurements.expect(test_s=2.0, new_interpreter_s=5.0)
+
+    costs = measurements.costs
+    assert costs.test_s(A) == pytest.approx(0.1)
+    assert costs.test_s(B) == 2.0
+    assert costs.tests_s([A, B]) == pytest.approx(2.1)
+    assert costs.start_s(Isolation.SPAWN) == 5.0
+
+
+def test_a_test_is_never_expected_to_be_free():
+    measurements = CostMeasurements()
+
+    measurements.expect(test_s=0.0, new_interpreter_s=1.0)
+
+    assert measurements.costs.test_s(A) == DEFAULT_TEST_S
+
+
 def test_the_mean_of_several_forks_replaces_the_default():
     few = costs_after(*[forked_run(0.12)] * (MIN_TIMED_FORKS - 1))
     enough = costs_after(*[forked_run(0.12), forked_run(0.14)] * MIN_TIMED_FORKS)
@@ -84,3 +105,17 @@ def test_a_new_interpreter_runs_a_shared_prefix_again_for_each_continuation():
     plan = SharedPrefix(prefix=(A,), continuations=((B,), (B,)), isolation=Isolation.SPAWN, **COMMON)
 
     assert COSTS.plan_s(plan) == pytest.approx(2 * (2.0 + 4.0))
+
+
+def test_times_of_earlier_hunts_hold_until_a_test_is_timed():
+    measurements = CostMeasurements()
+    measurements.remember({A: 5.0, B: 7.0})
+    measurements.add(forked_run(0.2))
+
+    assert measurements.costs.test_s(A) == pytest.approx(0.1)
+    assert measurements.costs.test_s(B) == 7.0
+
+
+def test_adding_up_stops_where_the_limit_is_reached():
+    assert COSTS.is_longer([A, B], 4.0)
+    assert not COSTS.is_longer([A, B], 4.1)

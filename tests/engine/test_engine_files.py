@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from engine_samples import HASH_SEED, Sample
+from file_samples import listing, opened, run
 
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Isolation, Setting, SingleRun
-from flakehound.engine.processes.limits import Limits
+from flakehound.core.plans import Isolation
 from flakehound.engine.suite.lasting_files import FileGuard
-from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 
 WRITING = {
     "counter": "0\n",
@@ -50,15 +46,6 @@ WRITING = {
 }
 
 
-def listing(*folders: Path) -> dict[str, object]:
-    return {
-        str(path): path.read_bytes() if path.is_file() else None
-        for folder in folders
-        for path in folder.rglob("*")
-        if "__pycache__" not in path.parts and ".pytest_cache" not in path.parts
-    }
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     folder = tmp_path / "home"
@@ -66,24 +53,6 @@ def home(tmp_path: Path) -> Path:
     (folder / "settings").write_text("mine")
     (folder / "replaced").write_text("mine")
     return folder
-
-
-@contextmanager
-def opened(sample: Sample, isolation: Isolation | None = None) -> Iterator[OpenSuite]:
-    suite = open_suite(sample.target, jobs=1, isolation=isolation, hash_seed=HASH_SEED, limits=Limits())
-    try:
-        yield suite
-    finally:
-        suite.close()
-
-
-def run(suite: OpenSuite, *order: str, isolation: Isolation = Isolation.FORK):
-    """One run as the engine's loop makes it."""
-    assert suite.guard is not None
-    (suite.guard.restore_for_spawn if isolation is Isolation.SPAWN else suite.guard.restore_for_fork)()
-    plan = SingleRun(order=order, why="a test", setting=Setting.PROBE, isolation=isolation)
-    (record,) = suite.pool.run_now(plan, Limits())
-    return record
 
 
 def test_every_run_finds_the_files_as_they_were_and_so_does_the_user(open_sample, home):

@@ -155,3 +155,16 @@ def test_a_finished_job_that_an_interrupt_took_out_of_the_queue_is_found(pool):
     assert job is not None
     assert [record.last for record in job.records] == [PASSED]
     assert not pool.running
+
+
+def test_a_run_that_ends_while_another_is_waited_for_is_not_lost(pool):
+    other = pool.submit(plan(QUICK), Limits())
+
+    (record,) = pool.run_now(plan(QUICK), Limits())
+
+    assert record.outcomes == (PASSED,)
+    finished = None
+    while finished is None:
+        finished = pool.next_finished(0.5)
+    assert finished is other
+    assert pool.running == []

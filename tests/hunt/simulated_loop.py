@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from flakehound.core.history import History
-from flakehound.core.plans import Isolation, RunPlan
+from flakehound.core.plans import Isolation, RunPlan, without_running
 from flakehound.core.records import RunRecord
 from flakehound.hunt.agenda import Agenda
 
@@ -59,7 +59,8 @@ class SimulatedLoop:
     def run(self, max_plans: int, deadline_s: float, *, only_follow_ups: bool = False) -> bool:
         """Whether it ended because nothing was left to do, not because the time was up."""
         self._only_follow_ups = only_follow_ups
-        self._running.clear()
+        if only_follow_ups:
+            self._running.clear()
         for _finished in range(max_plans):
             self._fill(deadline_s)
             if not self._running:
@@ -89,6 +90,10 @@ class SimulatedLoop:
             chosen.append(plan)
         for plan in chosen:
             self._start(plan, disturbed=len(self._running) + len(chosen) > 1)
+
+    def start(self, plan: RunPlan) -> None:
+        """Start a run that no planner asked for."""
+        self._start(plan, disturbed=True)
 
     def _start(self, plan: RunPlan, *, disturbed: bool) -> None:
         now_s = self._simulator.clock_s
@@ -123,8 +128,9 @@ class SimulatedLoop:
 
     def _update_follow_ups(self, busy: Sequence[RunPlan]) -> None:
         made = Counter(plan.key for plan in busy)
-        follow_ups = sorted(self._agenda.follow_ups(), key=lambda plan: plan.undisturbed)
-        self._waiting = deque(plan for plan in follow_ups if not _take_running(made, plan))
+        follow_ups = self._agenda.follow_ups()
+        rest = [without_running(plan, busy) for plan in follow_ups if not _take_running(made, plan)]
+        self._waiting = deque(plan for plan in rest if plan is not None)
 
     def _fits(self, plan: RunPlan, left_s: float) -> bool:
         return self._history.costs.plan_s(plan) <= left_s

@@ -250,6 +250,7 @@ def hunt(
     max_plans: int = 3000,
     history: History | None = None,
     with_reference: bool = True,
+    background_reference: bool = False,
     time_left_s: float = 1e6,
     reserved_s: float = 0.0,
     hunt_seed: int = 5,
@@ -257,17 +258,28 @@ def hunt(
 ) -> SimulatedHunt:
     """Run the plans of an agenda as the engine's loop does, until it has none or the time is up.
 
+    With `background_reference` the first run of the suite goes on beside the first plans, as in a long suite.
     Only follow-ups may use the reserved part of the time, which a real hunt keeps for causes.
     """
-    search_options = SearchOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
+    search_options = SearchOptions(
+        seed=hunt_seed,
+        awaits_reference=background_reference,
+        **options,  # type: ignore[arg-type]
+    )
     history = History(simulator.suite) if history is None else history
-    if with_reference:
+    if with_reference and not background_reference:
         for record in simulator.run(reference_plan(simulator.suite)):
             history.add(record)
     end_s = simulator.clock_s + time_left_s
     deadline_s = end_s - reserved_s
     agenda = Agenda(history, search_options, lambda: max(0.0, deadline_s - simulator.clock_s))
     loop = SimulatedLoop(simulator, history, agenda, search_options.jobs, hunt_seed)
+    if background_reference:
+        # The engine extrapolates from the first tests of the run.
+        known_s = [simulator.test_s.get(test, TEST_S) for test in simulator.suite.order]
+        mean_s = sum(known_s) / len(known_s)
+        history.times.expect(test_s=mean_s, new_interpreter_s=simulator.interpreter_s)
+        loop.start(reference_plan(simulator.suite))
     settled = loop.run(max_plans, deadline_s)
     if reserved_s:
         deadline_s = end_s

@@ -193,8 +193,8 @@ def test_a_rare_failure_in_disturbed_runs_is_not_blamed_on_load():
 
     finding = diagnosis_of(C, *seen)
 
-    assert (finding.kind, finding.under_load, finding.needed_runs) == (Kind.UNRESOLVED, False, ())
-    assert finding.evidence[0].endswith("too few to tell load from chance")
+    assert (finding.kind, finding.under_load, finding.needed_runs) == (Kind.NOD, False, ())
+    assert finding.evidence[0].endswith("so far only beside other runs")
 
 
 def test_a_test_that_failed_undisturbed_elsewhere_did_not_fail_only_under_load():

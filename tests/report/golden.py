@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-_FOLDER = Path(__file__).parent / "gold"
+GOLD = Path(__file__).parent / "gold"
 
 
 def assert_gold(name: str, told: str) -> None:
     """Fail unless `told` is what the gold file of that name holds."""
-    path = _FOLDER / name
+    path = GOLD / name
     if os.environ.get("FLAKEHOUND_UPDATE_GOLD") == "1":
         path.write_text(told, encoding="utf-8")
 

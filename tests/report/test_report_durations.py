@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flakehound.report.durations import duration_text
+from flakehound.report.durations import budget_option, duration_text
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -54,3 +54,11 @@ def test_a_longer_duration_is_never_told_as_a_shorter_one(one: float, other: flo
     shorter, longer = sorted((one, other))
 
     assert understood_s(duration_text(shorter)) <= understood_s(duration_text(longer)) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("seconds", "option"),
+    [(0, "10s"), (31, "40s"), (90, "90s"), (91, "2m"), (720, "12m"), (3600, "1h"), (7801, "2h11m")],
+)
+def test_a_budget_is_rounded_up_to_what_people_type(seconds: float, option: str) -> None:
+    assert budget_option(seconds) == option

@@ -44,6 +44,7 @@ def hunt(
     test_timeout: Duration | None = None,
     store: AnyPath | None = None,
     resume: bool = False,
+    fresh: bool = False,
 ) -> HuntResult:
     """Find the flaky tests of the suite in a folder, as `flakehound hunt` does there with the same options.
 
@@ -62,6 +63,7 @@ def hunt(
         shuffles=shuffles,
         policy=PolicyOptions(policy=_checked(policy, POLICIES, "policy")),
         techniques=tuple(_checked(name, TECHNIQUES, "technique") for name in techniques),
+        fresh=fresh,
     )
     return run_hunt(options)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flakehound.app.hunt.prepared import PreparedHunt
+from flakehound.app.limited_step import attempt_within
 from flakehound.app.lint.files import scan
 from flakehound.app.progress import SILENT, Progress, run_observer
 from flakehound.app.sessions.new_session import new_session
@@ -230,7 +231,11 @@ def _measured_runs(
 def measure_in_hunt(hunt: PreparedHunt) -> list[FeatureVector]:
     """Measure the suite before the search of a hunt, within its time; tests that were not reached have no runs."""
     hunt.progress.message(f"measuring the features of {len(hunt.opened.suite.order)} tests ...")
-    source_or_failure = attempt(lambda: source_features(hunt.opened))
+    source_or_failure = attempt_within(
+        lambda: source_features(hunt.opened),
+        math.inf if hunt.options.ends_by_count_only else hunt.budget.left_s,
+        lambda: hunt.progress.show_state(lambda: f"reading the source of {len(hunt.opened.suite.order)} tests"),
+    )
     source = {} if isinstance(source_or_failure, FailedStep) else source_or_failure
     hunt.save_source_features(source)
     history, saved = History(hunt.opened.suite), list[RunRecord]()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from flakehound.engine.suite.budget import Budget
     from flakehound.engine.suite.loop import WorkDone
+    from flakehound.engine.suite.opening_progress import OpeningProgress
+    from flakehound.engine.suite.reference_run import RunProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,9 @@ class Progress(Protocol):
     def show_runs(self, state: Callable[[], RunState]) -> None:
         """Report after every run; `state` is called only if it will be shown."""
 
+    def show_state(self, state: Callable[[], str]) -> None:
+        """Report what goes on, again and again while waiting; `state` is called only if it will be shown."""
+
     def show_steps(self, stage: str, done: int, total: int) -> None:
         """Report how many of a known number of steps are done."""
 
@@ -46,6 +51,9 @@ class SilentProgress:
         """Do nothing."""
 
     def show_runs(self, state: Callable[[], RunState]) -> None:
+        """Do nothing."""
+
+    def show_state(self, state: Callable[[], str]) -> None:
         """Do nothing."""
 
     def show_steps(self, stage: str, done: int, total: int) -> None:
@@ -67,6 +75,25 @@ def run_observer(
         progress.show_runs(lambda: _state(spent, budget, stage(), found()))
 
     return report
+
+
+def opening_observer(progress: Progress) -> Callable[[OpeningProgress], None]:
+    """A function for the engine to call while a suite is opened; it reports to `progress`."""
+    return lambda opening: progress.show_state(lambda: _opening_text(opening))
+
+
+def first_run_text(run: RunProgress) -> str:
+    """How far the first run of the suite is."""
+    return f"first run: {run.ended} of {run.tests} tests, {run.failed} failed"
+
+
+def _opening_text(opening: OpeningProgress) -> str:
+    if opening.run is not None:
+        return first_run_text(opening.run)
+    collection = opening.collection
+    if not collection.files:
+        return "collecting: pytest starts"
+    return f"collecting: {collection.tests} tests in {collection.files} files so far"
 
 
 def _state(spent: WorkDone, budget: Budget, stage: str, found: str | None) -> RunState:

@@ -77,6 +77,11 @@ if TYPE_CHECKING:
 @click.option(
     "--resume", is_flag=True, help="Continue the last hunt of this folder instead of starting a new one."
 )
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Start from nothing: runs of earlier hunts do not count, even if the code is the same.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="No progress, only the report.")
 def command(
     suite: SuiteOptions,

@@ -1,4 +1,4 @@
-"""Show the progress of a long command: live on a terminal, elsewhere a line every 20 seconds."""
+"""Show the progress of a long command: live on a terminal, elsewhere a line every 10 seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-_PLAIN_INTERVAL_S = 20.0
+_PLAIN_INTERVAL_S = 10.0
+_FIRST_PLAIN_LINE_S = 2.0  # something is to be seen within three seconds of the start
 _LIVE_INTERVAL_S = 0.2
 _BAR_WIDTH = 24
 
@@ -48,10 +49,10 @@ def is_live() -> bool:
 
 
 class PlainProgress:
-    """Prints messages at once and the state of runs every 20 seconds, one line each."""
+    """Prints messages at once and the state every 10 seconds, one line each; the first one soon."""
 
     def __init__(self) -> None:
-        self._last_shown = time.monotonic()
+        self._next_due = time.monotonic() + _FIRST_PLAIN_LINE_S
         self._has_reader = True
 
     def message(self, text: str) -> None:
@@ -67,17 +68,27 @@ class PlainProgress:
 
     def show_runs(self, state: Callable[[], RunState]) -> None:
         """Print the state if the last one was printed long ago."""
-        now = time.monotonic()
-        if now - self._last_shown >= _PLAIN_INTERVAL_S:
-            self._last_shown = now
+        if self._is_due():
             shown = state()
             self.message(f"{shown.stage}: {_details(shown)}")
+
+    def show_state(self, state: Callable[[], str]) -> None:
+        """Print the state if the last one was printed long ago."""
+        if self._is_due():
+            self.message(state())
 
     def show_steps(self, stage: str, done: int, total: int) -> None:
         """Print nothing: use cases with steps report their results as messages."""
 
     def clear(self) -> None:
         """Do nothing: lines stay."""
+
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        if now < self._next_due:
+            return False
+        self._next_due = now + _PLAIN_INTERVAL_S
+        return True
 
 
 class LiveProgress:
@@ -104,6 +115,12 @@ class LiveProgress:
             shown = state()
             total_s = shown.spent_s + shown.left_s if math.isfinite(shown.left_s) else None
             self._draw(_bar(shown.stage, shown.spent_s, total_s, _time(shown), _runs(shown) + _found(shown)))
+
+    def show_state(self, state: Callable[[], str]) -> None:
+        """Draw what goes on, a few times per second at most."""
+        if self._is_due():
+            stage, _colon, amount = state().partition(": ")
+            self._draw(_bar(stage, 0.0, None, amount))
 
     def show_steps(self, stage: str, done: int, total: int) -> None:
         """Draw how many steps are done, a few times per second at most, and always the last one."""
@@ -160,6 +177,8 @@ def _details(state: RunState) -> str:
 
 
 def _runs(state: RunState) -> str:
+    if not state.processes:
+        return "no other run has ended yet"
     return f"{state.processes} runs of {state.test_runs} tests"
 
 

@@ -63,6 +63,7 @@ class RunCosts:
     fork_s: float = DEFAULT_FORK_S  # to fork and end a process, without its tests
     new_interpreter_s: float = DEFAULT_NEW_INTERPRETER_S  # to start, collect and end, without its tests
     mean_test_s: Mapping[NodeId, float] = field(default_factory=dict)  # of the tests that have run
+    unknown_test_s: float = DEFAULT_TEST_S  # of each other test
 
     def start_s(self, isolation: Isolation) -> float:
         """What one process costs without its tests."""
@@ -70,12 +71,21 @@ class RunCosts:
 
     def test_s(self, test: NodeId) -> float:
         """What one execution of a test takes."""
-        return self.mean_test_s.get(test, DEFAULT_TEST_S)
+        return self.mean_test_s.get(test, self.unknown_test_s)
 
     def tests_s(self, tests: Iterable[NodeId]) -> float:
         """What one execution of each of these tests takes."""
-        known = self.mean_test_s
-        return sum(known.get(test, DEFAULT_TEST_S) for test in tests)
+        known, unknown_s = self.mean_test_s, self.unknown_test_s
+        return sum(known.get(test, unknown_s) for test in tests)
+
+    def is_longer(self, tests: Iterable[NodeId], limit_s: float) -> bool:
+        """Whether one execution of each of these tests takes at least this time; adds up no more than needed."""
+        known, total_s = self.mean_test_s, 0.0
+        for test in tests:
+            total_s += known.get(test, self.unknown_test_s)
+            if total_s >= limit_s:
+                return True
+        return False
 
     def run_s(self, order: Order, isolation: Isolation, observed: Slowdown = UNOBSERVED) -> float:
         """What one process with these tests takes."""
@@ -123,6 +133,19 @@ class CostMeasurements:
         self._fork = _Mean()
         self._new_interpreter = _Mean()
         self._costs: RunCosts | None = None
+        self._expected_test_s = DEFAULT_TEST_S
+        self._expected_start_s = DEFAULT_NEW_INTERPRETER_S
+
+    def expect(self, *, test_s: float, new_interpreter_s: float) -> None:
+        """Set what is assumed of tests and interpreters that have not been timed."""
+        self._expected_test_s, self._expected_start_s = max(test_s, DEFAULT_TEST_S), new_interpreter_s
+        self._costs = None
+
+    def remember(self, seconds: Mapping[NodeId, float]) -> None:
+        """Assume these times of tests, from earlier hunts, until they are timed in this one."""
+        for test, test_s in seconds.items():
+            self._mean_test_s.setdefault(test, test_s)
+        self._costs = None
 
     def add(self, record: RunRecord) -> None:
         """Add the times of one finished run."""
@@ -151,7 +174,8 @@ class CostMeasurements:
             is_start_timed = self._new_interpreter.n > 0
             self._costs = RunCosts(
                 fork_s=self._fork.value if is_fork_timed else DEFAULT_FORK_S,
-                new_interpreter_s=self._new_interpreter.value if is_start_timed else DEFAULT_NEW_INTERPRETER_S,
+                new_interpreter_s=self._new_interpreter.value if is_start_timed else self._expected_start_s,
                 mean_test_s=MappingProxyType(self._mean_test_s),
+                unknown_test_s=self._expected_test_s,
             )
         return self._costs

@@ -47,6 +47,7 @@ class Execution:
     record: RunRecord
     position: int  # in the order of the run
     run_number: int  # number of runs in the history before this one
+    prefix: int  # hash of the tests before it, see `prefix_hash`
 
 
 class _Circumstances(NamedTuple):
@@ -71,13 +72,14 @@ class History:
         self._after_prefix: dict[tuple[int, NodeId], list[Execution]] = defaultdict(list)
         # Passes and failures in `_after_prefix`, by prefix, test, disturbed, failed.
         self._counts_after_prefix: Counter[tuple[int, NodeId, bool, bool]] = Counter()
+        self._known_prefixes: dict[NodeId, set[int]] = defaultdict(set)  # hashes, after which each test ran
         self._failures: dict[NodeId, list[Execution]] = defaultdict(list)
         self._first_pass: dict[NodeId, Execution] = {}
         self._last_forked_pass_s: dict[NodeId, float] = {}
         self._short_prefixes: dict[NodeId, set[Order]] = defaultdict(set)
         self._runs_by_order: Counter[tuple[int, Isolation, bool]] = Counter()
         self._mentions: Counter[NodeId] = Counter()
-        self._times = CostMeasurements()
+        self.times = CostMeasurements()
         self.forked_hash_seed: int | None = None  # of the session that forks are copied from
         for record in records:
             self.add(record)
@@ -85,7 +87,7 @@ class History:
     def add(self, record: RunRecord) -> None:
         """Add one finished run."""
         self.records.append(record)
-        self._times.add(record)
+        self.times.add(record)
         if record.isolation is Isolation.FORK:
             self.forked_hash_seed = record.hash_seed
         earlier: set[NodeId] = set()
@@ -97,15 +99,16 @@ class History:
                 if ended_as_if_last(record, position):
                     self._add_after_prefix(test, record, position, prefix)
                 if outcome.is_pass:
-                    self._note_pass(test, record, position)
+                    self._note_pass(test, record, position, prefix)
             earlier.add(test)
             self._mentions[test] += 1
             prefix = hash((prefix, test))
         self._runs_by_order[prefix, record.isolation, record.disturbed] += 1
 
     def _add_after_prefix(self, test: NodeId, record: RunRecord, position: int, prefix: int) -> None:
-        execution = _execution_at(record, position, len(self.records) - 1)
+        execution = _execution_at(record, position, len(self.records) - 1, prefix)
         self._after_prefix[prefix, test].append(execution)
+        self._known_prefixes[test].add(prefix)
         is_failure = execution.outcome.is_failure
         if is_failure or execution.outcome.is_pass:
             self._counts_after_prefix[prefix, test, record.disturbed, is_failure] += 1
@@ -114,9 +117,9 @@ class History:
         if is_failure:
             self._failures[test].append(execution)
 
-    def _note_pass(self, test: NodeId, record: RunRecord, position: int) -> None:
+    def _note_pass(self, test: NodeId, record: RunRecord, position: int, prefix: int) -> None:
         if test not in self._first_pass:
-            self._first_pass[test] = _execution_at(record, position, len(self.records) - 1)
+            self._first_pass[test] = _execution_at(record, position, len(self.records) - 1, prefix)
         if record.isolation is Isolation.FORK:
             self._last_forked_pass_s[test] = max(record.started_s, self._last_forked_pass_s.get(test, 0.0))
 
@@ -137,12 +140,12 @@ class History:
     @property
     def costs(self) -> RunCosts:
         """What runs of the suite are expected to cost, by the times measured so far."""
-        return self._times.costs
+        return self.times.costs
 
     @property
     def slowest_test_s(self) -> float:
         """The longest time that any test ever took."""
-        return self._times.slowest_test_s
+        return self.times.slowest_test_s
 
     def tally(
         self,
@@ -151,13 +154,14 @@ class History:
         isolation: Isolation | None = None,
         disturbed: bool | None = None,
         hash_seed: int | None = None,
-        after: Sequence[NodeId] | None = None,
+        after: Sequence[NodeId] | int | None = None,
     ) -> Tally:
         """Executions and failures of one test in some settings; without settings, in all.
 
-        `after` restricts the original order to runs that had exactly these tests before the test.
+        `after` restricts the original order to runs that had exactly these tests before the test: the tests, or
+        their `prefix_hash`.
         """
-        prefix = None if after is None else prefix_hash(after)
+        prefix = after if after is None or isinstance(after, int) else prefix_hash(after)
         n = failed = 0
         for key, (key_n, key_failed) in self._tallies.get(test, {}).items():
             if (
@@ -182,9 +186,10 @@ class History:
         """Executions of `test` in processes that ran exactly `prefix` before it."""
         return self._after_prefix.get((prefix_hash(prefix), test), [])
 
-    def tally_after(self, prefix: Sequence[NodeId], test: NodeId, *, disturbed: bool | None = None) -> Tally:
-        """Passes and failures of `test` in processes that ran exactly `prefix` before it."""
-        return self._tally_after_hash(prefix_hash(prefix), test, disturbed)
+    def tally_after(self, prefix: Sequence[NodeId] | int, test: NodeId, *, disturbed: bool | None = None) -> Tally:
+        """Passes and failures of `test` in processes that ran exactly `prefix` (or with this hash) before it."""
+        known_hash = prefix if isinstance(prefix, int) else prefix_hash(prefix)
+        return self._tally_after_hash(known_hash, test, disturbed)
 
     def _tally_after_hash(self, prefix: int, test: NodeId, disturbed: bool | None = None) -> Tally:
         counts = self._counts_after_prefix
@@ -195,13 +200,17 @@ class History:
             failed += counts.get((prefix, test, disturbance, True), 0)
         return Tally(n=passed + failed, failed=failed)
 
-    def tallies_along(self, order: Order, test: NodeId) -> dict[int, Tally]:
-        """Passes and failures of `test` after the first n tests of `order`, for each n after which it ran."""
+    def tallies_along(self, order: Order, test: NodeId, suffix: Order = ()) -> dict[int, Tally]:
+        """Passes and failures of `test` after the first n tests of `order`, for each n after which it ran.
+
+        With a suffix: after these n tests and then the suffix.
+        """
         tallies: dict[int, Tally] = {}
+        known_prefixes = self._known_prefixes[test]
         prefix = _EMPTY_PREFIX_HASH
         for length in range(len(order) + 1):
-            tally = self._tally_after_hash(prefix, test)
-            if tally.n:
+            whole_prefix = prefix_hash(suffix, prefix) if suffix else prefix
+            if whole_prefix in known_prefixes and (tally := self._tally_after_hash(whole_prefix, test)).n:
                 tallies[length] = tally
             if length < len(order):
                 prefix = hash((prefix, order[length]))
@@ -246,8 +255,9 @@ class History:
 _EMPTY_PREFIX_HASH = hash(())
 
 
-def _execution_at(record: RunRecord, position: int, run_number: int) -> Execution:
-    return Execution(outcome=record.outcomes[position], record=record, position=position, run_number=run_number)
+def _execution_at(record: RunRecord, position: int, run_number: int, prefix: int) -> Execution:
+    outcome = record.outcomes[position]
+    return Execution(outcome=outcome, record=record, position=position, run_number=run_number, prefix=prefix)
 
 
 def tally_of(executions: Iterable[Execution]) -> Tally:
@@ -256,9 +266,8 @@ def tally_of(executions: Iterable[Execution]) -> Tally:
     return Tally(n=len(failed), failed=sum(failed))
 
 
-def prefix_hash(prefix: Sequence[NodeId]) -> int:
-    """A hash of a sequence of tests that can be extended by one test at a time."""
-    value = _EMPTY_PREFIX_HASH
+def prefix_hash(prefix: Sequence[NodeId], value: int = _EMPTY_PREFIX_HASH) -> int:
+    """A hash of a sequence of tests that can be extended by one test at a time; `value`: that of earlier tests."""
     for test in prefix:
         value = hash((value, test))
     return value
@@ -289,5 +298,6 @@ def ended_as_if_last(record: RunRecord, position: int) -> bool:
     """Whether the execution would have had the same outcome as the last one of its process."""
     if position == len(record.order) - 1 or record.outcomes[position].is_failure:
         return True
-    later = record.order[position + 1 :]
-    return len(later) == 1 and later[0] == record.order[position] and record.outcomes[-1].is_pass
+    # By positions, because a copy of all later tests for each test would take the square of the run's length.
+    is_next_to_last = position == len(record.order) - 2
+    return is_next_to_last and record.order[-1] == record.order[position] and record.outcomes[-1].is_pass

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Literal
 
@@ -119,22 +120,24 @@ class SharedPrefix(RunSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk(RunSettings):
-    """One process that runs an order and is copied several times on the way: each copy runs the same one test."""
+    """One process that runs an order and is copied several times on the way: each copy runs the same tests."""
 
     order: Order
     test: NodeId
     stops: tuple[int, ...]  # ascending: after how many tests of `order` each copy is made
+    suffix: Order = ()  # runs in each copy before the test
     until: Literal["fails", "passes"] | None = None  # no further copy after one in which the test ended this way
 
     @property
     def key(self) -> tuple[object, ...]:
         """What makes two plans ask the same question; seeds differ between equal plans."""
-        return (Walk, self.order, self.test, self.stops, self.isolation, self.undisturbed)
+        return (Walk, self.order, self.test, self.stops, self.suffix, self.isolation, self.undisturbed)
 
     @property
     def copies(self) -> tuple[ProcessCopy, ...]:
         """One copy at each stop."""
-        return tuple(ProcessCopy(after=stop, tests=(self.test,), seed=self.seed) for stop in self.stops)
+        tests = (*self.suffix, self.test)
+        return tuple(ProcessCopy(after=stop, tests=tests, seed=self.seed) for stop in self.stops)
 
     @property
     def trunk(self) -> Order:
@@ -144,7 +147,7 @@ class Walk(RunSettings):
     @property
     def orders(self) -> tuple[Order, ...]:
         """All tests that run in each copy, including those before it was made."""
-        return tuple((*self.order[:stop], self.test) for stop in self.stops)
+        return tuple((*self.order[:stop], *self.suffix, self.test) for stop in self.stops)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +170,21 @@ def single_run(plan: RunPlan, order: Order) -> SingleRun:
     return SingleRun(order=order, **settings)
 
 
+def tests_of(plan: RunPlan) -> set[NodeId]:
+    """All tests that run in the processes of a plan."""
+    return {test for order in plan.orders for test in order}
+
+
+def without_running(plan: RunPlan, running: Iterable[RunPlan]) -> RunPlan | None:
+    """The plan without the copies that a running plan makes after the same prefix; None if none is left."""
+    if not isinstance(plan, SharedPrefix):
+        return plan
+    same_prefix = [other for other in running if isinstance(other, SharedPrefix) and other.prefix == plan.prefix]
+    made = {tests for other in same_prefix for tests in other.continuations}
+    continuations = tuple(tests for tests in plan.continuations if tests not in made)
+    return replace(plan, continuations=continuations) if continuations else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectedTest:
     """One test of the suite, and where pytest found it."""
@@ -182,11 +200,10 @@ class Suite:
     """The tests pytest collected, in its own order."""
 
     tests: tuple[CollectedTest, ...]
+    order: Order = field(init=False, repr=False, compare=False)  # the original order
 
-    @property
-    def order(self) -> Order:
-        """The original order."""
-        return tuple(test.id for test in self.tests)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", tuple(test.id for test in self.tests))
 
     def groups(self, by: str) -> dict[str, list[NodeId]]:
         """The tests by `module` or by `parent`; groups and their members are in the original order."""

@@ -11,6 +11,8 @@ from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting
 from flakehound.core.state_changes import StateTrace
 
+CALLED_OFF = "called off"  # how a process ended that the hunt cancelled
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
@@ -62,6 +64,11 @@ class RunRecord:
     def last(self) -> Outcome:
         """The outcome of the last test of the order."""
         return self.outcomes[-1]
+
+    @property
+    def was_called_off(self) -> bool:
+        """Whether the hunt ended the process because the time was up."""
+        return self.ended == CALLED_OFF
 
     @property
     def executed(self) -> int:

@@ -8,12 +8,14 @@ from math import inf
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import RunPlan
-from flakehound.hunt import limits
+from flakehound.core.plans import RunPlan, Walk
+from flakehound.hunt import limits, long_limits
 from flakehound.hunt.completion import CompletionStage
 from flakehound.hunt.diagnosis.findings import Finding
+from flakehound.hunt.group_sweep import GroupSweep
 from flakehound.hunt.options import INDEX, SearchOptions
 from flakehound.hunt.search.by_index import IndexSearch
+from flakehound.hunt.search.long_suite import LongSuite
 from flakehound.hunt.search.stages import StagedSearch
 from flakehound.hunt.suspects import Suspects
 
@@ -27,10 +29,17 @@ class Agenda:
         self._time_left_s = time_left_s
         self._time_at_start_s = time_left_s()
         self._suspects = Suspects(history, options)
+        self._sweep = GroupSweep(
+            history,
+            lambda: self._suspects.group_runs,
+            self._suspects.findings,
+            copies_processes=options.snapshots,
+        )
         search = IndexSearch if options.policy == INDEX else StagedSearch
-        self._search = search(history, options, lambda: self._suspects.test_order)
+        long_suite = LongSuite(history, options, self._sweep, lambda: self._suspects.group_runs.groups)
+        self._search = search(history, options, lambda: self._suspects.test_order, long_suite)
         self._search_plans: Iterator[RunPlan] = self._search.plans(time_left_s)
-        self._completion = CompletionStage(history, options, self._suspects, time_left_s)
+        self._completion = CompletionStage(history, options, self._suspects, time_left_s, long_suite)
         self._search_is_over = False
         self._has_no_more_plans = False
 
@@ -45,17 +54,12 @@ class Agenda:
     def is_done(self) -> bool:
         """Whether every suspect is settled and the search has made all its runs."""
         search_is_complete = self._has_no_more_plans or self._options.endless
-        return search_is_complete and not any(finding.needed_runs for finding in self.findings())
+        return search_is_complete and all(finding.is_complete for finding in self.findings())
 
     @property
     def pairs_used(self) -> str:
         """Which form of PAIRWISE ran; empty when none did."""
         return self._search.pairs_used
-
-    @property
-    def expected_detections(self) -> float | None:
-        """Detections expected in the time left, by the last estimate; None if there is none yet."""
-        return self._search.expected_detections
 
     @property
     def ended_early(self) -> bool:
@@ -79,9 +83,20 @@ class Agenda:
         """The runs that the suspects need; a plan that several suspects need is not repeated for each of them."""
         self._suspects.update()
         questions = list(self._open_questions())
+        plans_ahead = long_limits.MAX_GROUPS_AHEAD + self._options.jobs
+        questions += [[plan] for plan in self._completion.plans_in_groups(plans_ahead)]
         if self._completion.has_begun:
             questions += [[plan] for plan in self._completion.confirmations()]
-        return self._affordable_now(questions)
+        # Runs with nothing beside them wait until the others are made, but not for long runs that suspects share.
+        separate = sorted(self._affordable_now(questions), key=lambda plan: plan.undisturbed)
+        return [*separate, *self._runs_of_groups()]
+
+    def _runs_of_groups(self) -> list[RunPlan]:
+        """Runs of groups that suspects share; not before the first orders have shown most of the suspects."""
+        is_late = self._time_left_s() < limits.MIN_LEFT_SHARE_FOR_WAITING * self._time_at_start_s
+        if self._search.awaits_first_orders and not is_late:
+            return []
+        return self._sweep.plans_for_suspects(long_limits.MAX_GROUPS_AHEAD + self._options.jobs)
 
     def _open_questions(self) -> Iterator[list[RunPlan]]:
         """For each suspect the runs that it needs and no suspect before it has asked for."""
@@ -111,7 +126,17 @@ class Agenda:
         is_late = self._time_left_s() < limits.MIN_LEFT_SHARE_FOR_WAITING * self._time_at_start_s
         is_early = self._search.at_first_look and not is_late
         max_cost_s = limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s if is_early else inf
-        return [plan for cost_s, question in cheapest_first if cost_s <= max_cost_s for plan in question]
+        return [
+            plan
+            for cost_s, question in cheapest_first
+            if cost_s <= max_cost_s and self._can_be_completed(question, cost_s)
+            for plan in question
+        ]
+
+    def _can_be_completed(self, question: list[RunPlan], cost_s: float) -> bool:
+        """Whether a search by long walks is likely to end in time: each takes several of them."""
+        is_long_walk = any(isinstance(plan, Walk) for plan in question) and cost_s >= long_limits.LONG_ORDER_S
+        return not is_long_walk or long_limits.LONG_WALKS_PER_SEARCH * cost_s <= self._time_left_s()
 
     def next_search_run(self) -> RunPlan | None:
         """The next run that looks for flaky tests; None when nothing is left to do."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
@@ -12,6 +12,7 @@ from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.all_polluters import AllPolluters
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.options import SearchOptions
+from flakehound.hunt.search.long_suite import LongSuite
 from flakehound.hunt.search.pairs import Pairs
 from flakehound.hunt.suspects import Suspects
 
@@ -20,20 +21,27 @@ class CompletionStage:
     """The runs that complete the proven cases; starts again when the set of cases changes."""
 
     def __init__(
-        self, history: History, options: SearchOptions, suspects: Suspects, time_left_s: Callable[[], float]
+        self,
+        history: History,
+        options: SearchOptions,
+        suspects: Suspects,
+        time_left_s: Callable[[], float],
+        long_suite: LongSuite,
     ) -> None:
         self._history = history
         self._options = options
         self._suspects = suspects
         self._time_left_s = time_left_s
+        self._long_suite = long_suite
         self._plans: Iterator[RunPlan] | None = None
+        self._has_pairs_in_groups = False
         self._pairs: Pairs | None = None  # of the cases in `_cases`
         self._cases: frozenset[NodeId] = frozenset()
 
     @property
     def has_begun(self) -> bool:
         """Whether there has been a proven case to complete."""
-        return self._plans is not None
+        return self._plans is not None or self._has_pairs_in_groups
 
     def next_plan(self) -> RunPlan | None:
         """The next run that looks for further polluters, state-setters or cleaners, or confirms one."""
@@ -58,8 +66,21 @@ class CompletionStage:
         self._suspects.replace_findings(self._all_polluters().completion().findings)
         return self._suspects.findings()
 
+    def plans_in_groups(self, max_plans: int) -> list[RunPlan]:
+        """The next runs in groups of a long suite that contain a further polluter or state-setter."""
+        if not self._long_suite.is_long:
+            return []
+        plans = list(islice(self._all_polluters().plans_in_groups(known_culprits=False), max_plans))
+        self._has_pairs_in_groups |= bool(plans)
+        return plans
+
     def _begin(self) -> None:
         polluters = self._all_polluters()
+        if self._long_suite.is_long:
+            self._plans = chain(
+                self._long_suite.plans_for_proven(), polluters.plans_in_groups(known_culprits=True)
+            )
+            return
         self._pairs = polluters.pairs()
         pair_plans = self._pairs.exact_plans() if self._can_afford_exact_pairs() else self._pairs.chained_plans()
         self._plans = chain(pair_plans, polluters.cleaner_plans())
@@ -74,4 +95,5 @@ class CompletionStage:
 
     def _all_polluters(self) -> AllPolluters:
         order = self._suspects.test_order.tests
-        return AllPolluters(self._history, self._suspects.findings(), order, self._options.isolation)
+        runs = self._suspects.group_runs if self._long_suite.is_long else None
+        return AllPolluters(self._history, self._suspects.findings(), order, self._options.isolation, runs)

@@ -258,6 +258,12 @@ MAX_QUESTION_S = 2.0
 NEW_INTERPRETERS = 4
 MEASURED_NEW_INTERPRETERS = 12
 
+# Seconds that the start of an interpreter and the collection take from which on fewer of them suffice for a test
+# whose failures name no times: only what every fork inherits could mislead there, and one new interpreter in which
+# the test fails rules that out; the second is for a failure by chance.
+EXPENSIVE_START_S = 2.0
+EXPENSIVE_NEW_INTERPRETERS = 2
+
 # Runs beyond the number asked for after which a test that skips itself, or never gets its turn, is asked no more.
 # Two, because one run may be lost to an unrelated crash.
 MAX_RUNS_WITHOUT_OUTCOME = 2
@@ -273,6 +279,10 @@ MAX_UNDISTURBED_S = 5.0
 # against five passes are below `MAX_CHANCE`; after two passes a test seems to fail under load. Compared: 228 each.
 MIN_UNDISTURBED_RUNS = 5
 MIN_EXPENSIVE_UNDISTURBED_RUNS = 2
+
+# Where load is not proven, but such counts are less likely than this by chance alone, a test that failed only
+# beside other runs stays unresolved; else it is NOD by definition, since it passed and failed in one order.
+MAX_CHANCE_OF_LIKELY_LOAD = 0.05
 
 # Undisturbed runs alone before an expensive order is repeated: a NOD test that fails in 37 % of its runs shows
 # within ten with 99 %. Compared: 229, 228, 230.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation
+from flakehound.core.plans import Isolation, Order
 from flakehound.core.statistics.prevalence import Priors
 
 TECHNIQUES = ("rerun", "idflakies", "pairwise")
@@ -38,8 +38,13 @@ class SearchOptions:
     hash_seeds: bool = True  # whether to vary the hash seed; False if the user pins PYTHONHASHSEED
     endless: bool = False  # go on rerunning until the budget is spent
     pairs: str = "auto"  # auto, exact, grouped, none
+    awaits_reference: bool = False  # the first run of the suite takes long and is not over yet
+    # Tests without which other orders run: they write shared files, so nothing could run beside these orders.
+    left_out_of_orders: frozenset[NodeId] = frozenset()
     states: bool = False  # record what each test leaves changed in its process
     suspects: tuple[NodeId, ...] = ()  # tests that failed in the user's own pytest runs; they run first
+    # Orders that earlier hunts give reason to run first, each as often as it should run.
+    first_orders: tuple[Order, ...] = ()
     policy: str = RERUN  # INDEX: by expected gain; others: fixed stages, for the candidates if selected
     candidates: Candidates = field(default_factory=Candidates)
     priors: Priors = field(default_factory=Priors)

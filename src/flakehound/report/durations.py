@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 
 def duration_text(seconds: float) -> str:
     """A duration in two parts at most: "40 ms", "0.8 s", "12 s", "3m12s", "1h04m"."""
@@ -18,3 +20,11 @@ def duration_text(seconds: float) -> str:
         return f"{whole // 60}m{whole % 60:02}s"
     minutes = round(seconds / 60)
     return f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def budget_option(seconds: float) -> str:
+    """A duration that is not shorter, as `--budget` takes it: "40s", "12m", "2h10m"."""
+    if seconds <= 90:
+        return f"{max(10, ceil(seconds / 10) * 10)}s"
+    hours, minutes = divmod(ceil(seconds / 60), 60)
+    return f"{hours}h{minutes}m" if hours and minutes else f"{hours}h" if hours else f"{minutes}m"

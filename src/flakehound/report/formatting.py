@@ -25,8 +25,8 @@ MEANINGS = {
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and its noun: "1 run", "2 runs"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """A number and its noun: "1 run", "2,000 runs"."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def percent(share: float) -> str:

@@ -26,13 +26,16 @@ class LineWrapper:
         ids_with_spaces = sorted((test for test in ids if " " in test), key=len, reverse=True)
         return cls(width=width, ids_with_spaces=tuple(ids_with_spaces))
 
-    def wrap(self, sentence: str, indent: int = 0) -> list[str]:
-        """The sentence in lines that fit the width, except where an id alone is wider."""
+    def wrap(self, sentence: str, indent: int = 0, *, hanging: int = 2) -> list[str]:
+        """The sentence in lines that fit the width, except where an id alone is wider.
+
+        `hanging`: by how much further than the first line the others are indented.
+        """
         lines = textwrap.wrap(
             self._with_unbreakable_parts(sentence),
             width=self.width,
             initial_indent=" " * indent,
-            subsequent_indent=" " * (indent + 2),
+            subsequent_indent=" " * (indent + hanging),
             break_long_words=False,
             break_on_hyphens=False,
         )

@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from flakehound.core.measurements import Measures
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Order, Suite
+from flakehound.core.plans import Order, Setting, Suite
 from flakehound.core.records import Failure, RunRecord, Usage
 from flakehound.core.state_changes import StateTrace
 from flakehound.store.features import measures_between
 from flakehound.store.packing import (
     ISOLATIONS,
+    SETTING_CODES,
     SETTINGS,
     number_of_column,
     text_of_column,
@@ -58,6 +59,12 @@ class RunReader:
             measures = measures_between(self._connection, rows[0]["id"], last_id)
             traces = traces_between(self._connection, rows[0]["id"], last_id)
             yield [self._record(row, failures.get(row["id"], {}), measures, traces) for row in rows]
+
+    def newest(self, setting: Setting) -> RunRecord | None:
+        """The newest run of a setting, without failures and observations; None if there is none."""
+        query = "SELECT * FROM run WHERE session = ? AND setting = ? ORDER BY id DESC LIMIT 1"
+        row = self._connection.execute(query, (self._session_id, SETTING_CODES[setting])).fetchone()
+        return self._record(row, {}, {}, {}) if row else None
 
     def _rows_after(self, last_id: int, condition: str) -> list[sqlite3.Row]:
         query = f"SELECT * FROM run WHERE session = ? AND id > ? {condition} ORDER BY id LIMIT ?"

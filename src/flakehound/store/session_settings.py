@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from enum import Enum
+
+from flakehound.core.code_state import CodeState, code_state_from
 
 
 class SessionCommand(Enum):
@@ -33,6 +35,8 @@ class SessionSettings:
     self_seeded: tuple[str, ...] = ()  # random generators that the project seeds itself
     trace_mode: str = ""  # which calls were traced
     branch: str = ""  # of git, checked out at a plain pytest run
+    code_state: CodeState = field(default_factory=CodeState)  # when the hunt began; empty: not known
+    continues: tuple[str, ...] = ()  # uuids of the earlier hunts whose runs count for this one
 
 
 # The stored keys of each command, in the order in which they are written; a hunt stores no "command".
@@ -69,7 +73,13 @@ def settings_json(settings: SessionSettings) -> str:
         "mode": settings.trace_mode,
         "branch": settings.branch,
     }
-    return json.dumps({key: encoded[key] for key in _STORED_KEYS[settings.command]}, ensure_ascii=False)
+    stored = {key: encoded[key] for key in _STORED_KEYS[settings.command]}
+    # Only where they are known: other sessions look as in stores of earlier versions.
+    if settings.code_state != CodeState():
+        stored["code_state"] = json.dumps(asdict(settings.code_state))
+    if settings.continues:
+        stored["continues"] = json.dumps(settings.continues)
+    return json.dumps(stored, ensure_ascii=False)
 
 
 def settings_from_json(text: str) -> SessionSettings:
@@ -87,6 +97,8 @@ def settings_from_json(text: str) -> SessionSettings:
         self_seeded=_texts(stored, "self_seeded"),
         trace_mode=stored.get("mode", ""),
         branch=stored.get("branch", ""),
+        code_state=code_state_from(json.loads(stored.get("code_state", "{}"))),
+        continues=_texts(stored, "continues"),
     )
 
 

@@ -51,6 +51,11 @@ class SessionStore:
         with translated_errors(self.path):
             return next((info for info in sessions.newest_first(self._connection, rootdir) if info.is_hunt), None)
 
+    def hunts(self, rootdir: str) -> list[SessionInfo]:
+        """The hunts of `rootdir`, the newest first."""
+        with translated_errors(self.path):
+            return [info for info in sessions.newest_first(self._connection, rootdir) if info.is_hunt]
+
     def plain_runs(self, rootdir: str, limit: int) -> list[SessionInfo]:
         """The latest plain pytest runs of `rootdir`, the newest first."""
         with translated_errors(self.path):
@@ -75,6 +80,11 @@ class SessionStore:
         """Whether a session has ended."""
         with translated_errors(self.path):
             return sessions.has_ending(self._connection, session_id)
+
+    def ending_notes(self, session_id: int) -> list[str]:
+        """Why a session ended, each time that it did; oldest first."""
+        with translated_errors(self.path):
+            return sessions.ending_notes(self._connection, session_id)
 
     def save_report(self, session_id: int, payload_json: str) -> None:
         """Store the report of a session in place of an older one."""

@@ -125,6 +125,12 @@ def has_ending(connection: sqlite3.Connection, session_id: int) -> bool:
     return connection.execute(query, (session_id,)).fetchone() is not None
 
 
+def ending_notes(connection: sqlite3.Connection, session_id: int) -> list[str]:
+    """The notes of all endings of a session, oldest first."""
+    query = "SELECT note FROM ending WHERE session = ? ORDER BY ended_s"
+    return [text_of_column(row["note"]) for row in connection.execute(query, (session_id,))]
+
+
 def replace_report(connection: sqlite3.Connection, session_id: int, payload_json: str) -> None:
     """Replace the report of a session."""
     payload = zlib.compress(encode_text(payload_json))

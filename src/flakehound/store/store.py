@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from flakehound.core.plans import Setting
 from flakehound.core.records import RunRecord
 from flakehound.store import features
 from flakehound.store.calls import calls_of
@@ -46,6 +47,11 @@ class Store(SessionStore):
     def records(self, session_id: int) -> Iterator[RunRecord]:
         """The runs of a session in the order of appending; durations are exact to 0.4 %."""
         return self._flatten(self._reader(session_id).chunks())
+
+    def newest_record(self, session_id: int, setting: Setting) -> RunRecord | None:
+        """The newest run of a session in a setting, with outcomes and durations only; None if there is none."""
+        with translated_errors(self.path):
+            return self._reader(session_id).newest(setting)
 
     def measured_records(self, session_id: int) -> Iterator[RunRecord]:
         """The runs of a session in which features were measured."""

@@ -1,12 +1,14 @@
-"""Notes which lasting files a plain run writes, and saves a copy of each before the first write.
+"""Notes which files a plain run writes, and saves a copy of each before the first write.
 
-Runs that share such files are not independent, because each finds what the one before has left. Observed through
+Runs that share such files are not independent: each finds what the one before has left, or what another one writes
+at the same time. Which of them last is decided after the run, in `engine/suite/lasting_files.py`. Observed through
 Python's audit events, so also in libraries, but not in child processes.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -32,6 +34,8 @@ _REMOVING_EVENTS: dict[str, _PathPositions] = {
     "os.rename": ((0, 2), (1, 3)),
     "shutil.rmtree": ((0, 1),),
 }
+_UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}(?![0-9a-f])")
+_RANDOM_NAME_EVENTS = ("tempfile.mkstemp", "tempfile.mkdtemp")  # come before the file or folder is created
 IGNORED_PARTS = (
     "/__pycache__",
     "/.pytest_cache",
@@ -45,13 +49,20 @@ IGNORED_PARTS = (
 
 
 class WriteObserver:
-    """Writes one JSON line per lasting file: phase, path of the saved copy or nothing, path."""
+    """Writes one JSON line per path that is written, and per test that writes it.
+
+    It has: phase, path of the saved copy or nothing, path, whether a folder is created, whether other runs use
+    another path, because this one has a random name or the number of the process in it, and the test.
+    """
 
     def __init__(self, folder: str, own_folder: str) -> None:
         self._folder = folder
         self._notes = os.path.join(folder, "writes")
         self._own_folder = os.path.realpath(own_folder) + os.sep
-        self._noted_paths: set[str] = set()
+        self._first_notes: dict[str, list[Any]] = {}  # by path; an empty one if the path does not matter
+        self._noted: set[tuple[str, str]] = set()  # paths and the tests that write them
+        self._random_names: set[str] = set()
+        self._process = isolated_os.getpid()
         self._is_handling = False
         self.phase = "collection"
 
@@ -60,38 +71,62 @@ class WriteObserver:
         sys.addaudithook(self._receive)
 
     def _receive(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _RANDOM_NAME_EVENTS and isinstance(arguments[0], str):
+            self._random_names.add(os.path.abspath(arguments[0]))
         if self._is_handling or not may_write(event):
             return
         self._is_handling = True
         try:
             for path, is_last in written_paths(event, arguments):
-                self._note(path, creates=is_last and event not in ("os.remove", "os.rmdir", "shutil.rmtree"))
+                creates = is_last and event not in ("os.remove", "os.rmdir", "shutil.rmtree")
+                self._note(path, creates=creates, is_folder=event == "os.mkdir")
         except (OSError, ValueError):
             pass
         finally:
             self._is_handling = False
 
-    def _note(self, path: str, creates: bool) -> None:
+    def _note(self, path: str, creates: bool, is_folder: bool) -> None:
         if creates and os.path.islink(path):
             path = os.path.realpath(path)
-        if path in self._noted_paths or path.startswith(("/dev/", "/proc/", "/sys/")):
+        test = self._current_test()
+        if (path, test) in self._noted or path.startswith(("/dev/", "/proc/", "/sys/")):
             return
         if not creates and not os.path.lexists(path):
             return  # there is nothing to remove
         if creates and not os.path.isdir(os.path.dirname(path)):
             return  # the attempt will fail; a later one may not
-        self._noted_paths.add(path)
+        self._noted.add((path, test))
+        if path not in self._first_notes:
+            self._first_notes[path] = self._first_note(path, is_folder)
+        note = self._first_notes[path]
+        if note:
+            append_note(self._notes, isolated_os.dumps([*note, test]))
+
+    def _current_test(self) -> str:
+        """The id of the test that runs now, as pytest tells it; empty while pytest collects."""
+        if self.phase == "collection":
+            return ""
+        return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+
+    def _first_note(self, path: str, is_folder: bool) -> list[Any]:
         if os.path.realpath(path).startswith(self._own_folder) or any(part in path for part in IGNORED_PARTS):
-            return
+            return []
         saved = ""
         if os.path.isfile(path):
-            saved = os.path.join(self._folder, "saved-%d" % len(self._noted_paths))
+            saved = os.path.join(self._folder, "saved-%d" % len(self._first_notes))
             shutil.copy2(path, saved)
         elif os.path.isdir(path):
             saved = "folder"
         elif os.path.lexists(path):
-            return  # a pipe or a socket can be neither copied nor restored
-        append_note(self._notes, isolated_os.dumps([self.phase, saved, path]))
+            return []  # a pipe or a socket can be neither copied nor restored
+        return [self.phase, saved, path, is_folder, self._differs_between_runs(path)]
+
+    def _differs_between_runs(self, path: str) -> bool:
+        numbers = re.findall(r"\d+", path)
+        if str(self._process) in numbers or str(isolated_os.getpid()) in numbers or _UUID.search(path):
+            return True
+        parents = (path[:end] for end, letter in enumerate(path) if letter == os.sep)
+        return path in self._random_names or any(parent in self._random_names for parent in parents)
 
 
 def append_note(file: str, line: str) -> None:

@@ -29,13 +29,15 @@ def main(settings_path: str, pytest_args: list[str]) -> int:
     recorders = _start_recorders(settings)
     import pytest
 
+    from flakehound_inside.worker.collection_reporter import CollectionReporter
     from flakehound_inside.worker.disable_plugins import DisablePlugins
     from flakehound_inside.worker.session import HuntSession
 
     writes = _start_write_observer(settings)
     disable_plugins = DisablePlugins(settings.get("keep_plugins", ()))
     session = HuntSession(settings, disable_plugins, writes)
-    code = pytest.main(pytest_args, plugins=[disable_plugins, session, *recorders])
+    reporters = [CollectionReporter(settings["collecting"])] if settings.get("collecting") else []
+    code = pytest.main(pytest_args, plugins=[disable_plugins, session, *reporters, *recorders])
     for recorder in recorders:
         recorder.finish()
     return code

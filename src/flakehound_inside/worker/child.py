@@ -23,6 +23,7 @@ from flakehound_inside.worker.fork_hazards import (
     reasons_against_forking,
     separate_read_positions,
 )
+from flakehound_inside.worker.idle_executors import idle_executors, restart
 from flakehound_inside.worker.process import (
     SlotOutput,
     enable_stack_dumps,
@@ -30,12 +31,14 @@ from flakehound_inside.worker.process import (
     limit_memory,
     write_error,
 )
+from flakehound_inside.worker.separate_services import separate_services
 from flakehound_inside.worker.supervise import supervise
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Callable, Iterable, Mapping, Sequence
 
+    from flakehound_inside.import_generators import ImportGenerators
     from flakehound_inside.message_types import RandomState, RunRequest, SignalHandler
     from flakehound_inside.observe.features.meter import FeatureMeter
     from flakehound_inside.observe.state.observer import StateObserver
@@ -53,12 +56,14 @@ class RequestRunner:
         session: pytest.Session,
         recorder: Recorder,
         random_state: tuple[Any, ...],
+        generators: ImportGenerators,
         descriptors: Mapping[int, str],
     ) -> None:
         self._session = session
         self._config = session.config
         self._recorder = recorder
         self._random_state = random_state
+        self._generators = generators
         self._files_to_separate = files_open_for_reading(descriptors)
         self._log: EventLog = None  # type: ignore[assignment]  # opened when a request starts
         self._output = SlotOutput(self._config)
@@ -124,6 +129,7 @@ class RequestRunner:
                 isolated_os.set_handler(number, handler)
         separate_read_positions(self._files_to_separate)
         self._move_temporary_files(request["tmp"])
+        separate_services(request["slot"])
         self._start(request)
 
     def _start(self, request: RunRequest) -> None:
@@ -158,9 +164,10 @@ class RequestRunner:
 
     def _seed(self, request: RunRequest) -> None:
         self_seeded = request.get("self_seeded", ())
+        seed = request.get("seed")
+        self._generators.seed(seed, self_seeded)
         if "random" in self_seeded:
             random_seeds.restore_random(self._random_state)
-        seed = request.get("seed")
         if seed is not None:
             random_seeds.apply_seed(seed, self_seeded)
 
@@ -235,8 +242,10 @@ class RequestRunner:
         sigchld_handler = isolated_os.handler_of(signal.SIGCHLD)
         if sigchld_handler == signal.SIG_IGN:
             isolated_os.set_handler(signal.SIGCHLD, int(signal.SIG_DFL))
+        executors = idle_executors()
         pid = isolated_os.fork()
         if pid == 0:
+            restart(executors)
             if sigchld_handler == signal.SIG_IGN:
                 isolated_os.set_handler(signal.SIGCHLD, sigchld_handler)
             separate_read_positions(files_to_separate)
@@ -256,11 +265,10 @@ class RequestRunner:
                 random_seeds.restore_random(random_state)
                 first = next((item for item in items if item is not None), None)
                 _call_and_print_error(tear_down_for, self._session, first)
-            elif seed is not None:
-                # No test ran before: this is a separate run, with its own seed.
-                self._seed({**request, "seed": (seed + number) % 2**32})
             else:
-                self._seed(request)
+                # No test ran before: this is a separate run, with its own seed.
+                separate_services(request["slot"])
+                self._seed(request if seed is None else {**request, "seed": (seed + number) % 2**32})
             # With a next test, the state is compared before fixtures of the class or module are torn down.
             last = items[-1] if request.get("states") and items else None
             next_item = fresh_copy(last) if last is not None else None

@@ -1,14 +1,16 @@
-"""Threads and open files after collection that a forked process could not use like a new one."""
+"""Threads, open files and connections after collection that a forked process could not use like a new one."""
 
 from __future__ import annotations
 
 import os
+import socket
 import stat
-import threading
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
 from flakehound_inside.proc_filesystem import open_descriptors
+from flakehound_inside.worker.idle_executors import threads_that_work
+from flakehound_inside.worker.native_threads import libraries_with_native_threads
 
 if TYPE_CHECKING:
     from typing import Iterable, Mapping
@@ -20,12 +22,17 @@ _WRITABLE = os.O_WRONLY | os.O_RDWR
 def reasons_against_forking(before: Mapping[int, str]) -> list[str]:
     """Why a fork of this process would not behave like a new process; empty if it would.
 
-    Only Python threads count. Libraries such as OpenBLAS start native threads and handle forks themselves.
+    Native threads count only if they are of a library that is known to need them. Threads of a pool that wait for
+    work do not count: see `idle_executors.py`.
     """
     reasons = []
-    threads = [t.name for t in threading.enumerate() if t is not threading.main_thread()]
+    threads = threads_that_work()
     if threads:
-        reasons.append("threads are alive after collection: " + ", ".join(sorted(threads)[:5]))
+        reasons.append("threads are alive after collection: " + ", ".join(threads[:5]))
+    reasons += [
+        "%s has started native threads, which a fork does not have" % library
+        for library in libraries_with_native_threads()
+    ]
     handles = unsafe_handles(before)
     if handles:
         reasons.append("handles are open after collection: " + ", ".join(handles[:5]))
@@ -37,8 +44,24 @@ def unsafe_handles(before: Mapping[int, str]) -> list[str]:
     unsafe = []
     for number, target in open_descriptors().items():
         if before.get(number) != target and _is_unsafe_to_share(number, target):
-            unsafe.append(target)
+            unsafe.append(_with_peer(number, target) if target.startswith("socket:") else target)
     return sorted(unsafe)
+
+
+def _with_peer(number: int, target: str) -> str:
+    """The socket, and what it is connected to: a database, for example."""
+    try:
+        copy = socket.socket(fileno=number)
+    except OSError:
+        return target
+    try:
+        peer = copy.getpeername()
+    except OSError:  # not connected
+        return target
+    finally:
+        copy.detach()
+    address = "%s:%s" % peer[:2] if isinstance(peer, tuple) and len(peer) >= 2 else str(peer)
+    return "%s connected to %s" % (target, address) if address else target
 
 
 def files_open_for_reading(before: Mapping[int, str]) -> list[int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
 from flakehound_inside.proc_filesystem import own_children
+from flakehound_inside.worker.idle_executors import idle_executors, restart
 from flakehound_inside.worker.reaper import become_reaper, die_with_parent
 from flakehound_inside.worker.supervise import CANCELLED, end_children, supervise
 
@@ -43,6 +44,7 @@ class SlotServer:
         self._folder = settings["folder"]
         self._slots: dict[int, int] = {}  # slot numbers by process id
         self._suite_processes = set(own_children())  # started during import; they live as long as the session
+        self._executors = idle_executors()  # their threads do not exist in slots
         self._signals = {number: isolated_os.handler_of(number) for number in _SIGNAL_HANDLERS}
 
     def serve(self) -> None:
@@ -62,6 +64,7 @@ class SlotServer:
         pid = isolated_os.fork()
         if pid == 0:
             try:
+                restart(self._executors)
                 self._control.close()
                 for number, other in enumerate(self._sockets):
                     if number != slot:
@@ -91,6 +94,7 @@ class Slot:
         self, peer: socket.socket, folder: str, runner: RequestRunner, signals: Mapping[int, SignalHandler]
     ) -> None:
         self._peer = peer
+        self._number = os.path.basename(folder)
         self._folder = folder
         self._runner = runner
         self._signals = signals
@@ -121,6 +125,7 @@ class Slot:
     def _answer(self, request: RunRequest) -> None:
         self._runs += 1
         request["tmp"] = "%s/%d" % (self._folder, self._runs)
+        request["slot"] = self._number
         _truncate(request["events"], b"r %d\n" % isolated_os.getpid())
         _truncate(request["output"])
         self._runner.redirect_output(request["output"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from flakehound_inside.import_generators import ImportGenerators
 from flakehound_inside.isolated_os import isolated_os
 from flakehound_inside.items import is_repeatable
 from flakehound_inside.proc_filesystem import open_descriptors
@@ -55,10 +56,11 @@ class HuntSession:
         """Answer requests instead of running the collected tests."""
         has_fatal_errors = bool(self._errors) and not session.config.option.continue_on_collection_errors
         reasons = reasons_against_forking(self._descriptors)
-        self._write_handshake(session, reasons, has_fatal_errors)
+        global_state, generators = random_state(), ImportGenerators()
+        self._write_handshake(session, reasons, has_fatal_errors, generators.digests())
         if has_fatal_errors or not session.items:
             _exit_session(session.config)
-        runner = RequestRunner(session, Recorder(None), random_state(), self._descriptors)
+        runner = RequestRunner(session, Recorder(None), global_state, generators, self._descriptors)
         if self._writes is not None:
             self._writes.phase = "tests"
         if self._settings["mode"] == "once":
@@ -71,17 +73,21 @@ class HuntSession:
             SlotServer(self._settings, runner).serve()
         _exit_session(session.config)
 
-    def _write_handshake(self, session: pytest.Session, reasons: list[str], has_fatal_errors: bool) -> None:
+    def _write_handshake(
+        self, session: pytest.Session, reasons: list[str], has_fatal_errors: bool, digests: dict[str, str]
+    ) -> None:
         handshake = {
             "tests": [_describe(item) for item in session.items],
             "errors": self._errors,
             "stops_on_errors": has_fatal_errors,
             "against_forking": reasons if isolated_os.fork is not None else ["this platform has no fork"],
-            "digests": generator_digests(),
+            "digests": {**generator_digests(), **digests},
             "switched_off": self._disable_plugins.switched_off,
             "python": ".".join(str(part) for part in sys.version_info[:3]),
             "pytest": pytest.__version__,
             "rootdir": str(session.config.rootpath),
+            "import_path": [str(entry) for entry in sys.path],
+            "folders": sorted({os.path.dirname(_file_of(item)) for item in session.items}),
             "collection_s": isolated_os.clock() - self._started_s,
         }
         path = self._settings["handshake"]
@@ -98,6 +104,12 @@ def _describe(item: pytest.Item) -> list[str | bool]:
         item.parent.nodeid if item.parent is not None else "",
         is_repeatable(item),
     ]
+
+
+def _file_of(item: pytest.Item) -> str:
+    """The file of a test; a node id does not tell it for tests outside of the rootdir, such as with `--pyargs`."""
+    # `path` exists since pytest 7.
+    return str(getattr(item, "path", None) or item.fspath)
 
 
 def _with_numbers(request: RunRequestByIds, items: Sequence[pytest.Item]) -> RunRequest:

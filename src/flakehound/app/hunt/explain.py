@@ -25,7 +25,7 @@ class Explanation:
 
 def explain(hunt: PreparedHunt, found: SearchResult) -> Explanation:
     """Judge every test, then use the rest of the time to look for causes of the flaky ones."""
-    verdicts = judge(hunt.history, found.agenda.conclude())
+    verdicts = judge(hunt.history, found.agenda.conclude(), hunt.earlier.observations)
     if found.interrupted:
         return Explanation(verdicts=tuple(verdicts), interrupted=True)
     extra_runs = _extra_runs(hunt)
@@ -47,4 +47,5 @@ def _extra_runs(hunt: PreparedHunt) -> ExtraRuns:
         left_s=lambda: max(hunt.budget.left_s, extra.left_s),
         save=hunt.save_runs,
         seed=hunt.seed % 2**32,
+        while_waiting=lambda: hunt.progress.show_state(lambda: "looking for causes of what was found"),
     )

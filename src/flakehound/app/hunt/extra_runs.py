@@ -22,6 +22,7 @@ class ExtraRuns:
     left_s: Callable[[], float]
     save: Callable[[Sequence[RunRecord]], object]
     seed: int
+    while_waiting: Callable[[], None] = lambda: None  # called a few times per second
 
     def run(self, plan: RunPlan) -> Sequence[RunRecord]:
         """The records of one plan; empty if it could not be run. Then the report lacks what they would show."""
@@ -30,5 +31,5 @@ class ExtraRuns:
             (guard.restore_for_spawn if plan.isolation is Isolation.SPAWN else guard.restore_for_fork)()
         test_limit_s = test_limit_for(self.history.slowest_test_s, None)
         limits = Limits(test_limit_s=test_limit_s, run_limit_s=self.left_s() + 1.0)
-        records = attempt(lambda: self.opened.pool.run_now(plan, limits))
+        records = attempt(lambda: self.opened.pool.run_now(plan, limits, self.while_waiting))
         return () if isinstance(records, FailedStep) else records

@@ -8,6 +8,7 @@ from pathlib import Path
 from flakehound.app.sessions.store_file import check_store, session_to_resume
 from flakehound.app.sessions.suite_options import SuiteOptions
 from flakehound.app.sessions.target import isolation_from, seed_from, target_from, target_of, test_limit_from
+from flakehound.core.errors import UsageError, same_command
 from flakehound.core.plans import Isolation
 from flakehound.engine.processes.launch import Target
 from flakehound.hunt.options import INDEX, TECHNIQUES
@@ -32,6 +33,7 @@ class HuntOptions:
     target: Target
     seed: int  # of a new hunt; a resumed one keeps its own
     store_path: Path
+    seed_is_given: bool = False  # by the user; else a hunt takes the seed of the last one of the same code
     jobs: int | None = None  # None: as many as the suite can run in parallel
     budget_s: float | None = None  # None: derived from the time that the suite takes
     runs: int | None = None  # in the original order; None: as many as fit
@@ -45,6 +47,11 @@ class HuntOptions:
     test_limit_s: float | None = None
     shown_store: str | None = None  # how the user named the store, None for the default
     resumed: SessionInfo | None = None  # the stored hunt to continue
+    fresh: bool = False  # whether runs of earlier hunts are no evidence even if the code is the same
+
+    def __post_init__(self) -> None:
+        if self.resumed is not None and self.fresh:
+            raise UsageError("either --resume or --fresh, not both", remedy=same_command(fresh=None))
 
     @property
     def base_seed(self) -> int:
@@ -55,6 +62,11 @@ class HuntOptions:
     def is_counted(self) -> bool:
         """Whether the user named a number of runs to make; `--shuffles 0` only excludes shuffled runs."""
         return bool(self.runs or self.shuffles)
+
+    @property
+    def starts_afresh(self) -> bool:
+        """Whether earlier runs do not count: the user asked for that, or for a number of runs of this hunt."""
+        return self.fresh or self.is_counted
 
     @property
     def ends_by_count_only(self) -> bool:
@@ -79,6 +91,7 @@ def options_for_suite(
     return HuntOptions(
         target=target_from(suite, target_of(resumed) if resumed else None, folder=folder),
         seed=seed_from(suite),
+        seed_is_given=suite.seed is not None,
         jobs=suite.jobs,
         isolation=isolation_from(suite),
         test_limit_s=test_limit_from(suite),

@@ -5,13 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 
+from flakehound.app.hunt.earlier_verdicts import known_verdicts
 from flakehound.app.hunt.measured_priors import OddsRatios, measured_ratios
 from flakehound.app.hunt.static_priors import StaticScores
 from flakehound.calls.causes import likely_causes
 from flakehound.calls.characteristic_functions import CharacteristicFunctions
-from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting, Suite
 from flakehound.core.statistics.prevalence import (
@@ -23,13 +22,13 @@ from flakehound.core.statistics.prevalence import (
     FlakyWay,
     Priors,
     prior_given_calls,
+    prior_given_change,
     prior_given_duration,
     prior_given_features,
     prior_given_passes,
 )
 from flakehound.core.verdicts import Kind, Verdict
 from flakehound.hunt.limits import MAX_SCORED_PRIOR, MIN_RANKED_TESTS
-from flakehound.report.hunt.from_json import result_from_json
 from flakehound.store import SessionInfo, Store
 
 _ORDER_DEPENDENT_KINDS = (Kind.VICTIM, Kind.BRITTLE)
@@ -41,10 +40,11 @@ _COUNTED_SETTINGS = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.ALONE)
 class StoredKnowledge:
     """What is known about the tests of a suite before a hunt, mostly from its store."""
 
-    verdicts: Mapping[NodeId, Verdict] = field(default_factory=dict)  # of the last hunt
+    verdicts: Mapping[NodeId, Verdict] = field(default_factory=dict)  # of earlier hunts
     # Whether the test called a characteristic function in the last trace.
     calls: Mapping[NodeId, bool] = field(default_factory=dict)
     ratios: OddsRatios = field(default_factory=OddsRatios)  # from the last measured features
+    changed: frozenset[NodeId] = frozenset()  # the tests whose file was changed lately
     # The rank of each test's time among all tests, from 0 to 1; empty where times are not known.
     time_ranks: Mapping[NodeId, float] = field(default_factory=dict)
 
@@ -52,7 +52,7 @@ class StoredKnowledge:
 def stored_knowledge(
     store: Store, session: SessionInfo, characteristic: CharacteristicFunctions, time_s: float | None = None
 ) -> StoredKnowledge:
-    """Read the last finished hunt, traces and, if there is time, measured features of the same folder."""
+    """Read the reports of earlier hunts, traces and, if there is time, measured features of the same folder."""
     sessions = [
         info
         for info in store.sessions()
@@ -60,20 +60,11 @@ def stored_knowledge(
     ]
     earlier = [info for info in sessions if info.id != session.id]
     return StoredKnowledge(
-        verdicts=_last_verdicts(store, earlier),
+        verdicts=known_verdicts(store, earlier, in_history=session.settings.continues),
         # Including this session: a resumed hunt may have been traced and measured.
         calls=dict(_traced_calls(store, sessions, characteristic)),
         ratios=measured_ratios(store, sessions, time_s),
     )
-
-
-def _last_verdicts(store: Store, sessions: list[SessionInfo]) -> dict[NodeId, Verdict]:
-    for info in reversed(sessions):
-        report = store.report(info.id) if info.id is not None and info.is_hunt else None
-        if report:
-            result = attempt(partial(result_from_json, report))
-            return {} if isinstance(result, FailedStep) else {verdict.id: verdict for verdict in result.verdicts}
-    return {}
 
 
 def _traced_calls(
@@ -107,6 +98,7 @@ def _nod(test: NodeId, known: StoredKnowledge, scores: StaticScores) -> float:
         prior = prior_given_features(prior, known.ratios.nod[test], other_sources=others)
     elif test in known.time_ranks:  # the features contain the time
         prior = prior_given_duration(prior, known.time_ranks[test], NOD_DURATION_SLOPE, other_sources=others)
+    prior = prior_given_change(prior) if test in known.changed else prior
     if verdict is None:
         return prior
     return prior_given_passes(prior, _passes(verdict, *_COUNTED_SETTINGS), FlakyWay.ANYWHERE)
@@ -124,6 +116,7 @@ def _order_dependent(test: NodeId, known: StoredKnowledge, scores: StaticScores)
         prior = prior_given_duration(
             prior, known.time_ranks[test], ORDER_DEPENDENT_DURATION_SLOPE, other_sources=others
         )
+    prior = prior_given_change(prior) if test in known.changed else prior
     if verdict is None:
         return prior
     return prior_given_passes(prior, _passes(verdict, Setting.SHUFFLED), FlakyWay.ORDER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flakehound.app.hunt.estimate import Estimate
@@ -19,7 +19,6 @@ from flakehound.hunt.counted_agenda import CountedAgenda
 from flakehound.hunt.limits import MAX_EARLIER_FAILURES
 from flakehound.hunt.options import Candidates, SearchOptions
 from flakehound.report.durations import duration_text
-from flakehound.report.hunt.result import expected_flaky_tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,25 +32,44 @@ class SearchResult:
 
 def search(hunt: PreparedHunt, estimate: Estimate) -> SearchResult:
     """Run the search; the history and the store grow with every run."""
-    agenda = _agenda(hunt, _search_options(hunt, estimate))
-    loop_budget = _loop_budget(hunt)
+    agenda = new_agenda(hunt, estimate)
     interrupted = estimate.interrupted
     _announce(hunt, agenda)
-    loop = RunLoop(
-        hunt.opened,
-        hunt.history,
-        loop_budget,
-        save=lambda records: _save(hunt, records),
-        seed=hunt.seed,
-        test_limit_s=hunt.options.test_limit_s,
-        report=run_observer(
-            hunt.progress, loop_budget, stage=lambda: _stage(agenda), found=lambda: _found(agenda)
-        ),
+    loop = run_loop(
+        hunt,
+        stage=lambda: _stage(agenda),
+        found=lambda: _found(agenda),
         runs_at_once=agenda.runs_at_once,
     )
     if not interrupted:
         interrupted = _run(hunt, loop, agenda)
     return SearchResult(agenda=agenda, spent=loop.work_done, interrupted=interrupted)
+
+
+def run_loop(
+    hunt: PreparedHunt,
+    *,
+    stage: Callable[[], str],
+    found: Callable[[], str | None],
+    runs_at_once: Callable[[int], int] = lambda jobs: jobs,
+    seed: int | None = None,
+) -> RunLoop:
+    """A loop whose runs are stored, counted, and shown to the user with `stage` and `found`.
+
+    `seed`: of its random choices; None: the seed of the hunt.
+    """
+    loop_budget = _loop_budget(hunt)
+    return RunLoop(
+        hunt.opened,
+        hunt.history,
+        loop_budget,
+        save=lambda records: _save(hunt, records),
+        seed=hunt.seed if seed is None else seed,
+        test_limit_s=hunt.options.test_limit_s,
+        report=run_observer(hunt.progress, loop_budget, stage=stage, found=found),
+        runs_at_once=runs_at_once,
+        work_done=hunt.work_done,
+    )
 
 
 def _run(hunt: PreparedHunt, loop: RunLoop, agenda: Agenda) -> bool:
@@ -90,15 +108,20 @@ def _search_options(hunt: PreparedHunt, estimate: Estimate) -> SearchOptions:
         hash_seeds="PYTHONHASHSEED" not in os.environ,
         endless=options.budget_s is not None and not options.is_counted,
         pairs=options.pairs,
+        awaits_reference=hunt.opened.reference_run is not None,
+        left_out_of_orders=hunt.tests_that_write,
         states=options.states,
         suspects=tuple(estimate.recent_failures)[:MAX_EARLIER_FAILURES],
+        first_orders=estimate.first_orders,
         policy=options.policy.policy,
         candidates=Candidates() if estimate.selection is None else estimate.selection.candidates,
         priors=estimate.priors,
     )
 
 
-def _agenda(hunt: PreparedHunt, options: SearchOptions) -> Agenda:
+def new_agenda(hunt: PreparedHunt, estimate: Estimate) -> Agenda:
+    """The agenda for what is known now."""
+    options = _search_options(hunt, estimate)
     pool, budget = hunt.opened.pool, hunt.budget
     if not hunt.options.ends_by_count_only:
         return Agenda(hunt.history, options, lambda: budget.left_s)
@@ -124,10 +147,6 @@ def _save(hunt: PreparedHunt, records: Sequence[RunRecord]) -> None:
 def _announce(hunt: PreparedHunt, agenda: Agenda) -> None:
     tests = len(hunt.opened.suite.tests)
     hunt.progress.message(f"{tests} tests, hunting {_duration_text(hunt)} (seed {hunt.session.base_seed}) ...")
-    expected = agenda.expected_detections_in(hunt.budget.left_s)
-    if expected is not None:
-        number = expected_flaky_tests(expected)
-        hunt.progress.message(f"the time is expected to show {number}, judging by other suites")
 
 
 def _duration_text(hunt: PreparedHunt) -> str:
@@ -140,8 +159,7 @@ def _duration_text(hunt: PreparedHunt) -> str:
 
 
 def _stage(agenda: Agenda) -> str:
-    expected = agenda.expected_detections
-    return agenda.stage + ("" if expected is None else f" ({expected_flaky_tests(expected)} expected)")
+    return agenda.stage
 
 
 def _found(agenda: Agenda) -> str:

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from flakehound.app.limited_step import attempt_within
 from flakehound.app.lint.model_file import is_model_ready, model_for
 from flakehound.app.progress import SILENT, Progress
-from flakehound.core.errors import FailedStep, attempt
+from flakehound.core.errors import FailedStep
 from flakehound.core.outcomes import NodeId
 from flakehound.core.statistics.prevalence import NOD_SHARE, ORDER_DEPENDENT_SHARE, with_odds_ratio
 from flakehound.hunt.limits import MAX_SCORES_SHARE, MODEL_FIT_S, SCORES_START_S, SCORES_TEST_S
+
+_MAX_TIMES_EXPECTED = 5.0  # times the share of the budget that the scores may take: the expectation is rough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,11 @@ def static_scores(
         return StaticScores()
     if reading_s + MODEL_FIT_S > MAX_SCORES_SHARE * time_s and not is_model_ready(rootdir):
         return StaticScores()
-    found = attempt(lambda: _scores(rootdir, tests))
+    found = attempt_within(
+        lambda: _scores(rootdir, tests),
+        _MAX_TIMES_EXPECTED * MAX_SCORES_SHARE * time_s,
+        while_waiting=lambda: progress.show_state(lambda: f"scoring the source of {len(tests)} tests"),
+    )
     if isinstance(found, FailedStep):
         progress.message(f"hunting without the scores of lint: {found.what}")
         return StaticScores()

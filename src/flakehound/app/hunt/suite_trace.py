@@ -33,6 +33,8 @@ def calls_in_suite(hunt: PreparedHunt, max_s: float = math.inf) -> dict[NodeId, 
     )
     limits = Limits(test_limit_s=hunt.options.test_limit_s or FIRST_TEST_LIMIT_S)
     hunt.progress.message(f"tracing what {len(plan.order)} tests call ...")
+    if not hunt.options.ends_by_count_only:
+        max_s = min(max_s, hunt.budget.left_s)
     records = run_traced(opened, plan, limits, hunt.progress, max_s)
     hunt.save_runs([record for record in records if record.calls])
     return {

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from flakehound.app.sessions.target import commit_of
+from flakehound.core.code_state import CodeState
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.suite.open_suite import OpenSuite
 from flakehound.store import SessionCommand, SessionInfo, SessionSettings
 
 
 def new_session(
-    target: Target, opened: OpenSuite, *, command: SessionCommand, seed: int, trace_mode: str = ""
+    target: Target,
+    opened: OpenSuite,
+    *,
+    command: SessionCommand,
+    seed: int,
+    trace_mode: str = "",
+    code_state: CodeState | None = None,
+    continues: Iterable[SessionInfo] = (),
 ) -> SessionInfo:
     """A session of this suite that starts now."""
     handshake = opened.handshake
@@ -26,6 +35,8 @@ def new_session(
         hash_seed=opened.hash_seed,
         self_seeded=tuple(opened.pool.self_seeded),
         trace_mode=trace_mode,
+        code_state=code_state or CodeState(),
+        continues=tuple(session.uuid for session in continues if session.uuid),
     )
     return SessionInfo(
         rootdir=str(target.cwd),

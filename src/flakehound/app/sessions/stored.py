@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flakehound.app.sessions.commands import hunt_command, store_arguments
+from flakehound.app.sessions.continued_runs import continued_sessions, runs_of_sessions
 from flakehound.app.sessions.default_paths import current_folder
 from flakehound.app.sessions.project_settings import characteristic_functions_in
 from flakehound.app.sessions.store_file import existing_store
@@ -83,10 +84,12 @@ def read_last_hunt(store_path: Path) -> StoredHunt:
         session = store.latest_hunt(str(current_folder())) or store.latest_hunt()
         if session is None or session.id is None:
             raise no_hunt_in(store_path)
-        runs = stored_runs(store, session.id)
-        history = History(store.suite(session.id), runs.evidence)
-        traced = list(store.traced_records(session.id))
-    result = _with_causes(_result_of(session, history, runs.observations, store_path), traced)
+        continued, own = continued_sessions(store, session), stored_runs(store, session.id)
+        earlier = runs_of_sessions(store, continued)
+        history = History(store.suite(session.id), (*earlier.evidence, *own.evidence))
+        traced = [record for info in (*continued, session) for record in store.traced_records(info.id or 0)]
+    result = _result_of(session, history, (*earlier.observations, *own.observations), store_path)
+    result = _with_causes(replace(result, spent=_spent(own.evidence)), traced)
     return StoredHunt(store_path=store_path, session=session, history=history, result=result)
 
 
@@ -119,15 +122,19 @@ def _result_of(
             commit=session.commit,
             rootdir=session.settings.rootdir or session.rootdir,
         ),
-        spent=SpentFacts(
-            wall_s=0.0,
-            cpu_s=sum(record.usage.cpu_s for record in history.records),
-            test_runs=sum(record.executed for record in history.records),
-            processes=len(history.records),
-        ),
+        spent=_spent(history.records),
         seed=session.base_seed,
         cwd=session.rootdir,
         python_path=session.settings.python,
         pytest_args=plain_arguments(session.settings.pytest_args, session.settings.switched_off),
         store=str(store_path) if store_arguments(store_path) else None,
+    )
+
+
+def _spent(records: Sequence[RunRecord]) -> SpentFacts:
+    return SpentFacts(
+        wall_s=0.0,
+        cpu_s=sum(record.usage.cpu_s for record in records),
+        test_runs=sum(record.executed for record in records),
+        processes=len(records),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -29,16 +30,21 @@ class StoredRuns:
 
 def stored_runs(store: Store, session_id: int) -> StoredRuns:
     """Read the runs of a session."""
-    traced = store.traced_runs(session_id)
     evidence: list[RunRecord] = []
     observations: list[RunRecord] = []
-    for record in store.records(session_id):
-        purpose = purpose_of(record, is_traced=record.id in traced)
+    for purpose, record in runs_with_purpose(store, session_id):
         if purpose is RunPurpose.EVIDENCE:
             evidence.append(record)
         elif purpose is not RunPurpose.TRACE:
             observations.append(record)
     return StoredRuns(evidence=tuple(evidence), observations=tuple(observations))
+
+
+def runs_with_purpose(store: Store, session_id: int) -> Iterator[tuple[RunPurpose, RunRecord]]:
+    """The runs of a session one after the other, each with what it was made for."""
+    traced = store.traced_runs(session_id)
+    for record in store.records(session_id):
+        yield purpose_of(record, is_traced=record.id in traced), record
 
 
 def purpose_of(record: RunRecord, *, is_traced: bool) -> RunPurpose:

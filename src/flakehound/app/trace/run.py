@@ -23,6 +23,7 @@ from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.store import SessionCommand, SessionInfo, Store
 
 TRACE_WHY = "what does each test call?"
+_MIN_RUN_S = 0.1  # no limit is given as 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +96,8 @@ def run_traced(
     while remaining:
         progress.show_steps("tracing", len(plan.order) - len(remaining), len(plan.order))
         if max_s < math.inf:
-            limits = replace(limits, run_limit_s=max(0.0, deadline - time.monotonic()))
-        records += _run_once(opened, replace(plan, order=remaining), limits)
+            limits = replace(limits, run_limit_s=max(_MIN_RUN_S, deadline - time.monotonic()))
+        records += _run_once(opened, replace(plan, order=remaining), limits, progress)
         done = {test for _position, test, outcome in records[-1] if outcome is not Outcome.NOT_RUN}
         if not done:
             break  # the process could not start
@@ -109,12 +110,15 @@ def run_traced(
     return [record for record in records if record.executed]
 
 
-def _run_once(opened: OpenSuite, plan: SingleRun, limits: Limits) -> tuple[RunRecord, ...]:
+def _run_once(opened: OpenSuite, plan: SingleRun, limits: Limits, progress: Progress) -> tuple[RunRecord, ...]:
+    def show() -> None:
+        progress.show_state(lambda: f"tracing what {len(plan.order)} tests call")
+
     try:
-        return opened.pool.run_now(plan, limits)
+        return opened.pool.run_now(plan, limits, show)
     except ServerLost:  # a test ended the collected session
-        opened.replace_server()
-        return opened.pool.run_now(replace(plan, isolation=Isolation.SPAWN), limits)
+        opened.replace_server(limits.run_limit_s or math.inf)
+        return opened.pool.run_now(replace(plan, isolation=Isolation.SPAWN), limits, show)
 
 
 def _session(options: CallsOptions, opened: OpenSuite) -> SessionInfo:

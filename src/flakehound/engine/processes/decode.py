@@ -12,7 +12,7 @@ from flakehound.core.calls import CallTrace
 from flakehound.core.measurements import Measures
 from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Order, RunPlan, RunSettings, SingleRun, Walk
-from flakehound.core.records import Failure, RunRecord, Usage
+from flakehound.core.records import CALLED_OFF, Failure, RunRecord, Usage
 from flakehound.engine.processes.event_lines import ProcessEvents, parse_events
 from flakehound.engine.processes.samples import measures_from
 
@@ -148,7 +148,7 @@ def describe_end(end: Mapping[str, Any]) -> str:
     if end.get("above"):
         return "killed the process above its own"
     if end.get("cut"):
-        return "called off" if end["cut"] == "cancelled" else f"stopped at the {end['cut']}"
+        return CALLED_OFF if end["cut"] == "cancelled" else f"stopped at the {end['cut']}"
     if end.get("signal"):
         try:
             return f"killed by {signal.Signals(end['signal']).name}"

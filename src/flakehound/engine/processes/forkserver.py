@@ -20,8 +20,10 @@ from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, RunPlan, SingleRun, Walk, single_run
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.call_lines import trace_request
+from flakehound.engine.processes.collection_progress import CollectionProgress, read_collection_progress
 from flakehound.engine.processes.decode import ProcessFacts, orders_left, records_from
 from flakehound.engine.processes.handshake import (
+    CollectionTimeout,
     Handshake,
     SuiteUnusable,
     pytest_command,
@@ -32,6 +34,7 @@ from flakehound.engine.processes.launch import Target, observation_request, star
 from flakehound.engine.processes.limits import Limits
 
 COLLECTION_LIMIT_S = 600.0
+MAX_WAIT_FOR_END_S = 2.0  # for a collected session to end by itself
 _OUTPUT_TAIL = 4000  # characters that an error message shows
 _MAX_ATTEMPTS = 3  # to send a request to a slot that died
 _OUTCOME_LETTERS = {"fails": "F", "passes": "P", None: ""}  # in requests
@@ -54,6 +57,7 @@ class ForkServer:
         self._output = folder / "output"
         self.temporary = folder / "t"  # see launch.start
         self._handshake_path = folder / "suite.json"
+        self._collecting = folder / "collecting"
         self._control, theirs = socket.socketpair()
         pairs = [socket.socketpair() for _ in range(slots)]
         self.slots = [ForkSlot(ours, self, folder / f"{n}") for n, (ours, _theirs) in enumerate(pairs)]
@@ -63,6 +67,7 @@ class ForkServer:
             "force_fork": force_fork,
             "folder": str(folder),
             "handshake": str(self._handshake_path),
+            "collecting": str(self._collecting),
             "control": theirs.fileno(),
             "slots": [their.fileno() for _ours, their in pairs],
         }
@@ -79,7 +84,14 @@ class ForkServer:
         self.item_numbers: dict[NodeId, int] = {}  # position of each test among the collected items
         self._handshake: Handshake | None = None
 
-    def wait_until_collected(self, limit_s: float = COLLECTION_LIMIT_S) -> Handshake:
+    @property
+    def collection_progress(self) -> CollectionProgress:
+        """How far the collection is."""
+        return read_collection_progress(self._collecting)
+
+    def wait_until_collected(
+        self, limit_s: float = COLLECTION_LIMIT_S, while_waiting: Callable[[], None] = lambda: None
+    ) -> Handshake:
         """Wait for the handshake of the session; raises an error with pytest's own message if there is none."""
         deadline = time.monotonic() + limit_s
         while not self._handshake_path.exists():
@@ -87,6 +99,7 @@ class ForkServer:
                 raise no_session_error(self._target, self._output, self._process.returncode)
             if time.monotonic() > deadline:
                 raise collection_timeout_error(self._target, limit_s)
+            while_waiting()
             time.sleep(0.005)
         self._handshake = read_handshake(self._handshake_path, self._target)
         self.item_numbers = read_item_numbers(self._handshake_path)
@@ -98,13 +111,13 @@ class ForkServer:
         assert self._handshake is not None
         return self._handshake
 
-    def close(self) -> None:
+    def close(self, max_wait_s: float = MAX_WAIT_FOR_END_S) -> None:
         """Close the sockets, and kill the session if it does not end by itself."""
         for slot in self.slots:
             slot.close()
         self._control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=2.0)
+            self._process.wait(timeout=max_wait_s)
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -231,9 +244,9 @@ def no_session_error(target: Target, output: Path, code: int | None) -> SuiteUnu
     )
 
 
-def collection_timeout_error(target: Target, limit_s: float) -> SuiteUnusable:
+def collection_timeout_error(target: Target, limit_s: float) -> CollectionTimeout:
     """The error for a pytest that collects for too long."""
-    return SuiteUnusable(
+    return CollectionTimeout(
         f"pytest did not finish collecting within {limit_s:g} s",
         remedy=pytest_command(target, "--collect-only"),
     )

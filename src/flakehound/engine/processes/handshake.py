@@ -18,6 +18,10 @@ class SuiteUnusable(FlakehoundError):
     """pytest could not collect, or found nothing."""
 
 
+class CollectionTimeout(SuiteUnusable):
+    """pytest did not finish collecting in time."""
+
+
 class CollectionFailed(SuiteUnusable):
     """A file of the suite raised an error when it was imported."""
 
@@ -34,6 +38,8 @@ class Handshake:
     against_forking: tuple[str, ...] = ()  # reasons; empty if a forked process behaves like a new one
     switched_off: Mapping[str, str] = field(default_factory=dict)  # plugin or option -> why
     digests: Mapping[str, str] = field(default_factory=dict)  # random generator -> its state
+    import_path: tuple[str, ...] = ()  # sys.path after collection
+    folders: tuple[str, ...] = ()  # that contain the files of the tests
 
 
 def read_handshake(path: Path, target: Target) -> Handshake:
@@ -56,6 +62,8 @@ def read_handshake(path: Path, target: Target) -> Handshake:
         against_forking=tuple(content["against_forking"]),
         switched_off=content["switched_off"],
         digests=content["digests"],
+        import_path=tuple(content["import_path"]),
+        folders=tuple(content["folders"]),
     )
 
 

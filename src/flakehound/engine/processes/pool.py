@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import traceback
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from flakehound.core.errors import FlakehoundError
@@ -14,6 +14,8 @@ from flakehound.core.records import RunRecord
 from flakehound.engine.processes.forkserver import ForkServer
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import Spawner
+
+_POLL_S = 0.2  # between two calls of `while_waiting`
 
 
 @dataclass(slots=True, eq=False)
@@ -40,16 +42,24 @@ class Pool:
         self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self.running: list[Job] = []
-        self._threads = [
-            threading.Thread(target=self._work, args=(number,), name=f"flakehound-{number}", daemon=True)
-            for number in range(jobs)
-        ]
-        for thread in self._threads:
+        self.is_disturbed = False  # by a run that is not one of the jobs
+        self._threads: list[threading.Thread] = []
+        self._start_threads()
+
+    def set_jobs(self, jobs: int) -> None:
+        """Change the number of parallel runs."""
+        self.jobs = jobs
+        self._start_threads()
+
+    def _start_threads(self) -> None:
+        for number in range(len(self._threads), self.jobs):
+            thread = threading.Thread(target=self._work, args=(number,), name=f"flakehound-{number}", daemon=True)
+            self._threads.append(thread)
             thread.start()
 
-    def submit(self, plan: RunPlan, limits: Limits) -> None:
+    def submit(self, plan: RunPlan, limits: Limits) -> Job:
         """Queue a plan for the next free worker."""
-        job = Job(plan=plan, limits=limits)
+        job = Job(plan=plan, limits=limits, disturbed=self.is_disturbed)
         # Queue it first: if the user interrupts us in between, `running` must not contain a job that no worker
         # gets.
         self._waiting.put(job)
@@ -57,13 +67,17 @@ class Pool:
         if len(self.running) > 1:
             for other in self.running:
                 other.disturbed = True
+        return job
 
-    def run_now(self, plan: RunPlan, limits: Limits) -> tuple[RunRecord, ...]:
-        """Run one plan and wait for it; no other may be running."""
-        self.submit(plan, limits)
-        job = None
-        while job is None:
-            job = self.next_finished(60.0)
+    def run_now(
+        self, plan: RunPlan, limits: Limits, while_waiting: Callable[[], None] = lambda: None
+    ) -> tuple[RunRecord, ...]:
+        """Run one plan and wait for it; others that finish meanwhile are returned by `next_finished` later."""
+        job = self.submit(plan, limits)
+        while not job.is_done:
+            self._from_queue(_POLL_S)
+            while_waiting()
+        self._take(job)
         if job.error is not None:
             raise job.error
         return job.records
@@ -73,9 +87,12 @@ class Pool:
         job = self._from_queue(timeout_s) or next((running for running in self.running if running.is_done), None)
         if job is None:
             return None
+        self._take(job)
+        return job
+
+    def _take(self, job: Job) -> None:
         self.running.remove(job)
         job.records = tuple(replace(record, disturbed=job.disturbed) for record in job.records)
-        return job
 
     def _from_queue(self, timeout_s: float) -> Job | None:
         """The next finished job; None if there is none, or an interrupt lost it (then its `is_done` is set)."""

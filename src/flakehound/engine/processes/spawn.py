@@ -50,6 +50,28 @@ class RecordedRun:
     dependencies: Mapping[str, Any] | None
 
 
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """The files of a run in a new interpreter."""
+
+    folder: Path
+
+    @property
+    def handshake(self) -> Path:
+        """Written when the suite is collected, see `read_handshake`."""
+        return self.folder / "suite.json"
+
+    @property
+    def collecting(self) -> Path:
+        """How far the collection is, see `read_collection_progress`."""
+        return self.folder / "collecting"
+
+    @property
+    def events(self) -> Path:
+        """One line per event, see flakehound_inside.events."""
+        return self.folder / "events"
+
+
 class Spawner:
     """Starts new interpreters, one per run; safe to use from several threads."""
 
@@ -77,14 +99,24 @@ class Spawner:
         return records
 
     def run_single(
-        self, plan: SingleRun, limits: Limits, self_seeded: Collection[str], watch: Path | None = None
+        self, plan: SingleRun, limits: Limits, self_seeded: Collection[str]
     ) -> tuple[list[RunRecord], Handshake]:
-        """Run one order; an empty order means the whole suite as collected.
-
-        With `watch`, the run notes and saves in that folder the lasting files that it writes.
-        """
+        """Run one order; an empty order means the whole suite as collected."""
         with self._temporary_folder() as folder:
-            return self._run_in(folder, plan, limits, self_seeded, watch=str(watch) if watch else None)
+            return self._run_in(folder, plan, limits, self_seeded)
+
+    def run_watched(
+        self, plan: SingleRun, limits: Limits, files: RunFiles, notes: Path
+    ) -> tuple[list[RunRecord], Handshake]:
+        """Run one order with files that the caller reads meanwhile.
+
+        The run notes and saves in the folder `notes` the lasting files that it writes.
+        """
+        files.folder.mkdir(parents=True)
+        try:
+            return self._run_in(files.folder, plan, limits, (), watch=str(notes), collecting=str(files.collecting))
+        finally:
+            shutil.rmtree(files.folder / "t", ignore_errors=True)
 
     def run_recorded(
         self, plan: SingleRun, limits: Limits, self_seeded: Collection[str], request: RecordingRequest
@@ -115,20 +147,21 @@ class Spawner:
         self, folder: Path, plan: SingleRun, limits: Limits, self_seeded: Collection[str], **observations: object
     ) -> tuple[list[RunRecord], Handshake]:
         request = self._request(folder, plan, limits, self_seeded)
+        files = RunFiles(folder)
         settings = {
             "mode": "once",
-            "handshake": str(folder / "suite.json"),
+            "handshake": str(files.handshake),
             "request": request,
             "ours": str(self._folder.parent),
             **observations,
         }
         started_s = time.time()
         end = self._run_interpreter(folder, settings, plan.hash_seed)
-        if not (folder / "suite.json").exists():
+        if not files.handshake.exists():
             raise no_session_error(self._target, folder / "output", end["code"])
-        handshake = read_handshake(folder / "suite.json", self._target)
+        handshake = read_handshake(files.handshake, self._target)
         output = _output_tail(folder / "output") if _is_error(end) else ""
-        events = (folder / "events").read_bytes() if (folder / "events").exists() else b""
+        events = files.events.read_bytes() if files.events.exists() else b""
         full_plan = replace(plan, order=plan.order or handshake.suite.order)
         facts = ProcessFacts(end=end, output=output, started_s=started_s)
         return records_from(full_plan, events, facts), handshake
@@ -158,7 +191,7 @@ class Spawner:
             "ids": list(plan.order),
             "seed": plan.seed,
             "self_seeded": list(self_seeded),
-            "events": str(folder / "events"),
+            "events": str(RunFiles(folder).events),
             "output": str(folder / "output"),
             "tmp": str(folder / "t"),
             "collection_limit_s": COLLECTION_LIMIT_S,

@@ -37,8 +37,11 @@ class Budget:
         return self._limit_s
 
     def set_default(self, suite_s: float) -> None:
-        """Set the limit if the user gave none: 10 minutes or 30 suite times, whichever is shorter."""
-        if self._limit_s is None:
+        """Set the limit if the user gave none: 10 minutes or 30 suite times, whichever is shorter.
+
+        May be called again when the time of the suite is known better.
+        """
+        if self._limit_s is None or self._is_default:
             self._is_default = True
             self._limit_s = _default_limit_s(suite_s)
 

@@ -1,4 +1,8 @@
-"""Keeps runs independent if a suite writes lasting files: saves these files and restores them before every run."""
+"""Keeps runs independent if they share files: saves lasting files and restores them before every run.
+
+A path that a whole run creates and removes again is temporary, not lasting. If its name is the same in every run,
+runs at the same time would share it, and a run that is ended by its time limit leaves it behind: it is removed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,16 +25,38 @@ _IGNORED_NAMES = frozenset(
 Stamp = tuple[int, int, int]  # size, modification time in ns, mode
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteNote:
+    """A path that the observed run wrote, see flakehound_inside.observe.writes."""
+
+    phase: str  # collection or tests
+    saved: str  # path of its copy, "folder", or empty if it did not exist
+    path: str
+    is_folder: bool  # the run created a folder
+    differs: bool  # other runs use another path
+    test: str = ""  # id of the test that wrote it; empty: not known
+
+
 @dataclass(slots=True)
 class Snapshot:
     """The content of some paths at one moment."""
 
     saved: dict[str, Path | None] = field(default_factory=dict)  # None: a folder
     absent: set[str] = field(default_factory=set)
+    temporary_folders: set[str] = field(
+        default_factory=set
+    )  # absent ones that runs create and remove with their content
     stamps: dict[str, Stamp | None] = field(default_factory=dict)
 
     def __contains__(self, path: str) -> bool:
         return path in self.saved or path in self.absent
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the paths still have the saved content."""
+        files = [path for path, copy in self.saved.items() if copy is not None]
+        is_changed = any(stamp_of(path) != self.stamps.get(path) for path in files)
+        return not is_changed and not any(map(os.path.lexists, self.absent))
 
     def restore(self) -> None:
         """Give every path its saved content again, and remove those that did not exist."""
@@ -41,6 +67,8 @@ class Snapshot:
                 with contextlib.suppress(OSError):
                     os.makedirs(os.path.dirname(path), exist_ok=True)
                     _restore_file(copy, path)
+        for path in self.temporary_folders:
+            _remove_content(path)
         for path in sorted(self.absent, key=len, reverse=True):
             remove(path)
 
@@ -65,27 +93,32 @@ def take_snapshot(paths: Sequence[str], folder: Path) -> Snapshot:
 class FileGuard:
     """Restores the lasting files of one suite to their state at the start, or after collection."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
+    def __init__(self, root: Path, folder: Path, while_copying: Callable[[], None] = lambda: None) -> None:
         self._root = Path(os.path.realpath(root))
         self._folder = folder
         self.is_active = False  # runs share files: one run at a time, files restored before each
-        self.written: list[str] = []  # paths that the suite itself wrote; they are restored
-        self.changed_by_unknown: list[str] = []  # paths that are never restored
+        self.written: list[str] = []  # paths that the suite itself wrote and left changed; they are restored
+        self.shared_temporary: list[str] = []  # paths that every run creates and removes, without their content
+        # Other paths that changed while the suite ran, by unknown processes; they are never restored.
+        self.changed_by_unknown: list[str] = []
         self.written_at_collection: list[str] = []  # while modules were imported
+        self.has_unknown_changes = False  # files changed, and it is not known by which test
         self._tree = dict(_entries(self._root))  # stamps by relative path; None for a folder
         size = sum(stamp[0] for stamp in self._tree.values() if stamp is not None)
         self._has_copy = len(self._tree) <= MAX_FILES and size <= MAX_BYTES
         self._initial_state = Snapshot()
-        self._collected_state: Snapshot | None = None
+        self.collected_state: Snapshot | None = None  # None: the same as before anything ran
         self._temporary_folder: Path | None = None  # of the collected session
         self._files_left_by_import: dict[str, Stamp] = {}
+        self._new_after_collection: set[str] = set()  # relative paths; the session removes its own when it ends
         if self._has_copy:
-            self._copy_tree()
+            self._copy_tree(while_copying)
 
-    def _copy_tree(self) -> None:
+    def _copy_tree(self, while_copying: Callable[[], None]) -> None:
         for path, stamp in self._tree.items():
             if stamp is None:
                 continue
+            while_copying()
             copy = self._folder / "tree" / path
             copy.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(OSError):
@@ -93,24 +126,67 @@ class FileGuard:
 
     def read_notes(self, notes: Path) -> None:
         """Read what the observed run wrote, in the project and elsewhere."""
-        for phase, saved, path in _notes_in(notes):
-            if saved == "folder" and os.path.isdir(path):
+        temporary: list[WriteNote] = []
+        for note in notes_in(notes):
+            if note.saved == "folder" and os.path.isdir(note.path):
                 continue  # created although it existed
-            relative = os.path.relpath(path, self._root)
-            if self._is_known(relative):
-                if not self._is_unchanged(relative):
-                    self._add_from_tree(relative)
-            elif not _equals_saved(path, saved):
-                self._add_from_note(path, saved)
-            if phase == "collection" and path in self._initial_state:
-                self.written_at_collection.append(path)
-        self.written = [*self._initial_state.saved, *self._initial_state.absent]
+            if self._is_temporary(note):
+                # What a module creates when it is imported is shared by all forks, whatever its name is.
+                if not note.differs or note.phase == "collection":
+                    temporary.append(note)
+                    self._add_temporary(note)
+            else:
+                self._add_if_changed(note)
+            if note.phase == "collection" and note.path in self._initial_state:
+                self.written_at_collection.append(note.path)
+        is_temporary = {note.path for note in temporary}
+        self.shared_temporary = _topmost(is_temporary)
+        self.written = [path for path in self.restored_paths if path not in is_temporary]
+        self._add_changed_by_unknown()
+
+    @property
+    def restored_paths(self) -> list[str]:
+        """The paths that are restored before each run."""
+        return [*self._initial_state.saved, *self._initial_state.absent]
+
+    def _add_changed_by_unknown(self) -> None:
         # Changed by a child process of the suite or by the user. As we do not know by which, it is not restored.
-        written = set(self.written)
+        restored = set(self.restored_paths)
         self.changed_by_unknown = [
-            path for path in self._changed_in_tree() if str(self._root / path) not in written
+            path for path in self._changed_in_tree() if str(self._root / path) not in restored
         ]
-        self.is_active = bool(self.written or self.changed_by_unknown)
+        self.has_unknown_changes = bool(self.changed_by_unknown)
+        self.is_active = bool(self.written or self.changed_by_unknown or self.shared_temporary)
+
+    def _is_temporary(self, note: WriteNote) -> bool:
+        """Whether the path existed neither before the observed run nor after it."""
+        in_tree = os.path.relpath(note.path, self._root) in self._tree
+        return not note.saved and not in_tree and not os.path.lexists(note.path)
+
+    def _add_temporary(self, note: WriteNote) -> None:
+        self._initial_state.absent.add(note.path)
+        # Outside the project another program may use the same folder: only what the observed run wrote is removed.
+        if note.is_folder and self._is_known(os.path.relpath(note.path, self._root)):
+            self._initial_state.temporary_folders.add(note.path)
+
+    def _add_if_changed(self, note: WriteNote) -> None:
+        relative = os.path.relpath(note.path, self._root)
+        if self._is_known(relative):
+            if not self._is_unchanged(relative):
+                self._add_from_tree(relative)
+        elif not _equals_saved(note.path, note.saved):
+            self._add_from_note(note.path, note.saved)
+
+    def left_behind(self) -> list[str]:
+        """New paths in the project that are not removed at the end, because it is not known who made them."""
+        removed = self._initial_state.absent | {str(self._root / path) for path in self._new_after_collection}
+        folders = tuple(f"{folder}{os.sep}" for folder in self._initial_state.temporary_folders)
+        new = {str(self._root / path) for path in self._new_in_tree()}
+        left = {path for path in new - removed if not path.startswith(folders)}
+        return [os.path.relpath(path, self._root) for path in _topmost(left)]
+
+    def _new_in_tree(self) -> set[str]:
+        return {path for path, _stamp in _entries(self._root) if path not in self._tree}
 
     def _is_known(self, path: str) -> bool:
         """Whether the state of a path before anything ran is known from our copy of the tree."""
@@ -163,18 +239,22 @@ class FileGuard:
         Modules may have created files in `temporary` while they were imported; forked runs share those.
         """
         self._temporary_folder = temporary
+        self._new_after_collection = self._new_in_tree()
         self._files_left_by_import = {str(temporary / path): stamp for path, stamp in _files(temporary)}
         if self._files_left_by_import:
             self.is_active = True
+            self.has_unknown_changes = True  # any test may change what modules left
         if self.is_active:
-            paths = [*self.written, *self._files_left_by_import]
-            self._collected_state = take_snapshot(paths, self._folder / "collected")
+            paths = [*self.restored_paths, *self._files_left_by_import]
+            self.collected_state = take_snapshot(paths, self._folder / "collected")
+            absent = self.collected_state.absent
+            self.collected_state.temporary_folders = self._initial_state.temporary_folders & absent
 
     def restore_for_fork(self) -> None:
         """Restore the files to their state after collection."""
         if self.is_active:
             self._remove_new_temporary()
-            (self._collected_state or self._initial_state).restore()
+            (self.collected_state or self._initial_state).restore()
 
     def _remove_new_temporary(self) -> None:
         if self._temporary_folder is not None and self._files_left_by_import:
@@ -188,13 +268,36 @@ class FileGuard:
             self._initial_state.restore()
 
 
-def _notes_in(path: Path) -> Iterator[tuple[str, str, str]]:
+def has_files(folder: Path) -> bool:
+    """Whether a folder contains files, without caches."""
+    return any(True for _file in _files(folder))
+
+
+def has_noted_writes(notes: Path) -> bool:
+    """Whether an observed run has written lasting files so far; folders that existed before do not count."""
+    return any(note.saved != "folder" and not note.differs for note in notes_in(notes))
+
+
+def notes_in(path: Path) -> Iterator[WriteNote]:
+    """What the observed run wrote, by its file of notes."""
     if not path.exists():
         return
     for line in path.read_text(errors="replace").splitlines():
         with contextlib.suppress(ValueError):
-            phase, saved, written = json.loads(line)
-            yield phase, saved, written
+            phase, saved, written, is_folder, differs, *test = json.loads(line)
+            yield WriteNote(
+                phase=phase,
+                saved=saved,
+                path=written,
+                is_folder=is_folder,
+                differs=differs,
+                test=test[0] if test else "",
+            )
+
+
+def _topmost(paths: Collection[str]) -> list[str]:
+    """The paths that are not below another one, sorted."""
+    return [path for path in sorted(paths) if not any(str(above) in paths for above in Path(path).parents)]
 
 
 def _equals_saved(path: str, saved: str) -> bool:
@@ -226,6 +329,18 @@ def remove(path: str) -> None:
             os.rmdir(path)
         else:
             os.unlink(path)
+
+
+def _remove_content(folder: str) -> None:
+    """Remove what is in a folder that did not exist at the start, except what another user made."""
+    if os.path.islink(folder):
+        return
+    for parent, folders, files in os.walk(folder, topdown=False):
+        for name in (*files, *folders):
+            path = os.path.join(parent, name)
+            with contextlib.suppress(OSError):
+                if os.lstat(path).st_uid == os.getuid():
+                    remove(path)
 
 
 def _files(root: Path) -> Iterator[tuple[str, Stamp]]:

@@ -9,16 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from flakehound.core.history import History
-from flakehound.core.plans import Isolation, RunPlan, SingleRun, Walk, single_run
+from flakehound.core.plans import Isolation, RunPlan, SingleRun, Walk, single_run, without_running
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.forkserver import ServerLost
+from flakehound.engine.processes.handshake import CollectionTimeout
 from flakehound.engine.processes.limits import Limits, test_limit_for
 from flakehound.engine.processes.pool import Job
 from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.open_suite import OpenSuite
+from flakehound.engine.suite.plans_aside import PlansAside
+from flakehound.engine.suite.reference_run import ReferenceRun
 
 _POLL_S = 0.2  # between two progress reports and checks of the time
-_MAX_WAIT_FOR_CANCELLED_S = 10.0
+_IDLE_POLL_S = 1.0  # the same beside a reference run, when the planner has no run that could go on beside it
+_MAX_WAIT_FOR_CANCELLED_S = 2.0  # a cancelled run is killed within a tenth of a second
 _MAX_UNAFFORDABLE_PLANS = 20  # in a row, after which the search is not asked for more
 
 
@@ -55,6 +59,7 @@ class RunLoop:
         test_limit_s: float | None = None,
         report: Callable[[WorkDone], None] = lambda _done: None,
         runs_at_once: Callable[[int], int] = lambda max_running: max_running,
+        work_done: WorkDone | None = None,
     ) -> None:
         self._opened = opened
         self._pool = opened.pool
@@ -68,11 +73,15 @@ class RunLoop:
         self._retried_plans: set[object] = set()
         self._waiting: deque[RunPlan] = deque()
         self._split_plans: deque[RunPlan] = deque()  # parts of plans whose process cannot be copied
+        self._aside = PlansAside(lambda: budget.spent_s)  # wait until nothing runs
         self._records_planned_from = -1
-        self.work_done = WorkDone()
+        self._left_running: list[Job] = []  # by an earlier loop
+        self._held_records: list[RunRecord] | None = None  # of runs beside the reference run; None: it has ended
+        self.work_done = WorkDone() if work_done is None else work_done
 
     def run(self, planner: Planner) -> None:
         """Work until the budget is spent or the planner has nothing more."""
+        self._left_running = list(self._pool.running)
         try:
             while self._budget.left_s > 0:
                 self._fill_pool(planner)
@@ -83,18 +92,76 @@ class RunLoop:
         finally:
             self._cancel_rest()
 
+    def run_beside_reference(self, planner: Planner) -> None:
+        """Work until the reference run has ended or used up its time, then add its records.
+
+        The records of the runs beside it are added after it, unless it shows that runs disturb each other. Runs
+        that still go on then are left to the next loop.
+        """
+        run = self._opened.reference_run
+        if run is None:
+            return
+        self._held_records, self._pool.is_disturbed = [], True
+        try:
+            while not run.is_over and self._budget.left_s > 0:
+                _expect_costs(self._history, run, self._opened.start_s)
+                if self._opened.must_run_alone:
+                    self._cancel_rest()
+                    self._held_records.clear()
+                else:
+                    self._fill_pool(planner)
+                    run.went_beside_others = run.went_beside_others or bool(self._pool.running)
+                self._wait_beside(run)
+                self._report(self.work_done)
+        except BaseException:
+            self._cancel_rest()
+            raise
+        finally:
+            self.finish_reference()
+
+    def _wait_beside(self, run: ReferenceRun) -> None:
+        if self._pool.running:
+            self._handle_finished(self._pool.next_finished(_POLL_S))
+        else:
+            run.join(_IDLE_POLL_S)
+
+    def finish_reference(self) -> None:
+        """End the reference run, and add its records and those of the runs that ended beside it."""
+        if self._opened.reference_run is None:
+            return
+        if self._opened.must_run_alone:
+            self._cancel_rest()
+        self._opened.finish_reference(self._budget.left_s)
+        if self._opened.shares_state:
+            self._cancel_rest()
+        held, self._held_records, self._pool.is_disturbed = self._held_records, None, False
+        self._add([record for record in self._opened.reference if record.executed])
+        if held and not self._opened.shares_state:
+            self._add(held)
+
+    def _max_running(self) -> int:
+        if self._opened.runs_one_at_a_time:
+            return 1
+        runs_at_once = self._runs_at_once(self._pool.jobs)
+        return runs_at_once if self._held_records is None else runs_at_once - 1
+
     def _fill_pool(self, planner: Planner) -> None:
-        guard = self._opened.guard
-        max_running = 1 if guard is not None and guard.is_active else self._runs_at_once(self._pool.jobs)
+        max_running = self._max_running()
         while len(self._pool.running) < max_running and not any(
-            job.plan.undisturbed for job in self._pool.running
+            self._opened.goes_alone(job.plan) for job in self._pool.running
         ):
-            plan = self._next_plan(planner)
+            if self._aside.are_due and self._pool.running:
+                return
+            plan = None if self._pool.running else self._aside.next(self._fits_budget)
+            plan = plan or self._next_plan(planner)
             if plan is None:
                 return
-            if plan.undisturbed and self._pool.running:
-                self._waiting.appendleft(plan)
-                return
+            if self._opened.goes_alone(plan) and self._pool.running:
+                if plan.undisturbed:
+                    self._waiting.appendleft(plan)
+                    return
+                self._aside.add(plan)
+                continue
             self._submit(plan)
 
     def _next_plan(self, planner: Planner) -> RunPlan | None:
@@ -119,27 +186,38 @@ class RunLoop:
     def _next_of_search(self, planner: Planner) -> RunPlan | None:
         for _attempt in range(_MAX_UNAFFORDABLE_PLANS):
             plan = planner.next_search_run()
-            if plan is None or self._fits_budget(plan):
+            if plan is None or (not self._was_left_running(plan) and self._fits_budget(plan)):
                 return plan
         return None
 
+    def _was_left_running(self, plan: RunPlan) -> bool:
+        """Whether an earlier loop has left this run going on; the next plan with its key is another run."""
+        for job in self._left_running:
+            if job.plan.key == plan.key and job in self._pool.running:
+                self._left_running.remove(job)
+                return True
+        return False
+
     def _without_running(self, plans: list[RunPlan]) -> list[RunPlan]:
-        running = Counter(job.plan.key for job in self._pool.running)
+        planned = [*(job.plan for job in self._pool.running), *self._aside.plans]
+        keys = Counter(plan.key for plan in planned)
         missing = []
-        for plan in sorted(plans, key=lambda plan: plan.undisturbed):
-            if running[plan.key]:
-                running[plan.key] -= 1
-            else:
-                missing.append(plan)
+        for plan in plans:
+            if keys[plan.key]:
+                keys[plan.key] -= 1
+            elif rest := without_running(plan, planned):
+                missing.append(rest)
         return missing
 
     def _fits_budget(self, plan: RunPlan) -> bool:
-        """Whether the plan is expected to end within the budget."""
+        """Whether the plan can run now and is expected to end within the budget."""
+        if plan.undisturbed and self._held_records is not None:
+            return False
         return self._history.costs.plan_s(plan) <= self._budget.left_s
 
     def _submit(self, plan: RunPlan) -> None:
         guard = self._opened.guard
-        if guard is not None and guard.is_active:
+        if self._opened.writers is not None and self._opened.writers.are_in_copies_of(plan):
             plan, *others = _without_copies(plan)
             self._split_plans.extend(others)
         if plan.seed is None:
@@ -165,6 +243,16 @@ class RunLoop:
             raise job.error
         records = [record for record in job.records if record.executed]
         self._count_work(records)
+        writers = self._opened.writers
+        if writers is not None and writers.have_left_changes and not writers.are_in(job.plan):
+            writers.forget()
+            return  # it wrote shared files, or read what another run wrote
+        if self._held_records is None:
+            self._add(records)
+        else:
+            self._held_records += records
+
+    def _add(self, records: Sequence[RunRecord]) -> None:
         self._save(records)
         for record in records:
             self._history.add(record)
@@ -176,9 +264,12 @@ class RunLoop:
 
     def _recover(self, job: Job) -> None:
         """Start a new collected session after a test ended the old one; its plan is tried once more at most."""
-        while self._pool.running:
+        while self._pool.running and self._budget.left_s > 0:
             self._handle_unless_failed(self._pool.next_finished(_POLL_S))
-        self._opened.replace_server()
+        try:
+            self._opened.replace_server(self._budget.left_s)
+        except CollectionTimeout:
+            return  # the time is up
         if job.plan.key not in self._retried_plans:
             self._retried_plans.add(job.plan.key)
             self._pool.submit(replace(job.plan, isolation=Isolation.SPAWN), job.limits)
@@ -196,6 +287,13 @@ class RunLoop:
             if not self._pool.running:
                 return
             self._handle_unless_failed(self._pool.next_finished(_POLL_S))
+
+
+def _expect_costs(history: History, run: ReferenceRun, start_s: float) -> None:
+    """Assume that tests without a time take as long as those of the reference run so far."""
+    done = run.progress
+    if done is not None and done.ended:
+        history.times.expect(test_s=done.tests_s / done.ended, new_interpreter_s=start_s)
 
 
 def _without_copies(plan: RunPlan) -> list[RunPlan]:

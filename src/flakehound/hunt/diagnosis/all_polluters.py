@@ -11,8 +11,15 @@ from flakehound.core.plans import Isolation, Order, RunPlan, Setting, SharedPref
 from flakehound.core.verdicts import Kind
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.findings import Finding
-from flakehound.hunt.diagnosis.order_effects import EffectOutcome, OrderEffect, Proven, finding_of_effect
+from flakehound.hunt.diagnosis.order_effects import (
+    EffectOutcome,
+    OrderEffect,
+    Proven,
+    finding_of_effect,
+    shows,
+)
 from flakehound.hunt.diagnosis.questions import NeedRuns, Question, Questions, answer_to
+from flakehound.hunt.group_runs import GroupRuns
 from flakehound.hunt.search.pairs import Case, Pairs
 
 
@@ -35,10 +42,19 @@ class _ConfirmedPrefixes:
 class AllPolluters:
     """Tries every other test as a polluter, state-setter or cleaner of each proven case."""
 
-    def __init__(self, history: History, findings: Sequence[Finding], order: Order, isolation: Isolation) -> None:
+    def __init__(
+        self,
+        history: History,
+        findings: Sequence[Finding],
+        order: Order,
+        isolation: Isolation,
+        group_runs: GroupRuns | None = None,
+    ) -> None:
+        """With `group_runs`, only tests of groups that have the effect are tried, and no cleaners are searched."""
         self._history = history
         self._cases = [f for f in findings if f.kind in (Kind.VICTIM, Kind.BRITTLE) and f.culprits]
         self._order = order
+        self._group_runs = group_runs
         self._isolation = isolation
         self._ask = Questions(history=history, isolation=isolation)
 
@@ -47,9 +63,42 @@ class AllPolluters:
         cases = [Case(test=case.test, fails=case.kind is Kind.VICTIM) for case in self._cases]
         return Pairs(self._history, cases, self._order, self._isolation)
 
+    def plans_in_groups(self, *, known_culprits: bool) -> Iterator[RunPlan]:
+        """Pairs in the groups that have an effect, either those that contain known culprits or the others."""
+        cases_by_test: dict[NodeId, list[NodeId]] = {}
+        for case in self._cases:
+            for group in self._groups_with_effect(case):
+                if known_culprits is any(test in case.culprits for test in group):
+                    for test in group:
+                        cases_by_test.setdefault(test, []).append(case.test)
+        for test, cases in cases_by_test.items():
+            unknown = [case for case in cases if case != test and not self._history.tally_after((test,), case).n]
+            if unknown:
+                yield SharedPrefix(
+                    prefix=(test,),
+                    continuations=tuple((case,) for case in unknown),
+                    why="which other tests have the same effect?",
+                    setting=Setting.PROBE,
+                    isolation=self._isolation,
+                )
+
+    def _groups_with_effect(self, case: Finding) -> list[Order]:
+        runs = self._group_runs
+        if runs is None:
+            return []
+        outcome = _effect_outcome(case)
+        groups = enumerate(runs.groups.groups)
+        return [group for number, group in groups if shows(outcome, runs.tally(number, case.test))]
+
+    def _candidates(self, case: Finding) -> Order:
+        """The tests that may be further polluters or state-setters of a case."""
+        if self._group_runs is None:
+            return self._order
+        return tuple(test for group in self._groups_with_effect(case) for test in group)
+
     def cleaner_plans(self) -> Iterator[RunPlan]:
         """The runs of every other test between a polluter and its victim."""
-        for case in self._cases:
+        for case in self._cases if self._group_runs is None else ():
             if case.kind is Kind.VICTIM and not case.joint:
                 yield from self._cleaner_plans(case)
 
@@ -79,7 +128,7 @@ class AllPolluters:
         )
 
     def _complete(self, case: Finding) -> Completion:
-        candidates = ((test,) for test in self._order if case.joint or test not in case.culprits)
+        candidates = ((test,) for test in self._candidates(case) if case.joint or test not in case.culprits)
         confirmed = self._confirm_prefixes(case, candidates, fails=case.kind is Kind.VICTIM)
         needed_runs = confirmed.needed_runs
         further_culprits = [test for (test,) in confirmed.prefixes]
@@ -101,8 +150,7 @@ class AllPolluters:
 
     def _reduce_to_single_culprit(self, case: Finding, culprit: NodeId) -> Question[Finding]:
         """The finding with one culprit that suffices instead of several that act together, if that is proven."""
-        outcome: EffectOutcome = "fails" if case.kind is Kind.VICTIM else "passes"
-        effect = OrderEffect(test=case.test, prefix=(culprit,), outcome=outcome)
+        effect = OrderEffect(test=case.test, prefix=(culprit,), outcome=_effect_outcome(case))
         if case.kind is Kind.VICTIM:
             why = f"confirms what {culprit} does to {case.test}"
             yield from self._ask.tally_of_failing_last(effect.order, times=limits.CONFIRMATIONS, why=why)
@@ -113,7 +161,7 @@ class AllPolluters:
 
     def _confirm_cleaners(self, case: Finding) -> _ConfirmedPrefixes:
         polluter = case.polluters[0]
-        if case.pollution_rate is not None or case.joint:
+        if case.pollution_rate is not None or case.joint or self._group_runs is not None:
             return _ConfirmedPrefixes()  # a pass proves nothing where the victim fails only sometimes
         prefixes = ((polluter, test) for test in self._order if test not in (polluter, case.test))
         return self._confirm_prefixes(case, prefixes, fails=False)
@@ -134,3 +182,7 @@ class AllPolluters:
             else:
                 confirmed.append(prefix)
         return _ConfirmedPrefixes(prefixes=tuple(confirmed), needed_runs=tuple(needed_runs))
+
+
+def _effect_outcome(case: Finding) -> EffectOutcome:
+    return "fails" if case.kind is Kind.VICTIM else "passes"

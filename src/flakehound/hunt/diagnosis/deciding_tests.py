@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from flakehound.core.plans import Isolation, Order
 from flakehound.hunt import limits
+from flakehound.hunt.diagnosis.long_orders import short_part
 from flakehound.hunt.diagnosis.minimal_prefix import Decides, first_that_decides, guesses_for, shrink
 from flakehound.hunt.diagnosis.order_effects import EffectOutcome, OrderEffect, shows
 from flakehound.hunt.diagnosis.prefix_walk import PrefixWalk
@@ -20,7 +21,7 @@ from flakehound.hunt.diagnosis.suspect import Suspect
 def minimal_effect(effect: OrderEffect, suspect: Suspect, trials: int = 1) -> Question[OrderEffect]:
     """The same effect with the fewest tests that have it; each question takes `trials` runs."""
     minimal = yield from _minimal_prefix(effect, suspect, trials)
-    if effect.outcome == "fails" and len(minimal) > 1:
+    if effect.outcome == "fails" and len(minimal) > 1 and not suspect.is_long(minimal):
         minimal = yield from _single_polluter(minimal, suspect, trials)
     return replace(effect, prefix=minimal)
 
@@ -34,6 +35,9 @@ def _minimal_prefix(effect: OrderEffect, suspect: Suspect, trials: int) -> Quest
         tallies = yield from suspect.ask.tallies_of_last(orders, times=trials, why=why)
         return [shows(effect.outcome, tally) for tally in tallies]
 
+    if suspect.is_long(prefix):
+        short = yield from short_part(effect, suspect)
+        return (yield from _minimal_prefix(replace(effect, prefix=short), suspect, trials)) if short else prefix
     guesses = _guesses(effect, suspect)
     copies_processes = suspect.snapshots and suspect.isolation is Isolation.FORK
     if trials > 1 or len(prefix) < limits.MIN_WALK_LENGTH or not copies_processes:

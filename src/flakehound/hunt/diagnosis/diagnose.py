@@ -36,7 +36,7 @@ def diagnose(suspect: Suspect) -> Finding:
     finding = Finding(test=suspect.test)
     for step in _steps(suspect):
         if isinstance(step, NeedRuns):
-            finding = replace(finding, needed_runs=step.plans)
+            finding = replace(finding, needed_runs=step.plans, needed_groups=step.groups)
             break
         finding = step
     if finding.replay is None:
@@ -83,7 +83,10 @@ def _always_failed(alone: Tally, original: Tally) -> bool:
 
 def _make_clean_runs(suspect: Suspect) -> Question[None]:
     test, order, times = suspect.test, suspect.test_order.tests, limits.CLEAN_RUNS
-    if test in order and not suspect.trust_first_failure:
+    if suspect.is_long(order):
+        # Runs alone also tell a test that fails by chance from one that others make fail, and they cost little.
+        times = limits.CLEAN_RUNS if suspect.alone.failed else suspect.affordable_runs_alone
+    elif test in order and not suspect.trust_first_failure:
         why = f"does {test} pass in the original order?"
         yield from suspect.ask.ensure_original_runs(order, suspect.in_original_order, times=times, why=why)
     yield from suspect.ask.tally_of_last((test,), times=times, why=f"does {test} pass alone?")

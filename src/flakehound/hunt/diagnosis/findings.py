@@ -28,10 +28,17 @@ class Finding:
     pollution_rate: Rate | None = None  # None: the victim always fails after its polluters
     under_load: bool = False  # proven to fail only while other runs are going on
     seems_under_load: bool = False  # failed in parallel with other runs, passed without them
+    load_chance: float = 1.0  # the probability of such counts if load makes no difference
     causes: tuple[LikelyCause, ...] = ()
     minimal_order: Order = ()
     replay: Replay | None = None
     needed_runs: tuple[RunPlan, ...] = ()  # to complete the diagnosis
+    needed_groups: tuple[int, ...] = ()  # the same: groups of the suite after which the test has to run
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no further run is needed."""
+        return not self.needed_runs and not self.needed_groups
 
     @property
     def culprits(self) -> Order:

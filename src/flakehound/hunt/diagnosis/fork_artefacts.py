@@ -21,7 +21,7 @@ def finding_of_fork_artefact(suspect: Suspect, finding: Finding) -> Question[Fin
     artefact = yield from _finding_of_disagreement(suspect, finding, alone, Setting.ORIGINAL, Setting.ALONE)
     if artefact is None:
         artefact = yield from _finding_of_disagreement(suspect, finding, alone, Setting.ALONE)
-    if artefact is None and suspect.test in original and original != alone:
+    if artefact is None and suspect.test in original and original != alone and not suspect.is_long(original):
         artefact = yield from _finding_of_disagreement(suspect, finding, original, Setting.ORIGINAL)
     if artefact is None:
         artefact = yield from _finding_of_ageing_session(suspect, finding)

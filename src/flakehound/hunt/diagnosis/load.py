@@ -10,6 +10,7 @@ from flakehound.core.history import Execution, History, Tally, tally_of
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, Setting, SingleRun
 from flakehound.core.statistics.rates import fisher_p_value
+from flakehound.core.verdicts import Kind
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.chance import may_be_chance, undisturbed_runs_for
 from flakehound.hunt.diagnosis.findings import Finding, finding_of_load
@@ -69,14 +70,17 @@ def diagnose_load(suspect: Suspect, finding: Finding) -> Generator[Finding | Nee
     disturbed = [s for s in failures if s.record.disturbed]
     cases = [case for case in _load_cases(suspect, disturbed) if not case.undisturbed.failed]
     undisturbed = sum(case.undisturbed.n for case in cases)
-    finding = replace(finding, seems_under_load=undisturbed >= limits.MIN_EXPENSIVE_UNDISTURBED_RUNS)
+    seems_under_load = undisturbed >= limits.MIN_EXPENSIVE_UNDISTURBED_RUNS
+    kind = Kind.UNRESOLVED if seems_under_load else finding.kind
+    finding = replace(finding, kind=kind, seems_under_load=seems_under_load)
     yield finding
     is_undecided = undisturbed < limits.MIN_UNDISTURBED_RUNS or _joint_chance(cases) > limits.MAX_CHANCE
     if is_undecided and (suspect.examine_load or not finding.seems_under_load):
         yield from _repeat_failures(suspect, cases)
     if not cases:
         return None
-    return _finding_with_counts(finding, cases, only_under_load=len(disturbed) == len(failures))
+    found = _finding_with_counts(finding, cases, only_under_load=len(disturbed) == len(failures))
+    return replace(found, load_chance=_joint_chance(cases))
 
 
 def finding_of_load_after(suspect: Suspect, finding: Finding, prefix: Order, where: str) -> Finding:
@@ -129,9 +133,11 @@ def _joint_chance(cases: Sequence[_LoadCase]) -> float:
 def _repeat_failures(suspect: Suspect, cases: Sequence[_LoadCase]) -> Question[None]:
     if cases and cases[0].cost_s > limits.CHEAP_RUN_S:
         why = f"does {suspect.test} fail alone with nothing beside it?"
-        times = limits.UNDISTURBED_RUNS_ALONE
+        times = suspect.affordable_undisturbed_runs
         yield from suspect.ask.tally_of_last((suspect.test,), times=times, why=why, undisturbed=True)
     for number, case in enumerate(cases):
+        if suspect.is_long(case.order):
+            continue  # nothing else could run meanwhile; the test runs alone instead
         chance = prod(other.chance for other in cases if other is not case)
         # The first is repeated in any case: that may prove that the test is NOD.
         if case.missing_runs(chance) and (number == 0 or case.can_rule_out_chance(chance)):

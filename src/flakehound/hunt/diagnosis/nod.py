@@ -25,10 +25,7 @@ def diagnose_nod(suspect: Suspect, finding: Finding) -> Diagnosis:
         return artefact
     failures = suspect.history.failures_of(suspect.test)
     if not any(_is_proof(suspect, execution) for execution in failures):
-        under_load = yield from diagnose_load(suspect, finding)
-        if under_load is not None:
-            return under_load
-        return finding.with_first_evidence(f"{_counts(suspect)}: too few to tell the order from chance")
+        return (yield from _diagnose_without_proof(suspect, finding))
     finding = replace(
         finding.with_first_evidence(_counts(suspect)),
         kind=Kind.NOD,
@@ -42,23 +39,44 @@ def diagnose_nod(suspect: Suspect, finding: Finding) -> Diagnosis:
     return finding if failure is None else (yield from _finding_of_seed(suspect, finding, failure))
 
 
+def _diagnose_without_proof(suspect: Suspect, finding: Finding) -> Diagnosis:
+    """Diagnose a test that did not yet fail with nothing beside it where it also passed.
+
+    A test that passed and failed after the same tests is NOD by definition, even if its failures were seen only
+    beside other runs, unless load is likely to be the reason.
+    """
+    failures = suspect.history.failures_of(suspect.test)
+    is_mixed = any(_passed_after_same_tests(suspect, execution) for execution in failures)
+    by_definition = replace(
+        finding.with_first_evidence(f"{_counts(suspect)}, so far only beside other runs"), kind=Kind.NOD
+    )
+    under_load = yield from diagnose_load(suspect, by_definition if is_mixed else finding)
+    if under_load is None:
+        words = f"{_counts(suspect)}: too few to tell the order from chance"
+        return by_definition if is_mixed else finding.with_first_evidence(words)
+    is_explained_by_chance = under_load.load_chance > limits.MAX_CHANCE_OF_LIKELY_LOAD
+    if is_mixed and is_explained_by_chance and suspect.examine_load:
+        return replace(by_definition, seems_under_load=under_load.seems_under_load)
+    return under_load
+
+
 def _is_proof(suspect: Suspect, execution: Execution) -> bool:
     """Whether it failed with no other run going on, after the same tests after which it also passed."""
     return not execution.record.disturbed and _passed_after_same_tests(suspect, execution)
 
 
 def _passed_after_same_tests(suspect: Suspect, execution: Execution) -> bool:
-    prefix = execution.record.order[: execution.position]
-    in_original = suspect.history.tally(suspect.test, Setting.ORIGINAL, after=prefix)
-    return (in_original + suspect.after(prefix)).passed > 0
+    in_original = suspect.history.tally(suspect.test, Setting.ORIGINAL, after=execution.prefix)
+    return (in_original + suspect.history.tally_after(execution.prefix, suspect.test)).passed > 0
 
 
 def _counts(suspect: Suspect) -> str:
     tally = suspect.history.tally(suspect.test, Setting.ORIGINAL, Setting.ALONE)
     if tally.is_mixed:
         return f"failed {tally.failed} of {tally.n} runs in the same order or alone"
-    prefixes = {s.record.order[: s.position] for s in suspect.history.failures_of(suspect.test)}
-    largest = max((suspect.after(prefix) for prefix in prefixes), key=lambda t: (t.is_mixed, t.n))
+    prefixes = {s.prefix for s in suspect.history.failures_of(suspect.test)}
+    tallies = (suspect.history.tally_after(prefix, suspect.test) for prefix in prefixes)
+    largest = max(tallies, key=lambda t: (t.is_mixed, t.n))
     return (
         f"failed {largest.failed} of {largest.n} runs after the same tests, "
         f"{tally.failed} of {tally.n} in the original order and alone"
@@ -152,7 +170,7 @@ def shortest_failing_run(history: History, test: NodeId) -> Replay | None:
         return None
     execution = min(failures, key=lambda s: (s.position, s.record.isolation is Isolation.SPAWN))
     order: Order = execution.record.order[: execution.position + 1]
-    tally = history.tally_after(order[:-1], test)
+    tally = history.tally_after(execution.prefix, test)
     record = execution.record
     return Replay(
         order=order,

@@ -43,6 +43,8 @@ def _diagnose_effect(suspect: Suspect, effect: OrderEffect, trials: int = 1) -> 
     finding = provisional_finding(effect, suspect)
     yield finding
     effect = yield from minimal_effect(effect, suspect, trials)
+    if suspect.is_long(effect.prefix):
+        return (yield from diagnose_nod(suspect, finding)) if suspect.after(effect.prefix).is_mixed else finding
     evidence = yield from evidence_for(effect, suspect)
     if isinstance(evidence, Proven):
         if effect.outcome == "passes" and not (yield from _fails_in_new_interpreters(suspect)):
@@ -78,7 +80,8 @@ def first_prefix_it_passes_after(suspect: Suspect, prefixes: Sequence[Order]) ->
 def _passed_in_original_after(suspect: Suspect, prefix: Order) -> bool:
     """Whether runs of the original order show already that the test passes after this prefix."""
     original = suspect.in_original_order
-    return prefix == suspect.earlier and original.n >= limits.CLEAN_RUNS and not original.failed
+    needed = 1 if suspect.is_long(prefix) else limits.CLEAN_RUNS
+    return prefix == suspect.earlier and original.n >= needed and not original.failed
 
 
 def state_setter_candidates(suspect: Suspect) -> list[Order]:
@@ -96,6 +99,9 @@ def diagnose_failure_in_other_order(suspect: Suspect) -> Diagnosis:
     if execution is None:
         return (yield from diagnose_non_idempotent(suspect))
     prefix = execution.record.order[: execution.position]
+    if suspect.is_long(prefix):
+        return (yield from _diagnose_failure_after_long_order(suspect, prefix))
+    prefix = yield from _without_repetitions(suspect, prefix)
     if (yield from _fails_again(suspect, prefix)):
         return (yield from diagnose_victim(suspect, prefix))
     order = (*prefix, suspect.test)
@@ -107,6 +113,23 @@ def diagnose_failure_in_other_order(suspect: Suspect) -> Diagnosis:
     if gap_may_be_chance(suspect, after, alone):
         return (yield from diagnose_nod(suspect, Finding(test=suspect.test)))
     return (yield from diagnose_victim(suspect, prefix, runs_per_question(after)))
+
+
+def _diagnose_failure_after_long_order(suspect: Suspect, prefix: Order) -> Diagnosis:
+    """Search first and repeat afterwards, because what is found is confirmed by short runs."""
+    if suspect.after(prefix).is_mixed:
+        return (yield from diagnose_nod(suspect, Finding(test=suspect.test)))
+    return (yield from diagnose_victim(suspect, prefix))
+
+
+def _without_repetitions(suspect: Suspect, prefix: Order) -> Question[Order]:
+    """The earlier tests once each, if the test fails after them as well; groups run some of their tests twice."""
+    distinct = tuple(dict.fromkeys(prefix))
+    if distinct == prefix:
+        return prefix
+    why = f"does {suspect.test} fail after the same tests without repetitions?"
+    tally = yield from suspect.ask.tally_of_last((*distinct, suspect.test), why=why)
+    return distinct if tally.failed else prefix
 
 
 def _try_known_polluters(suspect: Suspect) -> Question[None]:
@@ -140,7 +163,7 @@ def _shortest_failure(suspect: Suspect) -> Execution | None:
     nothing about its polluter, so failures with other signatures are preferred.
     """
     failures = suspect.history.failures_of(suspect.test)
-    candidates = [s for s in failures if suspect.test not in s.record.order[: s.position]]
+    candidates = [s for s in failures if s.record.order.index(suspect.test) == s.position]
     shortest = min(candidates, key=lambda s: s.position, default=None)
     if shortest is None or not _is_mixed_after_same_tests(suspect, shortest):
         return shortest  # the usual case; comparing hundreds of failures would take long
@@ -150,7 +173,7 @@ def _shortest_failure(suspect: Suspect) -> Execution | None:
 
 
 def _is_mixed_after_same_tests(suspect: Suspect, execution: Execution) -> bool:
-    return suspect.after(execution.record.order[: execution.position]).is_mixed
+    return suspect.history.tally_after(execution.prefix, suspect.test).is_mixed
 
 
 def _signature(execution: Execution) -> str:

@@ -25,7 +25,8 @@ Answer = TypeVar("Answer")
 class NeedRuns:
     """The runs without which a question has no answer."""
 
-    plans: tuple[RunPlan, ...]
+    plans: tuple[RunPlan, ...] = ()
+    groups: tuple[int, ...] = ()  # of the suite, after each of which the test has to run; shared by all suspects
 
     @classmethod
     def of(cls, plans: Iterable[RunPlan]) -> NeedRuns:
@@ -183,7 +184,10 @@ class Questions:
         """How many such runs a proof needs, and those made that count: not disturbed failures if measured."""
         alone = [s for s in self.history.executions_after((), test) if s.record.isolation is Isolation.SPAWN]
         counted_sightings = [s for s in alone if not (measured and s.record.disturbed and s.outcome.is_failure)]
-        return limits.MEASURED_NEW_INTERPRETERS if measured else limits.NEW_INTERPRETERS, counted_sightings
+        if measured:
+            return limits.MEASURED_NEW_INTERPRETERS, counted_sightings
+        is_expensive = self.history.costs.new_interpreter_s > limits.EXPENSIVE_START_S
+        return limits.EXPENSIVE_NEW_INTERPRETERS if is_expensive else limits.NEW_INTERPRETERS, counted_sightings
 
     def _undisturbed_runs_missing(self, order: Order) -> int:
         disturbed = self.history.tally_after(order[:-1], order[-1], disturbed=True)

@@ -9,8 +9,9 @@ from flakehound.core.failure_signatures import have_varying_fractions
 from flakehound.core.history import History, Tally
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order
-from flakehound.hunt import limits
+from flakehound.hunt import limits, long_limits
 from flakehound.hunt.diagnosis.questions import Questions
+from flakehound.hunt.group_runs import GroupRuns
 from flakehound.hunt.original_order import OriginalOrder
 
 
@@ -27,6 +28,7 @@ class Suspect:
     snapshots: bool = True  # whether a process can be copied after part of its tests
     trust_first_failure: bool = False  # start the search at once; its result is confirmed anyway
     examine_load: bool = True  # whether to make the many runs that tell load from chance
+    group_runs: GroupRuns | None = None  # None: polluters are searched for each suspect separately
 
     @property
     def ask(self) -> Questions:
@@ -66,6 +68,24 @@ class Suspect:
     def is_cheap(self, order: Order) -> bool:
         """Whether one run of the order costs next to nothing."""
         return self.tests_s(order) < limits.CHEAP_RUN_S
+
+    def is_long(self, order: Order) -> bool:
+        """Whether one run of the order takes so long that suspects have to share runs."""
+        return self.group_runs is not None and self.history.costs.is_longer(order, long_limits.LONG_ORDER_S)
+
+    @property
+    def affordable_runs_alone(self) -> int:
+        """How many runs alone are made before a long search."""
+        affordable = int(long_limits.MAX_RUNS_ALONE_S / self.history.costs.run_s((self.test,), self.isolation))
+        return max(limits.CLEAN_RUNS, min(long_limits.RUNS_ALONE_BEFORE_LONG_SEARCH, affordable))
+
+    @property
+    def affordable_undisturbed_runs(self) -> int:
+        """How many undisturbed runs alone are made before the order in which it failed is repeated."""
+        if not self.is_long(self.test_order.tests):
+            return limits.UNDISTURBED_RUNS_ALONE
+        affordable = int(long_limits.MAX_RUNS_ALONE_S / self.history.costs.run_s((self.test,), self.isolation))
+        return max(limits.MIN_UNDISTURBED_RUNS, min(limits.MAX_UNDISTURBED_RUNS, affordable))
 
     def confirmations(self, order: Order) -> int:
         """How many runs of an order must agree."""

@@ -92,7 +92,7 @@ def _final_kind(finding: Finding, tally: Tally) -> Kind:
 def _fallback_evidence(kind: Kind, tally: Tally, finding: Finding) -> str:
     if kind is Kind.FAILING:
         return f"failed all of {tally.n} runs"
-    if finding.needed_runs:
+    if not finding.is_complete:
         return f"failed {tally.failed} of {tally.n} runs; the time did not suffice to say why"
     return f"failed {tally.failed} of {tally.n} runs; repeating them did not tell why"
 

@@ -19,6 +19,7 @@ from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.expected_gain import ExpectedGain
 from flakehound.hunt.search.likely_tests import LikelyTests
+from flakehound.hunt.search.long_suite import LongSuite
 from flakehound.hunt.search.stages import StagedSearch
 from flakehound.hunt.search.suite_forecast import SuiteForecast
 from flakehound.hunt.search.suite_pairs import SuitePairs
@@ -64,8 +65,8 @@ class PlannedRuns:
         if isinstance(plan, Batch):
             self.repeated_tests |= _repeated_tests(plan)
 
-    def is_due(self, plan: RunPlan, tests: Order) -> bool:
-        """Whether no such run was planned yet and the plan still has all of these tests."""
+    def is_due(self, plan: RunPlan, tests: Order, max_left_out: int = 0) -> bool:
+        """Whether no such run was planned yet and the plan still has all of these tests, or all but a few."""
         if isinstance(plan, Batch):
             repeated = _repeated_tests(plan)
             return not repeated or not self.repeated_tests.issuperset(repeated)
@@ -75,17 +76,23 @@ class PlannedRuns:
             return False
         if plan.hash_seed is not None and plan.hash_seed in self.hash_seeds:
             return False
-        return len(plan.order) == len(tests)
+        return len(plan.order) >= len(tests) - max_left_out
 
 
 class IndexSearch:
     """Orders the runs for one suite by their index: expected detections per second."""
 
-    def __init__(self, history: History, options: SearchOptions, test_order: Callable[[], OriginalOrder]) -> None:
+    def __init__(
+        self,
+        history: History,
+        options: SearchOptions,
+        test_order: Callable[[], OriginalOrder],
+        long_suite: LongSuite | None = None,
+    ) -> None:
         self._history = history
         self._options = options
         self._test_order = test_order
-        self._stages = StagedSearch(history, options, test_order)
+        self._stages = StagedSearch(history, options, test_order, long_suite)
         self._runs = TechniqueRuns(history, options, test_order)
         self._pairs = SuitePairs(history, options, test_order)
         self._planned = PlannedRuns()
@@ -99,12 +106,16 @@ class IndexSearch:
         self._check_below_s: float | None = None  # when less time is left, `_ends_early` decides again
         self._check_every_s = 0.0
         self.ended_early = False  # because no detections were expected in the time left
-        self.expected_detections: float | None = None  # in the time left, by the last estimate
 
     @property
     def at_first_look(self) -> bool:
         """Whether the first look at the suite is not over yet."""
         return self._stages.at_first_look and len(self._planned.orders) < limits.FIRST_LOOK_ORDERS
+
+    @property
+    def awaits_first_orders(self) -> bool:
+        """Whether an order that will show most suspects of a long suite is still running."""
+        return self._stages.awaits_first_orders
 
     @property
     def pairs_used(self) -> str:
@@ -135,13 +146,15 @@ class IndexSearch:
     def _first_round(self, stages: Iterator[RunPlan], time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """A few runs of every kind, as in the stages: they find what the rates of other suites do not predict."""
         time_left_at_end_s = (1 - limits.MAX_FIRST_ROUND_SHARE) * time_left_s()
-        if not self._can_afford_first_look(time_left_s()):
+        is_long = self._stages.is_long
+        if not is_long and not self._can_afford_first_look(time_left_s()):
             return
         for plan in stages:
             self._gain.count_planned(plan)
             self._planned.add(plan)
             yield plan
-            if not self.at_first_look and (not self._stages.at_first_round or time_left_s() < time_left_at_end_s):
+            is_over = not is_long and time_left_s() < time_left_at_end_s
+            if not self.at_first_look and (not self._stages.at_first_round or is_over):
                 return
 
     def _can_afford_first_look(self, time_left_s: float) -> bool:
@@ -164,8 +177,7 @@ class IndexSearch:
             return False
         self._check_below_s = time_left_s() - self._check_every_s
         forecast = self._forecast()
-        self.expected_detections = forecast.detections_in(time_left_s())
-        expects_nothing = self.expected_detections < limits.MIN_EXPECTED_DETECTIONS
+        expects_nothing = forecast.detections_in(time_left_s()) < limits.MIN_EXPECTED_DETECTIONS
         if not expects_nothing or self._has_counted_runs or not forecast.rules_out_rare_failures():
             return False
         self.ended_early = time_left_s() > self._check_every_s
@@ -210,7 +222,7 @@ class IndexSearch:
         return next((plan for plan in stages if self._is_due(plan)), None)
 
     def _is_due(self, plan: RunPlan) -> bool:
-        return self._planned.is_due(plan, self._test_order().tests)
+        return self._planned.is_due(plan, self._test_order().tests, len(self._options.left_out_of_orders))
 
     def _take_best(self, sources: list[RunSource], time_left_s: float) -> RunPlan | None:
         """Take the run with the most expected detections per second; of equal ones, that of the first source."""

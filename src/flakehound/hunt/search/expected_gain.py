@@ -39,6 +39,7 @@ WAYS_ALONE = (FlakyWay.ANYWHERE, FlakyWay.ALONE, FlakyWay.COLD)
 WAYS_WHEN_REPEATED = (*WAYS_ALONE, FlakyWay.REPEATED)
 WAYS_IN_PAIRS = (FlakyWay.ANYWHERE,)
 WAYS_TOGETHER = (FlakyWay.ANYWHERE,)  # some tests of the suite in one process
+NEARLY_ALL_TESTS = 0.95  # share of the tests from which on an order counts as a run of the whole suite
 # The ways that are likelier in a file with another flaky test; for non-idempotent tests that is not known.
 _LIKELIER_IN_FLAKY_FILES = tuple(way for way in FlakyWay if way is not FlakyWay.REPEATED)
 
@@ -106,7 +107,7 @@ class ExpectedGain:
 
     def _of_order(self, plan: SingleRun) -> float:
         ways = ways_shown_by(plan)
-        if len(plan.order) == len(self._priors):
+        if len(plan.order) > NEARLY_ALL_TESTS * len(self._priors) and len(set(plan.order)) == len(plan.order):
             return sum(self._sums[way] for way in ways)
         return sum(self.of_test(test, ways) for test in plan.order)
 

@@ -10,6 +10,7 @@ from flakehound.core.plans import Isolation, RunPlan
 from flakehound.hunt import limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
+from flakehound.hunt.search.long_suite import LongSuite
 from flakehound.hunt.search.orders import round_robin
 from flakehound.hunt.search.suite_pairs import SuitePairs
 from flakehound.hunt.search.techniques import TechniqueRuns
@@ -19,10 +20,16 @@ class StagedSearch:
     """The runs for one suite, in fixed stages."""
 
     ended_early = False  # fixed stages never end early
-    expected_detections: float | None = None  # fixed stages make no forecast
 
-    def __init__(self, history: History, options: SearchOptions, test_order: Callable[[], OriginalOrder]) -> None:
+    def __init__(
+        self,
+        history: History,
+        options: SearchOptions,
+        test_order: Callable[[], OriginalOrder],
+        long_suite: LongSuite | None = None,
+    ) -> None:
         self._options = options
+        self._long_suite = long_suite
         self._runs = TechniqueRuns(history, options, test_order)
         self._pairs = SuitePairs(history, options, test_order)
         self.pairs_used = ""  # which form of PAIRWISE ran, for the report
@@ -32,10 +39,22 @@ class StagedSearch:
     def expected_detections_in(self, seconds: float) -> float | None:
         """None: fixed stages make no forecast."""
 
+    @property
+    def awaits_first_orders(self) -> bool:
+        """Whether an order that will show most suspects of a long suite is still running."""
+        return self._long_suite is not None and self._long_suite.awaits_first_order
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the suite takes so long that suspects have to share runs."""
+        return self._long_suite is not None and self._long_suite.is_long
+
     def plans(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """All runs of the search, in their sequence; may be endless."""
         if self._options.isolation is Isolation.SPAWN:
             return self._plans_by_spawn()
+        if self._long_suite is not None and self._long_suite.is_long:
+            return self._plans_of_long_suite(self._long_suite, time_left_s)
         return self._plans_by_fork(time_left_s)
 
     def _plans_by_fork(self, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
@@ -58,6 +77,22 @@ class StagedSearch:
             yield from self._pair_plans(time_left_s())
         repeated = runs.each_repeated() if self._has_runs_alone else iter(())
         yield from round_robin(orders, original_runs, hash_seeds, chain(repeated, runs.each_alone_again()))
+
+    def _plans_of_long_suite(self, suite: LongSuite, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
+        """One other order and groups of tests first; then orders, reruns and single tests in turn."""
+        runs, orders = self._runs, self._other_orders()
+        yield from runs.earlier_failures()
+        first = next(orders, None) if suite.can_afford_orders(time_left_s()) else None
+        suite.note_first_order(None if first is None else first.orders[0])
+        if first is not None:
+            yield first
+        self.at_first_look = False
+        yield from runs.failing_with_other_hash_seeds()
+        yield from suite.group_plans()
+        self.at_first_round = False
+        single = chain(runs.each_repeated(), runs.each_alone(), runs.each_alone_again())
+        alone = single if self._has_runs_alone else iter(())
+        yield from round_robin(orders, self._other_hash_seeds(), runs.original_order(), alone)
 
     def _plans_by_spawn(self) -> Iterator[RunPlan]:
         """The runs if every process is a new interpreter: whole runs first, because they find most per second."""

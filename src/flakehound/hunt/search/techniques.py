@@ -5,12 +5,14 @@ Lazy sequences. A resumed hunt goes through them again and skips the runs that t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from math import inf
 
 from flakehound.core.history import History, prefix_hash
 from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
-from flakehound.hunt import limits
+from flakehound.hunt import limits, long_limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.orders import distinct_orders, orders_to_try
@@ -47,7 +49,8 @@ class TechniqueRuns:
         return runs
 
     def earlier_failures(self) -> Iterator[Batch]:
-        """Runs alone of tests that failed in the user's own pytest runs: most failures come from a few tests."""
+        """Runs of tests that failed in earlier hunts or pytest runs: most failures come from a few tests."""
+        yield from self._first_orders()
         collected_ids = {test.id for test in self._history.suite.tests}
         for test in self._options.suspects:
             missing = limits.RUNS_OF_EARLIER_FAILURES - self._history.tally_after((), test).n
@@ -59,11 +62,30 @@ class TechniqueRuns:
                     isolation=self._options.isolation,
                 )
 
+    def _first_orders(self) -> Iterator[Batch]:
+        """The orders that should run first; those of a single test that should run once share batches."""
+        if "rerun" not in self._options.techniques:
+            return
+        times = Counter(self._options.first_orders)
+        once = [order for order, number in times.items() if number == 1 and len(set(order)) == 1]
+        for order in (order for order in times if order not in set(once)):
+            missing = times[order] - self._history.runs_of(order, self._options.isolation)
+            if missing > 0:
+                yield Batch(
+                    orders=(order,) * missing,
+                    why=f"does {order[-1]} fail again, as in an earlier hunt?",
+                    # A test alone, or twice in a row, is counted as in `each_alone`.
+                    setting=Setting.ALONE if len(set(order)) == 1 else Setting.PROBE,
+                    isolation=self._options.isolation,
+                )
+        yield from self._batches(order for order in once if not self._history.runs_of(order))
+
     def other_hash_seeds(self) -> Iterator[SingleRun]:
         """Runs in the original order with other hash seeds; only new interpreters can have one."""
-        tried_seeds = {record.hash_seed for record in self._history.records if record.isolation is Isolation.SPAWN}
+        spawned = (record for record in self._history.records if record.isolation is Isolation.SPAWN)
+        tried_seeds = {record.hash_seed for record in spawned if len(record.order) > 1}
         for number in range(limits.MAX_HASH_SEEDS):
-            hash_seed = (self._options.seed * 7919 + number * 104729 + 1) % 4294967295
+            hash_seed = _hash_seed(self._options.seed, number)
             if hash_seed in tried_seeds:
                 continue
             yield SingleRun(
@@ -73,6 +95,23 @@ class TechniqueRuns:
                 isolation=Isolation.SPAWN,
                 hash_seed=hash_seed,
             )
+
+    def failing_with_other_hash_seeds(self) -> Iterator[SingleRun]:
+        """Runs alone with other hash seeds of the few tests that failed in all runs; some may pass then."""
+        history = self._history
+        failing = [test for test in history.failed_tests() if history.first_pass_of(test) is None]
+        if not self._options.hash_seeds or len(failing) > long_limits.MAX_FAILING_TESTS_TRIED:
+            return
+        for test in failing:
+            for number in range(long_limits.HASH_SEEDS_OF_FAILING_TESTS):
+                if history.first_pass_of(test) is None:
+                    yield SingleRun(
+                        order=(test,),
+                        why=f"does {test} fail with another hash seed, too?",
+                        setting=Setting.ALONE,
+                        isolation=Isolation.SPAWN,
+                        hash_seed=_hash_seed(self._options.seed, limits.MAX_HASH_SEEDS + number),
+                    )
 
     def each_alone(self, max_repeated_s: float = inf) -> Iterator[Batch]:
         """Each test in a process of its own, twice in a row if it can be repeated: shows two kinds in one fork.
@@ -90,7 +129,7 @@ class TechniqueRuns:
     def each_repeated(self) -> Iterator[Batch]:
         """Each test that was not repeated yet, twice in one process."""
         for test in self._history.suite.tests:
-            if test.repeatable and not self._history.runs_of((test.id, test.id)):
+            if test.repeatable and not self._history.tally(test.id, Setting.REPEATED).n:
                 yield self.batch_of([(test.id, test.id)])
 
     def each_alone_again(self) -> Iterator[Batch]:
@@ -127,18 +166,34 @@ class TechniqueRuns:
         """Each order other than the original once, up to the number that the user asked for."""
         max_orders = self._options.shuffles
         planned: set[int] = set()
-        for order in distinct_orders(self._orders_to_try(), self._test_order().tests):
+        for order in self._distinct_orders():
             if max_orders is not None and len(planned) >= max_orders:
                 return
             planned.add(prefix_hash(order))
             if self._history.runs_of(order) == 0:
                 yield self._single_run(order, "another order", Setting.SHUFFLED)
 
+    def _distinct_orders(self) -> Iterator[Order]:
+        """Orders without tests that nothing may run beside; one of the first orders begins with these tests."""
+        orders = distinct_orders(self._orders_to_try(), self._test_order().tests)
+        yield from islice(orders, limits.FIRST_ORDERS)
+        left_out = tuple(test for test in self._test_order().tests if test in self._options.left_out_of_orders)
+        if left_out:
+            yield (*left_out, *reversed(self._tests_in_orders()))
+        yield from orders
+
+    def _tests_in_orders(self) -> Order:
+        left_out, tests = self._options.left_out_of_orders, self._test_order().tests
+        return tuple(test for test in tests if test not in left_out) if left_out else tests
+
     def _orders_to_try(self) -> Iterator[Order]:
         unlimited = self._options.endless or self._options.shuffles is not None
-        return orders_to_try(
-            self._history.suite, lambda: self._test_order().tests, self._options.seed, unlimited=unlimited
-        )
+        return orders_to_try(self._history.suite, self._tests_in_orders, self._options.seed, unlimited=unlimited)
 
     def _single_run(self, order: Order, why: str, setting: Setting) -> SingleRun:
         return SingleRun(order=order, why=why, setting=setting, isolation=self._options.isolation)
+
+
+def _hash_seed(seed: int, number: int) -> int:
+    """A hash seed for each number, different for each seed of a hunt."""
+    return (seed * 7919 + number * 104729 + 1) % 4294967295

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from flakehound.core.outcomes import NodeId
 from flakehound.core.verdicts import Kind, Verdict
-
-MIN_EXPECTED = 0.01  # expected flaky tests; smaller numbers are shown as "less than" this
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +32,23 @@ class SpentFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NeverRan:
+    """The tests that no run reached, and what reaching all tests takes."""
+
+    tests: frozenset[NodeId] = frozenset()  # without those that were skipped
+    one_run_s: float = 0.0  # of all tests of the suite, by the mean time of those that ran
+    full_look_s: float = 0.0  # a budget that is enough for every test to run several times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastFacts:
+    """An estimate from other suites and from the runs so far; it is not a finding."""
+
+    more_s: float  # if the hunt went on for this time
+    flaky_tests: float  # it is expected to show so many more flaky tests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HuntResult:
     """The result of one finished or interrupted hunt."""
 
@@ -50,6 +66,8 @@ class HuntResult:
     pytest_args: tuple[str, ...] = ()  # the user's own
     priors: Mapping[str, float] = field(default_factory=dict)  # test -> probability of being flaky before the hunt
     store: str | None = None  # path of the store when it is not the default one
+    never_ran: NeverRan | None = None  # None: unknown
+    forecast: ForecastFacts | None = None  # None: not estimated
 
     def of_kind(self, *kinds: Kind) -> list[Verdict]:
         """The verdicts of the named kinds."""
@@ -59,8 +77,3 @@ class HuntResult:
     def flaky(self) -> list[Verdict]:
         """The tests proven flaky."""
         return [verdict for verdict in self.verdicts if verdict.kind.is_flaky]
-
-
-def expected_flaky_tests(number: float) -> str:
-    """An expected number of flaky tests in words."""
-    return f"{number:.2g} flaky tests" if number >= MIN_EXPECTED else f"less than {MIN_EXPECTED} flaky tests"

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.verdicts import Kind
 from flakehound.report.commands import explain_command, resume_command
-from flakehound.report.durations import duration_text
-from flakehound.report.formatting import FLAKY_KINDS, RATE_SETTINGS, counted, few, one_failure_in, tally_of
+from flakehound.report.durations import budget_option, duration_text
+from flakehound.report.formatting import (
+    FLAKY_KINDS,
+    RATE_SETTINGS,
+    counted,
+    few,
+    one_failure_in,
+    percent,
+    tally_of,
+)
 from flakehound.report.hunt.result import HuntResult
 
 _MAX_NAMES = 10  # listed per shared failure
+_MAX_SHARED_FAILURES = 5  # listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextCommand:
+    """A sentence, and the command that it ends with."""
+
+    sentence: str
+    command: str
+
+    def lines(self, width: int) -> list[str]:
+        """In one line if it fits, else the command on a line of its own, which can still be pasted."""
+        line = f"{self.sentence} {self.command}"
+        return [line] if len(line) <= width else [self.sentence, f"  {self.command}"]
 
 
 def shared_failures(result: HuntResult) -> Iterator[str]:
@@ -20,9 +43,12 @@ def shared_failures(result: HuntResult) -> Iterator[str]:
     for verdict in result.flaky:
         for signature in verdict.signatures:
             found.setdefault(signature, []).append(verdict.id)
-    for signature, tests in sorted(found.items(), key=lambda item: -len(item[1])):
-        if len(tests) > 1:
-            yield f"same failure {signature}: {few(tests, _MAX_NAMES)}"
+    shared = [(signature, tests) for signature, tests in found.items() if len(tests) > 1]
+    shared.sort(key=lambda item: -len(item[1]))
+    for signature, tests in shared[:_MAX_SHARED_FAILURES]:
+        yield f"same failure {signature}: {few(tests, _MAX_NAMES)}"
+    if len(shared) > _MAX_SHARED_FAILURES:
+        yield f"and {counted(len(shared) - _MAX_SHARED_FAILURES, 'more failure')} that several tests have"
 
 
 def summary_line(result: HuntResult) -> str:
@@ -44,23 +70,45 @@ def _runs_made(result: HuntResult) -> Iterator[str]:
 def _tests_found(result: HuntResult) -> Iterator[str]:
     by_kind = [(len(result.of_kind(kind)), kind.value) for kind in FLAKY_KINDS]
     kinds = ", ".join(f"{number} {kind}" for number, kind in by_kind if number)
-    yield f"{len(result.flaky)} flaky ({kinds})" if kinds else "0 flaky"
+    yield f"{len(result.flaky):,} flaky ({kinds})" if kinds else "0 flaky"
     for kind in (Kind.UNRESOLVED, Kind.FAILING):
         if result.of_kind(kind):
-            yield f"{len(result.of_kind(kind))} {kind.value}"
-    yield f"{len(result.of_kind(Kind.STEADY))} steady so far"
+            yield f"{len(result.of_kind(kind)):,} {kind.value}"
+    never_ran = len(_never_ran(result))
+    yield f"{len(result.of_kind(Kind.STEADY)) - never_ran:,} steady so far"
+    if never_ran:
+        yield f"{never_ran:,} never ran"
+
+
+def _never_ran(result: HuntResult) -> frozenset[NodeId]:
+    return frozenset() if result.never_ran is None else result.never_ran.tests
+
+
+def never_ran_lines(result: HuntResult) -> Iterator[str]:
+    """Which share of the tests never ran, and what it takes to run all of them."""
+    never_ran = result.never_ran
+    if never_ran is None or not never_ran.tests:
+        return
+    share = percent(len(never_ran.tests) / result.suite.tests)
+    takes = f"one run of all of them takes about {duration_text(never_ran.one_run_s)}"
+    budget = f"--budget {budget_option(never_ran.full_look_s)} gives a full look"
+    tests = f"{len(never_ran.tests):,} of {counted(result.suite.tests, 'test')}"
+    yield f"{tests} ({share} %) never ran: {takes}; {budget}"
 
 
 def bound_lines(result: HuntResult) -> Iterator[str]:
     """How often a test that was not found flaky may still fail."""
-    runs = [tally_of(verdict, *RATE_SETTINGS).n for verdict in result.of_kind(Kind.STEADY)]
+    never_ran = _never_ran(result)
+    steady = [verdict for verdict in result.of_kind(Kind.STEADY) if verdict.id not in never_ran]
+    runs = [tally_of(verdict, *RATE_SETTINGS).n for verdict in steady]
     unseen = runs.count(0)
     fewest = min((n for n in runs if n), default=0)
     if fewest:
         yield _bound(fewest)
     if unseen:
         verb = "was" if unseen == 1 else "were"
-        yield f"{counted(unseen, 'steady test')} {verb} never seen to pass or fail: skipped, or not reached"
+        why = "skipped, or not reached" if result.never_ran is None else "skipped in every run"
+        yield f"{counted(unseen, 'steady test')} {verb} never seen to pass or fail: {why}"
 
 
 def _bound(runs: int) -> str:
@@ -70,11 +118,14 @@ def _bound(runs: int) -> str:
     return f"No steady test fails more often than 1 in {one_failure_in(runs)} runs ({certainty})"
 
 
-def next_step(result: HuntResult) -> str | None:
+def next_step(result: HuntResult) -> NextCommand | None:
     """The last line: the command to run next; None where nothing was found."""
     if result.interrupted:
-        return f"Interrupted before all was settled. Go on: {resume_command(result)}"
+        return NextCommand(sentence="Interrupted before all was settled. Go on:", command=resume_command(result))
     if not result.complete:
-        return f"The time ran out before all was settled. Go on: {resume_command(result)}"
+        sentence = "The time ran out before all was settled. Go on:"
+        return NextCommand(sentence=sentence, command=resume_command(result))
     flaky = [verdict for kind in FLAKY_KINDS for verdict in result.of_kind(kind)]
-    return f"Everything known about one test: {explain_command(result, flaky[0])}" if flaky else None
+    if not flaky:
+        return None
+    return NextCommand(sentence="Everything known about one test:", command=explain_command(result, flaky[0]))

@@ -18,8 +18,12 @@ LABEL_WIDTH = 8  # longer labels move their id to the right; the lines below sta
 
 def headline(verdict: Verdict) -> str:
     """The kind, in capitals, and the test."""
-    label = verdict.kind.value.upper()
-    return f"{label}{' ' * max(1, LABEL_WIDTH - len(label))}{verdict.id}"
+    return f"{label(verdict)}{verdict.id}"
+
+
+def label(verdict: Verdict) -> str:
+    """The kind, in capitals, and the space behind it."""
+    return f"{verdict.kind.value.upper():{LABEL_WIDTH - 1}} "
 
 
 def verdict_lines(result: HuntResult, verdict: Verdict, wrapper: LineWrapper) -> list[str]:

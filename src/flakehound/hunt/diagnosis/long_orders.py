@@ -1,0 +1,113 @@
+"""Narrow a long list of earlier tests down to a short part with the same effect on a later test.
+
+Each group of the suite runs once in a process of its own, and every suspect in a copy of that process. So one run
+of all tests serves all suspects together. Tests that have the effect only together, in several groups, are found
+by walks: at each stop a copy of the process runs the tests found so far and the suspect.
+"""
+
+from __future__ import annotations
+
+from flakehound.core.plans import Order, Setting, Walk
+from flakehound.hunt import long_limits
+from flakehound.hunt.diagnosis.order_effects import OrderEffect, shows
+from flakehound.hunt.diagnosis.questions import NeedRuns, Question
+from flakehound.hunt.diagnosis.suspect import Suspect
+
+
+def short_part(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
+    """A part of a long prefix that has the effect: one group, or a few tests together; empty if none is found."""
+    group = yield from _group_with_effect(effect, suspect)
+    if not group and suspect.after(effect.prefix).is_mixed:
+        return ()  # not the earlier tests decide, but chance
+    return group or (yield from _tests_together(effect, suspect))
+
+
+def _group_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
+    runs, test = suspect.group_runs, suspect.test
+    assert runs is not None  # otherwise no prefix is long
+    number_of = runs.groups.number_of
+    numbers = sorted({number_of[earlier] for earlier in effect.prefix if earlier in number_of})
+    why = f"does one group of tests decide about {test}?"
+    for number in numbers:
+        if shows(effect.outcome, runs.tally(number, test)):
+            order = runs.order_after(number, test)
+            tally = yield from suspect.ask.tally_of_last(order, times=long_limits.RUNS_AFTER_GROUP, why=why)
+            if shows(effect.outcome, tally):
+                return order[:-1]
+    unseen = tuple(number for number in numbers if runs.is_unseen(number, test))
+    if unseen:
+        yield NeedRuns(groups=unseen)
+    return ()
+
+
+def _tests_together(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
+    """The tests that have the effect only together, found from the last to the first; empty if that fails."""
+    if not suspect.snapshots:
+        return ()  # each stop of a walk would be a run of all tests before it
+    needed: Order = ()
+    rest = effect.prefix
+    for _number in range(long_limits.MAX_JOINT_TESTS):
+        place = yield from _shortest_part_with_effect(effect, suspect, rest, needed)
+        if place is None:
+            return ()
+        if place == 0:
+            return needed
+        needed, rest = (rest[place - 1], *needed), rest[: place - 1]
+    return ()
+
+
+def _shortest_part_with_effect(
+    effect: OrderEffect, suspect: Suspect, rest: Order, suffix: Order
+) -> Question[int | None]:
+    """The least number of tests of `rest` that have the effect together with `suffix`; None if that fails."""
+    low, high = _known_window(effect, suspect, rest, suffix)
+    if high is None or (not suffix and _failed_once(suspect)):
+        if low == len(rest):
+            return None  # the effect did not occur again
+        stops = {*_even_stops(max(0, low), len(rest)), len(rest), *([0] if suffix else [])}
+    elif high - low == 1:
+        return high
+    else:
+        stops = set(_even_stops(low, high))
+    stops -= {low}
+    walk = _walk(effect, suspect, rest, suffix, tuple(sorted(stops)))
+    if _was_made(suspect, walk):
+        return None  # the process could not be copied, or the test had no outcome
+    yield NeedRuns.of([walk])
+    return None
+
+
+def _known_window(effect: OrderEffect, suspect: Suspect, rest: Order, suffix: Order) -> tuple[int, int | None]:
+    """The last place known to lack the effect, -1 if there is none, and the first one known to have it."""
+    low = -1
+    for place, tally in suspect.history.tallies_along(rest, suspect.test, suffix).items():
+        if shows(effect.outcome, tally):
+            return low, place
+        low = place
+    return low, None
+
+
+def _failed_once(suspect: Suspect) -> bool:
+    """Whether the test failed only once so far, which may have been chance."""
+    return len(suspect.history.failures_of(suspect.test)) == 1
+
+
+def _even_stops(low: int, high: int) -> range:
+    """Places between two others: all of them if they are few, else at equal distances."""
+    return range(low + 1, high, max(1, (high - low) // long_limits.MAX_LONG_WALK_STOPS))
+
+
+def _walk(effect: OrderEffect, suspect: Suspect, rest: Order, suffix: Order, stops: tuple[int, ...]) -> Walk:
+    return Walk(
+        order=rest[: stops[-1]],
+        test=suspect.test,
+        stops=stops,
+        suffix=suffix,
+        until=effect.outcome,
+        why=f"which earlier tests decide together about {suspect.test}?",
+        setting=Setting.PROBE,
+    )
+
+
+def _was_made(suspect: Suspect, walk: Walk) -> bool:
+    return any(suspect.history.runs_of(order) for order in (walk.order, *walk.orders[:1]))

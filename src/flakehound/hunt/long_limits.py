@@ -1,0 +1,50 @@
+"""Every tuned number of hunts in long suites: unit, source and effect, as in `limits.py`.
+
+Their values come from simulated hunts of large suites (tests/hunt/large_suites.py).
+"""
+
+from __future__ import annotations
+
+# Seconds that the tests of an order take from which on suspects share runs instead of repeating the order each.
+LONG_ORDER_S = 10.0
+
+# Least and usual number of tests in a group: about the square root of the tests. A search in one group costs about
+# as many forks as there are tests in it, a sweep about as many as there are groups.
+MIN_GROUP_SIZE = 20
+
+# Runs alone before a suspect takes part in a long search, in runs and in seconds: a test that fails in a quarter
+# of its runs fails once with 94 %.
+RUNS_ALONE_BEFORE_LONG_SEARCH = 10
+MAX_RUNS_ALONE_S = 5.0
+
+# Runs after a group in which the effect was seen, before it is searched in the group.
+RUNS_AFTER_GROUP = 2
+
+# Tests that are searched one after another because they have an effect only together.
+MAX_JOINT_TESTS = 4
+
+# Stops of a walk through a long order.
+MAX_LONG_WALK_STOPS = 100
+
+# Runs of groups that are planned before the next result is known, besides one for each job.
+MAX_GROUPS_AHEAD = 2
+
+# Tests that failed in all runs and are tried with other hash seeds, and the number of these: each run starts an
+# interpreter. If more tests fail, something else is wrong. With four seeds a test that fails for half of them
+# passes once with 94 %.
+MAX_FAILING_TESTS_TRIED = 5
+HASH_SEEDS_OF_FAILING_TESTS = 4
+
+# Suspects that run one after another behind a group, where processes cannot be copied.
+MAX_CHAINED_SUSPECTS = 64
+
+# Long walks that a search for tests that act together takes; it begins only if there is time for them.
+LONG_WALKS_PER_SEARCH = 2.0
+
+# Share of the time left that one run of all tests may take; else only groups run, the likeliest first.
+# The second one applies if other runs go on beside it.
+MAX_ORDER_SHARE = 0.5
+MAX_ORDER_SHARE_BESIDE_OTHERS = 0.65
+
+# Share of the suite's time that second executions of cheap tests may take when each group first runs.
+MAX_REPEATED_SHARE = 0.4

@@ -1,0 +1,76 @@
+"""The first runs of a long suite: what each of them shows per second decides their sequence.
+
+One reversed order exposes most order-dependent tests. Then each group of tests runs in a process of its own, cheap
+tests twice, and every suspect in a copy of it: that names the groups of all polluters and exposes non-idempotent
+tests. Single tests in processes of their own come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from flakehound.core.history import History
+from flakehound.core.plans import Isolation, Order, RunPlan
+from flakehound.hunt import long_limits
+from flakehound.hunt.group_sweep import GroupSweep
+from flakehound.hunt.options import SearchOptions
+from flakehound.hunt.suite_groups import SuiteGroups
+
+
+class LongSuite:
+    """Decides whether a suite is long, and plans the runs of its groups."""
+
+    def __init__(
+        self, history: History, options: SearchOptions, sweep: GroupSweep, groups: Callable[[], SuiteGroups]
+    ) -> None:
+        self._history = history
+        self._options = options
+        self._sweep = sweep
+        self._groups = groups
+        self._is_decided = False  # whether a first order is run
+        self._first_order: Order | None = None  # planned, and not in the history yet
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the suite takes so long that suspects have to share runs; an unfinished first run means yes."""
+        return self._options.isolation is Isolation.FORK and (
+            self._options.awaits_reference or self._suite_s >= long_limits.LONG_ORDER_S
+        )
+
+    @property
+    def _suite_s(self) -> float:
+        return self._history.costs.tests_s(self._history.suite.order)
+
+    @property
+    def awaits_first_order(self) -> bool:
+        """Whether an order that will show most suspects is not planned yet, or is still running."""
+        if not self._is_decided:
+            return self.is_long
+        if self._first_order is not None and self._history.runs_of(self._first_order):
+            self._first_order = None
+        return self._first_order is not None
+
+    def note_first_order(self, order: Order | None) -> None:
+        """Note that this order was planned; None: there is no time for one."""
+        self._is_decided, self._first_order = True, order
+
+    def can_afford_orders(self, time_left_s: float) -> bool:
+        """Whether one run of all tests leaves time for more: less is needed if other runs go on beside it."""
+        is_parallel = self._options.jobs > 1
+        share = long_limits.MAX_ORDER_SHARE_BESIDE_OTHERS if is_parallel else long_limits.MAX_ORDER_SHARE
+        return self._suite_s <= share * time_left_s
+
+    def group_plans(self) -> Iterator[RunPlan]:
+        """Each group that has not run yet, the one with the most expected flaky tests per second first."""
+        groups = self._groups().groups
+        return self._sweep.plans_of_new_groups(
+            sorted(range(len(groups)), key=lambda number: -self._index_of(groups[number]))
+        )
+
+    def plans_for_proven(self) -> Iterator[RunPlan]:
+        """Runs of the groups after which a proven victim or brittle test has not run yet."""
+        return self._sweep.plans_for_proven()
+
+    def _index_of(self, group: Order) -> float:
+        cost_s = self._history.costs.run_s(group, self._options.isolation)
+        return sum(map(self._options.priors.flaky, group)) / cost_s
