@@ -186,17 +186,14 @@ class RunLoop:
     def _next_of_search(self, planner: Planner) -> RunPlan | None:
         for _attempt in range(_MAX_UNAFFORDABLE_PLANS):
             plan = planner.next_search_run()
-            if plan is None or (not self._was_left_running(plan) and self._fits_budget(plan)):
+            if plan is None:
+                return None
+            left_job = next((job for job in self._left_running if job.plan.key == plan.key), None)
+            if left_job is not None:
+                self._left_running.remove(left_job)  # the next plan with its key is another run
+            if self._fits_budget(plan) and (left_job is None or left_job not in self._pool.running):
                 return plan
         return None
-
-    def _was_left_running(self, plan: RunPlan) -> bool:
-        """Whether an earlier loop has left this run going on; the next plan with its key is another run."""
-        for job in self._left_running:
-            if job.plan.key == plan.key and job in self._pool.running:
-                self._left_running.remove(job)
-                return True
-        return False
 
     def _without_running(self, plans: list[RunPlan]) -> list[RunPlan]:
         planned = [*(job.plan for job in self._pool.running), *self._aside.plans]
