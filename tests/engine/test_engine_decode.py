@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -123,6 +124,16 @@ def test_branches_that_a_process_refused_are_left_to_be_run():
     assert [record.order for record in found] == [(A, B)]
     assert orders_left(a_plan, "\n".join([*lines, ""]).encode()) == [(A, C)]
     assert records(a_plan, *lines[:2], lines[-1]) == []
+
+
+def test_continuations_that_may_run_one_after_another_are_left_to_be_run_in_one_process():
+    a_plan = replace(plan_with_copies(A, (B,), (C,)), may_chain=True)
+    lines = ["s 0 1.0", "e 0 P 0.5", 'u "threads"']
+
+    found = records(a_plan, *lines)
+
+    assert [record.order for record in found] == [(A,)]
+    assert orders_left(a_plan, "\n".join([*lines, ""]).encode()) == [(A, B, C)]
 
 
 def test_half_a_surrogate_pair_can_be_stored_and_printed():

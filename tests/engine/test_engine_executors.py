@@ -31,6 +31,18 @@ BUSY = {
         def test_a(): pass
         """,
 }
+TRACKED = {
+    "test_lock.py": """
+        import multiprocessing
+        from multiprocessing import resource_tracker
+        def test_first():
+            with multiprocessing.get_context("spawn").Lock():
+                assert resource_tracker._resource_tracker._fd is not None
+        def test_second():
+            with multiprocessing.get_context("spawn").Lock():
+                pass
+        """,
+}
 SUBMITS, MAPS, FIRST_USE = (NodeId(f"test_pool.py::test_{name}") for name in ("submits", "maps", "first_use"))
 
 
@@ -60,6 +72,18 @@ def test_a_pool_that_an_earlier_test_used_works_in_every_copy_of_the_process(ope
 
     assert [record.last.is_pass for record in records] == [True, True]
     assert not any(record.ended for record in records)
+
+
+def test_a_process_in_which_multiprocessing_tracks_resources_can_be_copied(open_sample):
+    first, second = NodeId("test_lock.py::test_first"), NodeId("test_lock.py::test_second")
+    plan = SharedPrefix(prefix=(first,), continuations=((second,), (second,)), why="", setting=Setting.PROBE)
+
+    with opened(open_sample(TRACKED)) as suite:
+        records = run(suite, plan)
+
+    # Only in the first record the prefix was executed: the others are copies of its process.
+    assert [record.executed for record in records] == [2, 1]
+    assert [record.last.is_pass for record in records] == [True, True]
 
 
 def test_a_pool_that_works_is_a_reason_for_new_interpreters(open_sample):

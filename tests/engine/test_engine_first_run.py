@@ -132,6 +132,19 @@ def test_runs_beside_a_first_run_that_writes_lasting_files_are_no_evidence(open_
     assert not (sample.root / "left").exists()
 
 
+def test_failures_beside_a_first_run_that_writes_files_are_doubtful_and_so_are_its_own(open_sample):
+    failing = "\n    def test_fails():\n        open('left', 'a').write('x')\n        assert False\n"
+    sample, budget = open_sample({"test_it.py": WAITING + failing}), Budget(limit_s=120.0)
+    with opened_suite(sample, budget) as opened:
+        history = History(opened.suite)
+        loop = RunLoop(opened, history, budget, save=lambda _records: None, seed=1)
+        loop.run_beside_reference(Repeats(opened))
+
+    assert loop.doubtful_failures.tests == ("test_it.py::test_fails",)
+    assert not loop.doubtful_failures.of_whole_order
+    assert [record.outcomes[-1] for record in history.records] == [Outcome.NOT_RUN]
+
+
 def test_nothing_more_is_started_beside_a_first_run_once_it_has_written_a_file(open_sample):
     budget = Budget(limit_s=120.0)
     with opened_suite(open_sample({"test_it.py": WRITING_FIRST}), budget) as opened:

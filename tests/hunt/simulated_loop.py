@@ -1,24 +1,24 @@
 """The engine's loop (`engine/suite/loop.py`) with a simulator in place of processes and clock.
 
-It fills its jobs, leaves out what does not fit into the time left, and cancels what is not done in time.
+The queue of plans is the engine's own. The loop fills its jobs and cancels what is not done in time.
 """
 
 from __future__ import annotations
 
 import heapq
 import random
-from collections import Counter, deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
+from types import SimpleNamespace
 from typing import Protocol
 
 from flakehound.core.history import History
-from flakehound.core.plans import Isolation, RunPlan, without_running
+from flakehound.core.plans import Isolation, RunPlan
 from flakehound.core.records import RunRecord
+from flakehound.engine.suite.plan_queue import PlanQueue
 from flakehound.hunt.agenda import Agenda
 
 SESSION_HASH_SEED = 77
-MAX_UNAFFORDABLE_PLANS = 20
 
 
 class SimulatedSuite(Protocol):
@@ -38,6 +38,34 @@ class _RunningPlan:
     number: int
     plan: RunPlan = field(compare=False)
     records: list[RunRecord] = field(compare=False)
+    expected_end_s: float = field(compare=False)
+
+
+class _SimulatedPool:
+    """What a queue of plans needs to know about the runs that go on."""
+
+    def __init__(self, running: list[_RunningPlan]) -> None:
+        self._running = running
+        self.chosen: list[SimpleNamespace] = []  # to be started now
+
+    @property
+    def running(self) -> list[object]:
+        return [*self._running, *self.chosen]
+
+
+class _WatchedAgenda:
+    """The agenda, which the loop may ask for follow-ups only; notes whether it had no more plans."""
+
+    def __init__(self, agenda: Agenda) -> None:
+        self._agenda = agenda
+        self.follow_ups = agenda.follow_ups
+        self.has_no_more_plans = False
+        self.only_follow_ups = False
+
+    def next_search_run(self) -> RunPlan | None:
+        plan = None if self.only_follow_ups else self._agenda.next_search_run()
+        self.has_no_more_plans = plan is None
+        return plan
 
 
 class SimulatedLoop:
@@ -47,24 +75,25 @@ class SimulatedLoop:
         self._simulator = simulator
         self._history = history
         self._agenda = agenda
+        self._watched_agenda = _WatchedAgenda(agenda)
         self._jobs = jobs
         self._rng = random.Random(seed)
-        self._waiting: deque[RunPlan] = deque()
         self._running: list[_RunningPlan] = []
+        self._pool = _SimulatedPool(self._running)
         self._started = 0
-        self._known_records = -1
-        self._has_no_more_plans = False
-        self._only_follow_ups = False
+        self._budget = SimpleNamespace(left_s=inf, spent_s=0.0)
+        suite = SimpleNamespace(pool=self._pool, goes_alone=lambda plan: plan.undisturbed)
+        self._queue = PlanQueue(suite, history, self._budget, clock_s=lambda: simulator.clock_s)
 
     def run(self, max_plans: int, deadline_s: float, *, only_follow_ups: bool = False) -> bool:
         """Whether it ended because nothing was left to do, not because the time was up."""
-        self._only_follow_ups = only_follow_ups
+        self._watched_agenda.only_follow_ups = only_follow_ups
         if only_follow_ups:
             self._running.clear()
         for _finished in range(max_plans):
             self._fill(deadline_s)
             if not self._running:
-                return self._has_no_more_plans
+                return self._watched_agenda.has_no_more_plans
             first = heapq.heappop(self._running)
             if first.end_s > deadline_s:
                 self._simulator.clock_s = deadline_s
@@ -76,20 +105,18 @@ class SimulatedLoop:
         return False
 
     def _fill(self, deadline_s: float) -> None:
-        chosen: list[RunPlan] = []
-        while len(self._running) + len(chosen) < self._agenda.runs_at_once(self._jobs):
-            busy = [one.plan for one in self._running] + chosen
-            if any(plan.undisturbed for plan in busy):
-                break
-            plan = self._next(busy, deadline_s - self._simulator.clock_s)
+        now_s = self._simulator.clock_s
+        self._budget.left_s, self._budget.spent_s = deadline_s - now_s, now_s
+        while len(self._pool.running) < self._agenda.runs_at_once(self._jobs):
+            plan = self._queue.next(self._watched_agenda)
             if plan is None:
                 break
-            if plan.undisturbed and busy:
-                self._waiting.appendleft(plan)
-                break
-            chosen.append(plan)
-        for plan in chosen:
-            self._start(plan, disturbed=len(self._running) + len(chosen) > 1)
+            expected_end_s = now_s + self._history.costs.plan_s(plan)
+            self._pool.chosen.append(SimpleNamespace(plan=plan, expected_end_s=expected_end_s))
+        chosen, self._pool.chosen = self._pool.chosen, []
+        disturbed = len(self._running) + len(chosen) > 1
+        for job in chosen:
+            self._start(job.plan, disturbed=disturbed)
 
     def start(self, plan: RunPlan) -> None:
         """Start a run that no planner asked for."""
@@ -97,43 +124,12 @@ class SimulatedLoop:
 
     def _start(self, plan: RunPlan, *, disturbed: bool) -> None:
         now_s = self._simulator.clock_s
+        expected_end_s = now_s + self._history.costs.plan_s(plan)
         records = self._simulator.run(self._seeded(plan), disturbed=disturbed)
         self._started += 1
-        heapq.heappush(self._running, _RunningPlan(self._simulator.clock_s, self._started, plan, records))
+        started = _RunningPlan(self._simulator.clock_s, self._started, plan, records, expected_end_s)
+        heapq.heappush(self._running, started)
         self._simulator.clock_s = now_s
-
-    def _next(self, busy: Sequence[RunPlan], left_s: float) -> RunPlan | None:
-        if len(self._history.records) != self._known_records:
-            self._known_records = len(self._history.records)
-            self._update_follow_ups(busy)
-        plan = self._next_waiting(left_s)
-        for _attempt in range(MAX_UNAFFORDABLE_PLANS if plan is None else 0):
-            search = None if self._only_follow_ups else self._agenda.next_search_run()
-            self._has_no_more_plans = search is None
-            if search is None:
-                break
-            if self._fits(search, left_s):
-                return search
-        if plan is None:
-            self._update_follow_ups(busy)  # what had to wait for the search need not wait any longer
-            plan = self._next_waiting(left_s)
-        return plan
-
-    def _next_waiting(self, left_s: float) -> RunPlan | None:
-        while self._waiting:
-            plan = self._waiting.popleft()
-            if self._fits(plan, left_s):
-                return plan
-        return None
-
-    def _update_follow_ups(self, busy: Sequence[RunPlan]) -> None:
-        made = Counter(plan.key for plan in busy)
-        follow_ups = self._agenda.follow_ups()
-        rest = [without_running(plan, busy) for plan in follow_ups if not _take_running(made, plan)]
-        self._waiting = deque(plan for plan in rest if plan is not None)
-
-    def _fits(self, plan: RunPlan, left_s: float) -> bool:
-        return self._history.costs.plan_s(plan) <= left_s
 
     def _seeded(self, plan: RunPlan) -> RunPlan:
         hash_seed = plan.hash_seed
@@ -142,10 +138,3 @@ class SimulatedLoop:
         return replace(
             plan, seed=self._rng.randrange(2**32) if plan.seed is None else plan.seed, hash_seed=hash_seed
         )
-
-
-def _take_running(busy: Counter[object], plan: RunPlan) -> bool:
-    if not busy[plan.key]:
-        return False
-    busy[plan.key] -= 1
-    return True

@@ -16,6 +16,7 @@ from simulator import (
     suite_of,
 )
 
+from flakehound.core.doubtful_failures import DoubtfulFailures
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting, SharedPrefix, SingleRun, Walk, without_running
@@ -133,6 +134,19 @@ def test_one_run_of_a_group_serves_all_suspects():
     assert all(plan.continuations == ((at(5),),) for plan in plans if isinstance(plan, SharedPrefix))
 
 
+def test_tests_whose_failures_are_doubtful_run_after_each_new_group_until_they_fail():
+    simulator, history, runs = group_runs()
+    sweep = GroupSweep(history, lambda: runs, list, doubtful=(at(5), at(40)))
+    for record in simulator.run(SingleRun(order=(at(300), at(5)), why="", setting=Setting.PROBE)):
+        history.add(record)
+
+    plan = next(sweep.plans_of_new_groups([7]))
+
+    assert history.failures_of(at(5))
+    assert isinstance(plan, SharedPrefix)
+    assert plan.continuations == ((at(40),),)
+
+
 def test_what_a_running_plan_does_after_the_same_tests_is_not_planned_again():
     running = SharedPrefix(prefix=(at(1),), continuations=((at(5),),), why="", setting=Setting.PROBE)
     both = SharedPrefix(prefix=(at(1),), continuations=((at(5),), (at(6),)), why="", setting=Setting.PROBE)
@@ -192,6 +206,24 @@ def test_brittle_and_non_idempotent_tests_of_a_long_suite_are_found():
     assert found.verdicts[at(390)].kind is Kind.BRITTLE
     assert found.verdicts[at(390)].state_setters == (at(20),)
     assert found.verdicts[at(210)].kind is Kind.NON_IDEMPOTENT
+
+
+def test_the_polluter_in_a_group_of_slow_tests_is_found():
+    suite = suite_of(*names())
+    times = {test.id: 1.0 for test in suite.tests}  # so that one group takes longer than a short order may
+    planted = {at(5): fails_after(at(300))}
+    simulator = Simulator(suite, planted, test_s=times, fork_s=0.02, interpreter_s=2.0)  # type: ignore[arg-type]
+    found = hunt(simulator, jobs=2, policy="index", endless=True, time_left_s=3000.0, background_reference=True)
+
+    assert found.verdicts[at(5)].polluters == (at(300),)
+
+
+def test_no_whole_run_is_made_for_one_test_that_fails_in_every_run():
+    found = hunted({210: fails_if(lambda moment: True)})
+
+    assert found.verdicts[at(210)].kind is Kind.FAILING
+    runs_for_it = [record for record in found.history.records if record.order[-1] == at(210)]
+    assert max(len(record.order) for record in runs_for_it) < TESTS // 2
 
 
 def test_a_test_that_fails_by_chance_in_a_long_suite_is_nod():
@@ -270,6 +302,21 @@ def test_suspects_run_one_after_another_behind_a_group_where_processes_cannot_be
     assert found.verdicts[at(5)].polluters == (at(300),)
     assert found.verdicts[at(50)].polluters == (at(180),)
     assert found.verdicts[at(90)].state_setters == (at(20),)
+
+
+def test_a_victim_whose_only_failure_so_far_is_doubtful_is_proven_without_another_whole_order_first():
+    found = hunt(
+        long_suite({5: fails_after(at(300))}),
+        jobs=2,
+        policy="index",
+        endless=True,
+        time_left_s=300.0,
+        doubtful=DoubtfulFailures(tests=(at(5),), of_whole_order=True),
+    )
+
+    assert found.verdicts[at(5)].polluters == (at(300),)
+    first_runs = [record.setting for record in found.history.records[:5]]
+    assert Setting.SHUFFLED not in first_runs
 
 
 def test_a_test_that_fails_only_with_the_hash_seed_of_the_session_is_nod():

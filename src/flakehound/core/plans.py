@@ -95,6 +95,9 @@ class SharedPrefix(RunSettings):
 
     prefix: Order
     continuations: tuple[Order, ...]
+    # If the process cannot be copied: whether all continuations may run one after another in one process. Else
+    # each runs after the prefix in a process of its own: exact, but it takes the time of the prefix each time.
+    may_chain: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -34,6 +34,7 @@ class Agenda:
             lambda: self._suspects.group_runs,
             self._suspects.findings,
             copies_processes=options.snapshots,
+            doubtful=options.doubtful.tests,
         )
         search = IndexSearch if options.policy == INDEX else StagedSearch
         long_suite = LongSuite(history, options, self._sweep, lambda: self._suspects.group_runs.groups)

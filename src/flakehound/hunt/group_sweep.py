@@ -30,11 +30,13 @@ class GroupSweep:
         findings: Callable[[], Sequence[Finding]],
         *,
         copies_processes: bool = True,
+        doubtful: Sequence[NodeId] = (),
     ) -> None:
         self._history = history
         self._current_runs = runs  # a function, because tests that end their process are removed from groups
         self._findings = findings
         self._copies_processes = copies_processes
+        self._doubtful = doubtful  # failed in runs that are no evidence
         self._repeatable = {test.id for test in history.suite.tests if test.repeatable}
         self._max_repeated_s: tuple[int, float] = (0, 0.0)  # number of records when it was computed, seconds
 
@@ -51,14 +53,15 @@ class GroupSweep:
         needed = {number for finding in served for number in finding.needed_groups}
         # New groups first: they may show further suspects, with which the others run again together.
         numbers = sorted(needed, key=lambda number: (self._runs.was_swept(number), number))[:max_groups]
-        cases = [*(finding.test for finding in served), *(f.test for f in findings if f.culprits)]
+        proven = (finding.test for finding in findings if finding.culprits)
+        cases = [*(finding.test for finding in served), *self._doubtful_cases(), *proven]
         return [plan for number in numbers for plan in self._plans_after(number, cases)]
 
     def plans_of_new_groups(self, numbers: Iterable[int]) -> Iterator[RunPlan]:
         """A run of each of these groups that has not run in a process of its own yet, with all proven cases."""
         for number in numbers:
             if not self._runs.was_swept(number):
-                cases = [finding.test for finding in self._findings() if finding.culprits]
+                cases = [*self._doubtful_cases(), *(f.test for f in self._findings() if f.culprits)]
                 plans = list(self._plans_after(number, cases))
                 order, why = self._first_order(number), _WHY_GROUP
                 yield from plans or [SingleRun(order=order, why=why, setting=Setting.PROBE)]
@@ -91,6 +94,19 @@ class GroupSweep:
             served.append(finding)
         return served
 
+    def _doubtful_cases(self) -> list[NodeId]:
+        """The tests that failed without being evidence, and not since; as many as add no more than the suite."""
+        costs, groups = self._history.costs, self._runs.groups
+        allowed_s = costs.tests_s(self._history.suite.order) if self._doubtful else 0.0
+        cases = []
+        for test in self._doubtful:
+            allowed_s -= len(groups.groups) * costs.run_s((test,), Isolation.FORK)
+            if allowed_s < 0:
+                break
+            if test in groups.number_of and not self._history.failures_of(test):
+                cases.append(test)
+        return cases
+
     def _look_of_failure(self, test: NodeId) -> tuple[str, str]:
         """The file of a test and the signature of its first failure."""
         first = self._history.failures_of(test)[0]
@@ -114,7 +130,9 @@ class GroupSweep:
         if self._copies_processes:
             continuations = tuple((test,) for test in cases)
             why, setting = _WHY_CASES, Setting.PROBE
-            return SharedPrefix(prefix=prefix, continuations=continuations, why=why, setting=setting)
+            return SharedPrefix(
+                prefix=prefix, continuations=continuations, may_chain=True, why=why, setting=setting
+            )
         # Another sequence after each group, because the first cases may have an effect on the later ones.
         chain = [*cases[number % len(cases) :], *cases[: number % len(cases)]]
         order = (*prefix, *chain[: long_limits.MAX_CHAINED_SUSPECTS])

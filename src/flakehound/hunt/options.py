@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from flakehound.core.doubtful_failures import DoubtfulFailures
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order
 from flakehound.core.statistics.prevalence import Priors
@@ -45,6 +46,9 @@ class SearchOptions:
     suspects: tuple[NodeId, ...] = ()  # tests that failed in the user's own pytest runs; they run first
     # Orders that earlier hunts give reason to run first, each as often as it should run.
     first_orders: tuple[Order, ...] = ()
+    doubtful: DoubtfulFailures = field(
+        default_factory=DoubtfulFailures
+    )  # tests that failed in runs that disturbed each other
     policy: str = RERUN  # INDEX: by expected gain; others: fixed stages, for the candidates if selected
     candidates: Candidates = field(default_factory=Candidates)
     priors: Priors = field(default_factory=Priors)

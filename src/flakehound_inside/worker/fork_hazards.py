@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import sys
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
@@ -42,10 +43,24 @@ def reasons_against_forking(before: Mapping[int, str]) -> list[str]:
 def unsafe_handles(before: Mapping[int, str]) -> list[str]:
     """Descriptors opened since `before` that two processes cannot share, because of their position or peer."""
     unsafe = []
+    shared_on_purpose = _descriptors_of_resource_trackers()
     for number, target in open_descriptors().items():
-        if before.get(number) != target and _is_unsafe_to_share(number, target):
+        if before.get(number) == target or number in shared_on_purpose:
+            continue
+        if _is_unsafe_to_share(number, target):
             unsafe.append(_with_peer(number, target) if target.startswith("socket:") else target)
     return sorted(unsafe)
+
+
+def _descriptors_of_resource_trackers() -> set[int]:
+    """Pipes to the process that multiprocessing or loky starts to clean up: forks are meant to share it."""
+    trackers = [
+        getattr(module, "_resource_tracker", None)
+        for name, module in list(sys.modules.items())
+        if name.endswith("resource_tracker")
+    ]
+    numbers = [getattr(tracker, "_fd", None) for tracker in trackers]
+    return {number for number in numbers if isinstance(number, int)}
 
 
 def _with_peer(number: int, target: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from flakehound.app.hunt.earlier_hunts import earlier_durations_s
 from flakehound.app.hunt.earlier_verdicts import first_orders, open_verdicts
@@ -14,6 +14,7 @@ from flakehound.app.hunt.selection import Selection, Selector
 from flakehound.app.hunt.static_priors import StaticScores, static_scores
 from flakehound.app.hunt.suite_trace import calls_if_affordable
 from flakehound.app.sessions.plain_runs import recent_failures
+from flakehound.core.doubtful_failures import DoubtfulFailures
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order
 from flakehound.core.statistics.prevalence import Priors
@@ -35,6 +36,9 @@ class Estimate:
     interrupted: bool  # by the user; then there is no search
     first_orders: tuple[Order, ...] = ()  # that earlier hunts give reason to run first
     on_earlier_hunts: str = ""  # what the hunt goes on from, in one line
+    doubtful: DoubtfulFailures = field(
+        default_factory=DoubtfulFailures
+    )  # of this hunt, in runs that disturbed each other
 
 
 def first_estimate(hunt: PreparedHunt) -> Estimate:

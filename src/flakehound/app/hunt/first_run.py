@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flakehound.app.hunt.estimate import Estimate, first_estimate
 from flakehound.app.hunt.prepared import PreparedHunt, set_default_budget
 from flakehound.app.hunt.search import new_agenda, run_loop
 from flakehound.app.hunt.selection import Selector
 from flakehound.app.progress import first_run_text
+from flakehound.core.doubtful_failures import DoubtfulFailures
 from flakehound.core.plans import RunPlan
 from flakehound.report.durations import duration_text
 
@@ -19,6 +20,7 @@ class FirstRun:
 
     estimate: Estimate | None  # the first one; None: not made
     interrupted: bool  # by the user
+    doubtful: DoubtfulFailures = field(default_factory=DoubtfulFailures)  # in runs that disturbed each other
 
 
 def wait_for_first_run(hunt: PreparedHunt, selector: Selector | None) -> FirstRun:
@@ -39,7 +41,7 @@ def wait_for_first_run(hunt: PreparedHunt, selector: Selector | None) -> FirstRu
         interrupted = True
         loop.finish_reference()
     set_default_budget(hunt.budget, hunt.opened)
-    return FirstRun(estimate=estimate, interrupted=interrupted)
+    return FirstRun(estimate=estimate, interrupted=interrupted, doubtful=loop.doubtful_failures)
 
 
 def _announce(hunt: PreparedHunt) -> None:

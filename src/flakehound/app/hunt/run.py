@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from flakehound.app.hunt.estimate import estimate_priors
 from flakehound.app.hunt.explain import explain
@@ -31,6 +32,7 @@ def run_hunt(
     with prepare(options, budget, progress) as hunt:
         first_run = wait_for_first_run(hunt, selector)
         estimate = estimate_priors(hunt, selector, first_run.estimate, interrupted=first_run.interrupted)
+        estimate = replace(estimate, doubtful=first_run.doubtful)
         found = search(hunt, estimate)
         explanation = explain(hunt, found)
         result = summarise(hunt, estimate, found, explanation)

@@ -113,6 +113,7 @@ def _search_options(hunt: PreparedHunt, estimate: Estimate) -> SearchOptions:
         states=options.states,
         suspects=tuple(estimate.recent_failures)[:MAX_EARLIER_FAILURES],
         first_orders=estimate.first_orders,
+        doubtful=estimate.doubtful,
         policy=options.policy.policy,
         candidates=Candidates() if estimate.selection is None else estimate.selection.candidates,
         priors=estimate.priors,

@@ -6,12 +6,13 @@ import signal
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from flakehound.core.calls import CallTrace
 from flakehound.core.measurements import Measures
 from flakehound.core.outcomes import Outcome
-from flakehound.core.plans import Order, RunPlan, RunSettings, SingleRun, Walk
+from flakehound.core.plans import Order, RunPlan, RunSettings, SharedPrefix, SingleRun, Walk
 from flakehound.core.records import CALLED_OFF, Failure, RunRecord, Usage
 from flakehound.engine.processes.event_lines import ProcessEvents, parse_events
 from flakehound.engine.processes.samples import measures_from
@@ -48,7 +49,8 @@ def records_from(plan: RunPlan, events: bytes, facts: ProcessFacts) -> list[RunR
         counted_tests = max(counted_tests, copy.after)
         records.append(_record(replace(plan, seed=copy.seed), order, joined, facts))
     rest = trunk.between(counted_tests, len(plan.trunk))
-    if rest.started_places and (isinstance(plan, Walk) or not parsed.cannot_fork):
+    will_run_again = parsed.cannot_fork and bool(orders_left(plan, events)) and not _may_chain(plan)
+    if rest.started_places and not will_run_again:
         rest.stop_reason, rest.end = trunk.stop_reason, facts.end
         records.append(_record(plan, plan.trunk, rest, facts))
     return records
@@ -64,7 +66,14 @@ def orders_left(plan: RunPlan, events: bytes) -> list[Order]:
     parsed = parse_events(events)
     if not parsed.cannot_fork:
         return []
-    return [order for number, order in enumerate(plan.orders) if number not in parsed.copies]
+    missing = [order for number, order in enumerate(plan.orders) if number not in parsed.copies]
+    if _may_chain(plan) and missing:
+        return [tuple(chain(plan.trunk, *(order[len(plan.trunk) :] for order in missing)))]
+    return missing
+
+
+def _may_chain(plan: RunPlan) -> bool:
+    return isinstance(plan, SharedPrefix) and plan.may_chain
 
 
 def _outcome_of_unfinished(events: ProcessEvents, facts: ProcessFacts) -> Outcome:

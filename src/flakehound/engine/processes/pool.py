@@ -25,6 +25,7 @@ class Job:
     plan: RunPlan
     limits: Limits
     disturbed: bool = False
+    expected_end_s: float = 0.0  # by the monotonic clock; the pool does not use it
     is_cancelled: bool = False
     is_done: bool = False
     records: tuple[RunRecord, ...] = ()

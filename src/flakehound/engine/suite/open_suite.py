@@ -75,14 +75,19 @@ class OpenSuite:
         return self.suite_s if self.reference_run is None else self.reference_run.expected_wall_s()
 
     @property
+    def writes_files_so_far(self) -> bool:
+        """Whether the reference run, which still goes on, has written files that runs share."""
+        return self.reference_run is not None and self.reference_run.may_share_files
+
+    @property
     def must_run_alone(self) -> bool:
-        """Whether what is known of the reference run, which still goes on, forbids runs beside it."""
+        """Whether what is known of the reference run, which still goes on, makes runs beside it useless."""
         run = self.reference_run
         if run is None:
             return False
         imports_leave_files = self.server is not None and has_files(self.server.temporary)
         binds = run.binds_addresses and not self.parallelism.is_set_by_user
-        return run.may_share_files or imports_leave_files or binds
+        return imports_leave_files or binds
 
     @property
     def runs_one_at_a_time(self) -> bool:

@@ -16,13 +16,14 @@ from flakehound.hunt.diagnosis.suspect import Suspect
 
 def short_part(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
     """A part of a long prefix that has the effect: one group, or a few tests together; empty if none is found."""
-    group = yield from _group_with_effect(effect, suspect)
+    group = yield from group_with_effect(effect, suspect)
     if not group and suspect.after(effect.prefix).is_mixed:
         return ()  # not the earlier tests decide, but chance
     return group or (yield from _tests_together(effect, suspect))
 
 
-def _group_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
+def group_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
+    """The group of the suite, of those with tests of the prefix, that has the effect; empty if there is none."""
     runs, test = suspect.group_runs, suspect.test
     assert runs is not None  # otherwise no prefix is long
     number_of = runs.groups.number_of

@@ -13,6 +13,7 @@ from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.deciding_tests import minimal_effect, prefixes_with
 from flakehound.hunt.diagnosis.findings import Diagnosis, Finding, names_in_words
 from flakehound.hunt.diagnosis.load import finding_of_load_after
+from flakehound.hunt.diagnosis.long_orders import group_with_effect
 from flakehound.hunt.diagnosis.nod import diagnose_nod
 from flakehound.hunt.diagnosis.non_idempotent import diagnose_non_idempotent
 from flakehound.hunt.diagnosis.order_effects import (
@@ -68,6 +69,13 @@ def first_prefix_it_passes_after(suspect: Suspect, prefixes: Sequence[Order]) ->
     for prefix in prefixes:
         if suspect.tests_s(prefix) >= limits.EXPENSIVE_PREFIX_S and _passed_in_original_after(suspect, prefix):
             return prefix
+        if suspect.is_long(prefix):
+            group = yield from group_with_effect(
+                OrderEffect(test=suspect.test, prefix=prefix, outcome="passes"), suspect
+            )
+            if group:
+                return group
+            continue  # a run of its own would take too long
         tally = Tally()
         if prefix:
             why = f"does {suspect.test} pass after other tests?"

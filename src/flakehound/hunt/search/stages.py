@@ -82,13 +82,16 @@ class StagedSearch:
         """One other order and groups of tests first; then orders, reruns and single tests in turn."""
         runs, orders = self._runs, self._other_orders()
         yield from runs.earlier_failures()
-        first = next(orders, None) if suite.can_afford_orders(time_left_s()) else None
+        yield from runs.doubtful_alone()
+        is_first_order_due = suite.can_afford_orders(time_left_s()) and not self._options.doubtful.of_whole_order
+        first = next(orders, None) if is_first_order_due else None
         suite.note_first_order(None if first is None else first.orders[0])
         if first is not None:
             yield first
         self.at_first_look = False
         yield from runs.failing_with_other_hash_seeds()
         yield from suite.group_plans()
+        yield from runs.failing_with_other_hash_seeds()  # of tests that failed since
         self.at_first_round = False
         single = chain(runs.each_repeated(), runs.each_alone(), runs.each_alone_again())
         alone = single if self._has_runs_alone else iter(())

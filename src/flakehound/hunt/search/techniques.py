@@ -62,6 +62,11 @@ class TechniqueRuns:
                     isolation=self._options.isolation,
                 )
 
+    def doubtful_alone(self) -> Iterator[Batch]:
+        """Each test once that failed in runs which disturbed each other: some of them fail in every run."""
+        doubtful = [test for test in self._options.doubtful.tests if not self._history.tally_after((), test).n]
+        return self._batches((test,) for test in doubtful)
+
     def _first_orders(self) -> Iterator[Batch]:
         """The orders that should run first; those of a single test that should run once share batches."""
         if "rerun" not in self._options.techniques:
