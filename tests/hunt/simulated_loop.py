@@ -8,13 +8,16 @@ from __future__ import annotations
 import heapq
 import random
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from math import inf
 from types import SimpleNamespace
 from typing import Protocol
 
 from flakehound.core.history import History
+from flakehound.core.outcomes import Outcome
 from flakehound.core.plans import Isolation, RunPlan
-from flakehound.core.records import RunRecord
+from flakehound.core.records import CALLED_OFF, RunRecord
+from flakehound.engine.suite.open_suite import MAX_REFERENCE_SHARE
 from flakehound.engine.suite.plan_queue import PlanQueue
 from flakehound.hunt.agenda import Agenda
 
@@ -82,8 +85,38 @@ class SimulatedLoop:
         self._pool = _SimulatedPool(self._running)
         self._started = 0
         self._budget = SimpleNamespace(left_s=inf, spent_s=0.0)
+        self._queue = self._new_queue()
+
+    def _new_queue(self) -> PlanQueue:
         suite = SimpleNamespace(pool=self._pool, goes_alone=lambda plan: plan.undisturbed)
-        self._queue = PlanQueue(suite, history, self._budget, clock_s=lambda: simulator.clock_s)
+        return PlanQueue(suite, self._history, self._budget, clock_s=lambda: self._simulator.clock_s)
+
+    def run_beside(self, reference: RunPlan, deadline_s: float) -> None:
+        """Run the first run of the suite and what the agenda plans beside it; its records come first."""
+        self._queue.is_beside_reference = True
+        began_s = self._simulator.clock_s
+        cut_s = began_s + MAX_REFERENCE_SHARE * (deadline_s - began_s)
+        self._start(reference, disturbed=True)
+        (first,) = self._running
+        self._running[:] = [replace(first, end_s=min(first.end_s, cut_s))]
+        held: list[RunRecord] = []
+        while True:
+            self._fill(deadline_s)
+            ended = heapq.heappop(self._running)
+            self._simulator.clock_s = ended.end_s
+            if ended.plan is reference:
+                break
+            held += ended.records
+        records = ended.records if first.end_s <= cut_s else [_cut(r, cut_s - began_s) for r in ended.records]
+        for record in [*records, *held]:
+            if record.executed:
+                self._history.add(record)
+
+    def go_on_with(self, agenda: Agenda) -> None:
+        """Use another agenda from now on; what runs goes on."""
+        self._agenda, self._watched_agenda = agenda, _WatchedAgenda(agenda)
+        self._queue = self._new_queue()
+        self._queue.note_left_running()
 
     def run(self, max_plans: int, deadline_s: float, *, only_follow_ups: bool = False) -> bool:
         """Whether it ended because nothing was left to do, not because the time was up."""
@@ -118,10 +151,6 @@ class SimulatedLoop:
         for job in chosen:
             self._start(job.plan, disturbed=disturbed)
 
-    def start(self, plan: RunPlan) -> None:
-        """Start a run that no planner asked for."""
-        self._start(plan, disturbed=True)
-
     def _start(self, plan: RunPlan, *, disturbed: bool) -> None:
         now_s = self._simulator.clock_s
         expected_end_s = now_s + self._history.costs.plan_s(plan)
@@ -138,3 +167,13 @@ class SimulatedLoop:
         return replace(
             plan, seed=self._rng.randrange(2**32) if plan.seed is None else plan.seed, hash_seed=hash_seed
         )
+
+
+def _cut(record: RunRecord, seconds: float) -> RunRecord:
+    """The record of a run that was ended after this time."""
+    ends_s = list(accumulate(record.durations_s, initial=record.usage.wall_s - sum(record.durations_s)))[1:]
+    is_done = [end_s <= seconds for end_s in ends_s]
+    outcomes = [
+        outcome if done else Outcome.NOT_RUN for outcome, done in zip(record.outcomes, is_done, strict=True)
+    ]
+    return replace(record, outcomes=tuple(outcomes), ended=CALLED_OFF)

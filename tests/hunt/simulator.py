@@ -261,25 +261,27 @@ def hunt(
     With `background_reference` the first run of the suite goes on beside the first plans, as in a long suite.
     Only follow-ups may use the reserved part of the time, which a real hunt keeps for causes.
     """
-    search_options = SearchOptions(
-        seed=hunt_seed,
-        awaits_reference=background_reference,
-        **options,  # type: ignore[arg-type]
-    )
+    search_options = SearchOptions(seed=hunt_seed, **options)  # type: ignore[arg-type]
     history = History(simulator.suite) if history is None else history
     if with_reference and not background_reference:
         for record in simulator.run(reference_plan(simulator.suite)):
             history.add(record)
     end_s = simulator.clock_s + time_left_s
     deadline_s = end_s - reserved_s
-    agenda = Agenda(history, search_options, lambda: max(0.0, deadline_s - simulator.clock_s))
+
+    def new_agenda(agenda_options: SearchOptions) -> Agenda:
+        return Agenda(history, agenda_options, lambda: max(0.0, deadline_s - simulator.clock_s))
+
+    agenda = new_agenda(replace(search_options, awaits_reference=background_reference))
     loop = SimulatedLoop(simulator, history, agenda, search_options.jobs, hunt_seed)
     if background_reference:
         # The engine extrapolates from the first tests of the run.
         known_s = [simulator.test_s.get(test, TEST_S) for test in simulator.suite.order]
         mean_s = sum(known_s) / len(known_s)
         history.times.expect(test_s=mean_s, new_interpreter_s=simulator.interpreter_s)
-        loop.start(reference_plan(simulator.suite))
+        loop.run_beside(reference_plan(simulator.suite), deadline_s)
+        agenda = new_agenda(search_options)
+        loop.go_on_with(agenda)
     settled = loop.run(max_plans, deadline_s)
     if reserved_s:
         deadline_s = end_s

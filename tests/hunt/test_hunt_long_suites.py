@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import groupby, islice, pairwise
+
 import pytest
 from large_suites import large_suite
 from simulated_loop import SESSION_HASH_SEED
@@ -13,17 +15,21 @@ from simulator import (
     hunt,
     id_of,
     passes_only_after,
+    reference_plan,
     suite_of,
 )
 
+from flakehound.core.costs import RunCosts
 from flakehound.core.doubtful_failures import DoubtfulFailures
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting, SharedPrefix, SingleRun, Walk, without_running
-from flakehound.core.verdicts import Kind
+from flakehound.core.verdicts import Cause, Kind
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.group_runs import GroupRuns
 from flakehound.hunt.group_sweep import GroupSweep
+from flakehound.hunt.quick_tests import quick_tests
+from flakehound.hunt.search.quick_orders import quick_orders, spread_groups
 from flakehound.hunt.suite_groups import SuiteGroups
 
 TESTS = 400
@@ -226,6 +232,62 @@ def test_no_whole_run_is_made_for_one_test_that_fails_in_every_run():
     assert max(len(record.order) for record in runs_for_it) < TESTS // 2
 
 
+def test_quick_tests_take_a_share_of_the_time_and_keep_their_order():
+    simulator = long_suite({})
+    times = {test: 10.0 if place % 10 == 0 else 0.125 for place, test in enumerate(simulator.suite.order)}
+    costs = RunCosts(mean_test_s=times)
+
+    quick = quick_tests(costs, simulator.suite.order, 0.11)
+
+    assert len(quick) == 9 * TESTS // 10
+    assert list(quick) == [test for test in simulator.suite.order if times[test] < 1]
+
+
+def test_orders_of_quick_tests_differ_and_keep_files_together():
+    simulator, history, _runs = group_runs()
+    for record in simulator.run(reference_plan(simulator.suite)):
+        history.add(record)
+
+    orders = list(islice(quick_orders(history, simulator.suite.order, seed=3), 12))
+
+    assert len(set(orders)) == 12
+    for order in orders[2:]:
+        files = [file for file, _tests in groupby(order, key=lambda test: test.partition("::")[0])]
+        assert len(files) == len(set(files))
+
+
+def test_tests_that_are_spread_run_once_each_and_none_after_its_neighbours():
+    tests = long_suite({}).suite.order
+
+    groups = list(spread_groups(tests, 20))
+
+    assert sorted(test for group in groups for test in group) == sorted(tests)
+    place = {test: number for number, test in enumerate(tests)}
+    assert all(place[a] - place[b] >= 20 for group in groups for a, b in pairwise(group))
+
+
+def test_a_test_that_depends_on_the_hash_seed_is_found_by_a_run_of_the_quick_tests():
+    found = hunted({210: fails_if(lambda moment: moment.hash_seed != SESSION_HASH_SEED)}, time_left_s=900.0)
+
+    verdict = found.verdicts[at(210)]
+    assert verdict.kind is Kind.NOD
+    assert [cause.cause for cause in verdict.causes] == [Cause.UNORDERED_COLLECTION]
+
+
+def test_joint_polluters_among_the_quick_tests_are_found_without_long_walks():
+    suite = suite_of(*names())
+    slow = {at(place) for place in range(3, TESTS, 10)}
+    times = {test.id: 4.0 if test.id in slow else 0.05 for test in suite.tests}
+    planted = {at(5): fails_after_all(at(150), at(320))}
+    simulator = Simulator(suite, planted, test_s=times, fork_s=0.02, interpreter_s=2.0)  # type: ignore[arg-type]
+    found = hunt(simulator, jobs=2, policy="index", endless=True, time_left_s=600.0, background_reference=True)
+
+    assert set(found.verdicts[at(5)].polluters) == {at(150), at(320)}
+    walks = [r for r in found.history.records if r.why.startswith("which earlier tests decide together")]
+    assert walks
+    assert slow.isdisjoint(test for record in walks for test in record.order)
+
+
 def test_a_test_that_fails_by_chance_in_a_long_suite_is_nod():
     found = hunted({210: fails_by_chance(0.3)})
 
@@ -235,8 +297,7 @@ def test_a_test_that_fails_by_chance_in_a_long_suite_is_nod():
 def test_groups_run_first_where_one_run_of_all_tests_would_take_too_long():
     found = hunted({}, time_left_s=30.0)
 
-    settings = {record.setting for record in found.history.records}
-    assert settings == {Setting.PROBE}
+    assert max(record.executed for record in found.history.records) < TESTS // 2
     ran = {test for record in found.history.records for test in record.order}
     assert len(ran) >= TESTS // 4
 
@@ -315,8 +376,8 @@ def test_a_victim_whose_only_failure_so_far_is_doubtful_is_proven_without_anothe
     )
 
     assert found.verdicts[at(5)].polluters == (at(300),)
-    first_runs = [record.setting for record in found.history.records[:5]]
-    assert Setting.SHUFFLED not in first_runs
+    first_orders = [record.order for record in found.history.records[1:20]]
+    assert max(map(len, first_orders)) < TESTS // 2
 
 
 def test_a_test_that_fails_only_with_the_hash_seed_of_the_session_is_nod():

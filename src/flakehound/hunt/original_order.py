@@ -17,8 +17,8 @@ class OriginalOrder:
         self._groups = {by: history.suite.groups(by) for by in ("parent", "module")}
         self._collected = {test.id: test for test in history.suite.tests}
         self._places = {test: place for place, test in enumerate(history.suite.order)}
-        self._excluded = frozenset(excluded)
-        self.tests: Order = tuple(t for t in history.suite.order if t not in self._excluded)
+        self.excluded = frozenset(excluded)
+        self.tests: Order = tuple(t for t in history.suite.order if t not in self.excluded)
         self._earlier: dict[NodeId, Order] = {}  # of the tests that were asked for
         self._prefix_hashes = self._hashes_of_earlier()
 
@@ -26,7 +26,7 @@ class OriginalOrder:
         """The tests before `test` in the original order; also defined for an excluded test."""
         if test not in self._earlier:
             earlier = self._history.suite.order[: self._places[test]]
-            self._earlier[test] = tuple(t for t in earlier if t not in self._excluded)
+            self._earlier[test] = tuple(t for t in earlier if t not in self.excluded)
         return self._earlier[test]
 
     def _hashes_of_earlier(self) -> dict[NodeId, int]:
@@ -51,7 +51,7 @@ class OriginalOrder:
     def _required_prefix(self, test: NodeId) -> int | None:
         """The hash of the tests that must have run before `test` for a run to count; None: any."""
         # All runs of an excluded test date from before its exclusion, when the order still had all tests.
-        return None if test in self._excluded else self._prefix_hashes[test]
+        return None if test in self.excluded else self._prefix_hashes[test]
 
     def of_same_class_and_file(self, test: NodeId, earlier: Sequence[NodeId]) -> list[Order]:
         """Two lists: those of the earlier tests that are in the class of `test`, and those in its file."""

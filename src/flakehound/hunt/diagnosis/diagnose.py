@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from flakehound.core.history import Tally
-from flakehound.core.plans import Order, Setting
+from flakehound.core.plans import Isolation, Order, Setting
 from flakehound.core.verdicts import Kind
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.chance import passes_that_rule_out_chance
@@ -50,6 +50,7 @@ def _steps(suspect: Suspect) -> Generator[Finding | NeedRuns, None, None]:
 
 
 def _classify(suspect: Suspect) -> Diagnosis:
+    yield from _try_hash_seed_of_failures(suspect)
     if suspect.alone.is_mixed or (
         suspect.in_original_order.is_mixed and not (yield from _fails_whenever_alone(suspect))
     ):
@@ -64,6 +65,20 @@ def _classify(suspect: Suspect) -> Diagnosis:
     if original.failed:
         return (yield from _fails_in_original_order(suspect))
     return (yield from diagnose_failure_in_other_order(suspect))
+
+
+def _try_hash_seed_of_failures(suspect: Suspect) -> Question[None]:
+    """Run the test alone with the hash seed with which alone it failed so far, after many other tests."""
+    forked_seed = suspect.history.forked_hash_seed
+    hash_seeds = {s.record.hash_seed for s in suspect.history.failures_of(suspect.test)}
+    if forked_seed is None or len(hash_seeds) > 1 or forked_seed in hash_seeds:
+        return
+    (hash_seed,) = hash_seeds
+    if hash_seed is not None and suspect.isolation is Isolation.FORK and suspect.is_long(suspect.test_order.tests):
+        alone = suspect.history.tally_by_hash_seed(suspect.test, Setting.ALONE).get(hash_seed, Tally())
+        why = f"does {suspect.test} fail alone with this hash seed, too?"
+        order, missing = (suspect.test,), limits.CLEAN_RUNS - alone.n
+        yield from suspect.ask.ensure_runs_with_hash_seed(order, hash_seed, missing=missing, why=why)
 
 
 def _fails_whenever_alone(suspect: Suspect) -> Question[bool]:

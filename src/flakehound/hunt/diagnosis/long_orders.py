@@ -12,14 +12,32 @@ from flakehound.hunt import long_limits
 from flakehound.hunt.diagnosis.order_effects import OrderEffect, shows
 from flakehound.hunt.diagnosis.questions import NeedRuns, Question
 from flakehound.hunt.diagnosis.suspect import Suspect
+from flakehound.hunt.quick_tests import quick_tests
 
 
 def short_part(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
     """A part of a long prefix that has the effect: one group, or a few tests together; empty if none is found."""
+    if _is_walk_cheaper(effect, suspect):
+        found = yield from _tests_together(effect, suspect)
+        if found:
+            return found
     group = yield from group_with_effect(effect, suspect)
     if not group and suspect.after(effect.prefix).is_mixed:
         return ()  # not the earlier tests decide, but chance
     return group or (yield from _tests_together(effect, suspect))
+
+
+def _is_walk_cheaper(effect: OrderEffect, suspect: Suspect) -> bool:
+    """Whether walks take much less time than the groups after which the test has not run yet."""
+    runs, costs = suspect.group_runs, suspect.history.costs
+    assert runs is not None
+    unseen = {
+        runs.groups.number_of[earlier]
+        for earlier in effect.prefix
+        if earlier in runs.groups.number_of and runs.is_unseen(runs.groups.number_of[earlier], suspect.test)
+    }
+    groups_s = sum(costs.tests_s(runs.groups.groups[number]) for number in unseen)
+    return costs.tests_s(effect.prefix) <= long_limits.MAX_WALK_SHARE * groups_s
 
 
 def group_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
@@ -46,7 +64,7 @@ def _tests_together(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
     if not suspect.snapshots:
         return ()  # each stop of a walk would be a run of all tests before it
     needed: Order = ()
-    rest = effect.prefix
+    rest = yield from _quick_part_with_effect(effect, suspect)
     for _number in range(long_limits.MAX_JOINT_TESTS):
         place = yield from _shortest_part_with_effect(effect, suspect, rest, needed)
         if place is None:
@@ -55,6 +73,14 @@ def _tests_together(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
             return needed
         needed, rest = (rest[place - 1], *needed), rest[: place - 1]
     return ()
+
+
+def _quick_part_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
+    """The quick tests of the prefix if they have the effect, else the whole prefix: walks are cheaper then."""
+    quick = quick_tests(suspect.history.costs, effect.prefix, min(long_limits.QUICK_SHARES))
+    why = f"do the quick tests before {suspect.test} decide?"
+    tally = yield from suspect.ask.tally_of_last((*quick, suspect.test), why=why)
+    return quick if shows(effect.outcome, tally) else effect.prefix
 
 
 def _shortest_part_with_effect(

@@ -17,7 +17,7 @@ from flakehound.core.plans import Batch, Isolation, Order, RunPlan, Setting, Sha
 from flakehound.hunt import limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
-from flakehound.hunt.search.expected_gain import ExpectedGain
+from flakehound.hunt.search.expected_gain import WAYS_WITHOUT_NEIGHBOURS, ExpectedGain, Ways
 from flakehound.hunt.search.likely_tests import LikelyTests
 from flakehound.hunt.search.long_suite import LongSuite
 from flakehound.hunt.search.stages import StagedSearch
@@ -31,6 +31,7 @@ class RunSource:
     """The runs of one technique; the next one can be inspected before it is taken."""
 
     plans: Iterator[RunPlan]
+    ways: Ways | None = None  # which its runs can show, if not the usual ones of such plans
     is_empty: bool = False
     _next_plan: RunPlan | None = None
 
@@ -65,8 +66,8 @@ class PlannedRuns:
         if isinstance(plan, Batch):
             self.repeated_tests |= _repeated_tests(plan)
 
-    def is_due(self, plan: RunPlan, tests: Order, max_left_out: int = 0) -> bool:
-        """Whether no such run was planned yet and the plan still has all of these tests, or all but a few."""
+    def is_due(self, plan: RunPlan, excluded: frozenset[NodeId]) -> bool:
+        """Whether no such run was planned yet, and the plan has no test that is excluded by now."""
         if isinstance(plan, Batch):
             repeated = _repeated_tests(plan)
             return not repeated or not self.repeated_tests.issuperset(repeated)
@@ -76,7 +77,7 @@ class PlannedRuns:
             return False
         if plan.hash_seed is not None and plan.hash_seed in self.hash_seeds:
             return False
-        return len(plan.order) >= len(tests) - max_left_out
+        return not excluded or excluded.isdisjoint(plan.order)
 
 
 class IndexSearch:
@@ -140,7 +141,6 @@ class IndexSearch:
             plan = self._next_plan(stages, sources, time_left_s())
             if plan is None:
                 return
-            self._gain.count_planned(plan)
             yield plan
 
     def _first_round(self, stages: Iterator[RunPlan], time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
@@ -207,11 +207,13 @@ class IndexSearch:
         self, stages: Iterator[RunPlan], sources: list[RunSource], time_left_s: float
     ) -> RunPlan | None:
         is_staged = self._staged_s <= limits.MIN_STAGES_SHARE * self._spent_s
-        plan = self._next_staged(stages) if is_staged else None
-        plan = plan or self._take_best(sources, time_left_s)
+        plan, ways = (self._next_staged(stages) if is_staged else None), None
+        if plan is None:
+            plan, ways = self._take_best(sources, time_left_s)
         if plan is None:
             is_staged, plan = True, self._next_staged(stages)
         if plan is not None:
+            self._gain.count_planned(plan, ways)
             cost_s = self._cost_s(plan)
             self._spent_s += cost_s
             self._staged_s += cost_s if is_staged else 0.0
@@ -222,29 +224,35 @@ class IndexSearch:
         return next((plan for plan in stages if self._is_due(plan)), None)
 
     def _is_due(self, plan: RunPlan) -> bool:
-        return self._planned.is_due(plan, self._test_order().tests, len(self._options.left_out_of_orders))
+        return self._planned.is_due(plan, self._test_order().excluded)
 
-    def _take_best(self, sources: list[RunSource], time_left_s: float) -> RunPlan | None:
-        """Take the run with the most expected detections per second; of equal ones, that of the first source."""
+    def _take_best(self, sources: list[RunSource], time_left_s: float) -> tuple[RunPlan | None, Ways | None]:
+        """Take the run with the most expected detections per second; of equal ones, that of the first source.
+
+        Also returns the ways that the source names.
+        """
         best, best_plan, largest_index = None, None, 0.0
         for source in sources:
             plan = source.peek(self._is_due)
             if plan is None or (cost_s := self._cost_s(plan)) > time_left_s:
                 continue
-            index = self._gain.of_plan(plan) / cost_s
+            index = self._gain.of_plan(plan, source.ways) / cost_s
             if index > largest_index:
                 best, best_plan, largest_index = source, plan, index
-        if best is not None:
-            best.take()
-            if best is self._pair_source:
-                self._pairs_used = self._pair_form
-        return best_plan
+        if best is None:
+            return None, None
+        best.take()
+        if best is self._pair_source:
+            self._pairs_used = self._pair_form
+        return best_plan, best.ways
 
     def _sources(self, time_left_s: Callable[[], float]) -> list[RunSource]:
         techniques, runs = self._options.techniques, self._runs
         likely = LikelyTests(self._history, self._options, self._gain, runs)
         uses_forks = self._options.isolation is Isolation.FORK
         plan_sequences: list[Iterator[RunPlan]] = [runs.other_orders()] if "idflakies" in techniques else []
+        if not self._has_counted_runs:
+            plan_sequences += [self._stages.quick_orders(), self._stages.quick_hash_seeds()]
         if "rerun" in techniques and self._options.runs is None:
             plan_sequences.append(runs.original_order())
         if "rerun" in techniques or self._can_run_pairs:
@@ -260,6 +268,8 @@ class IndexSearch:
         sources = [RunSource(plans) for plans in plan_sequences]
         self._order_source = sources[0] if "idflakies" in techniques else None
         self._pair_source = sources[-1] if self._can_run_pairs else None
+        if not self._has_counted_runs and self._stages.is_long:
+            sources.append(RunSource(self._stages.spread_groups(), ways=WAYS_WITHOUT_NEIGHBOURS))
         return sources
 
     def _pair_plans(self, time_left_s: Callable[[], float]) -> Iterator[SharedPrefix]:

@@ -31,6 +31,7 @@ from flakehound.core.statistics.prevalence import (
 )
 from flakehound.hunt import limits
 
+Ways = tuple[FlakyWay, ...]
 # The ways of being flaky that each kind of run can show.
 WAYS_IN_ORIGINAL_ORDER = (FlakyWay.ANYWHERE, FlakyWay.IN_ITS_ORDER)
 WAYS_IN_NEW_INTERPRETER = (*WAYS_IN_ORIGINAL_ORDER, FlakyWay.HASH_SEED)
@@ -39,6 +40,7 @@ WAYS_ALONE = (FlakyWay.ANYWHERE, FlakyWay.ALONE, FlakyWay.COLD)
 WAYS_WHEN_REPEATED = (*WAYS_ALONE, FlakyWay.REPEATED)
 WAYS_IN_PAIRS = (FlakyWay.ANYWHERE,)
 WAYS_TOGETHER = (FlakyWay.ANYWHERE,)  # some tests of the suite in one process
+WAYS_WITHOUT_NEIGHBOURS = (FlakyWay.ANYWHERE, FlakyWay.ALONE)  # the same, but none that are close to each other
 NEARLY_ALL_TESTS = 0.95  # share of the tests from which on an order counts as a run of the whole suite
 # The ways that are likelier in a file with another flaky test; for non-idempotent tests that is not known.
 _LIKELIER_IN_FLAKY_FILES = tuple(way for way in FlakyWay if way is not FlakyWay.REPEATED)
@@ -95,18 +97,17 @@ class ExpectedGain:
         """The prior of one way and the number of passes that could have shown it."""
         return PassingTest(prior=self._priors[test][way], passed=self._passes[test].get(way, 0))
 
-    def of_plan(self, plan: RunPlan) -> float:
-        """Expected detections of one plan."""
+    def of_plan(self, plan: RunPlan, ways: Ways | None = None) -> float:
+        """Expected detections of one plan; `ways`: which it can show, if not the usual ones of such plans."""
         match plan:
             case Batch():
                 return self._of_batch(plan.orders)
             case SingleRun():
-                return self._of_order(plan)
+                return self._of_order(plan, ways or ways_shown_by(plan))
             case SharedPrefix() | Walk():
                 return self._of_pairs(plan.trunk, [copy.tests[-1] for copy in plan.copies])
 
-    def _of_order(self, plan: SingleRun) -> float:
-        ways = ways_shown_by(plan)
+    def _of_order(self, plan: SingleRun, ways: Ways) -> float:
         if len(plan.order) > NEARLY_ALL_TESTS * len(self._priors) and len(set(plan.order)) == len(plan.order):
             return sum(self._sums[way] for way in ways)
         return sum(self.of_test(test, ways) for test in plan.order)
@@ -133,16 +134,18 @@ class ExpectedGain:
         )
         return min(1.0, share) * unseen_victims + sum(self.of_way(test, FlakyWay.ANYWHERE) for test in victims)
 
-    def count_planned(self, plan: RunPlan) -> None:
-        """Count a planned run as one in which all tests pass; `update` corrects that where one fails."""
+    def count_planned(self, plan: RunPlan, ways: Ways | None = None) -> None:
+        """Count a planned run as one in which all tests pass; `update` corrects that where one fails.
+
+        `ways`: as in `of_plan`.
+        """
         match plan:
             case Batch():
                 for order in plan.orders:
                     self._count(order[-1], _ways_alone(order))
             case SingleRun():
-                ways = ways_shown_by(plan)
                 for test in plan.order:
-                    self._count(test, ways)
+                    self._count(test, ways or ways_shown_by(plan))
             case SharedPrefix() | Walk():
                 for copy in plan.copies:
                     self._count(copy.tests[-1], WAYS_IN_PAIRS)
@@ -199,7 +202,9 @@ class ExpectedGain:
             FlakyWay.ALONE: tally(test, Setting.ALONE).n,
             FlakyWay.COLD: tally(test, Setting.ALONE).n,
             FlakyWay.REPEATED: tally(test, Setting.REPEATED).n,
-            FlakyWay.HASH_SEED: max(0, len(self._history.tally_by_hash_seed(test, Setting.ORIGINAL)) - 1),
+            FlakyWay.HASH_SEED: max(
+                0, len(self._history.tally_by_hash_seed(test, Setting.ORIGINAL, Setting.PROBE)) - 1
+            ),
         }
 
     def _count(self, test: NodeId, ways: Iterable[FlakyWay]) -> None:
@@ -213,18 +218,15 @@ class ExpectedGain:
         self._gains[test][way] = gain
 
 
-def ways_shown_by(plan: SingleRun) -> tuple[FlakyWay, ...]:
+def ways_shown_by(plan: SingleRun) -> Ways:
     """The ways of being flaky that a run of many tests in one process can show."""
     if plan.setting is Setting.SHUFFLED:
         return WAYS_IN_OTHER_ORDER
+    has_new_hash_seed = plan.isolation is Isolation.SPAWN and plan.hash_seed is not None
     if plan.setting is Setting.PROBE:
-        return WAYS_TOGETHER
-    return (
-        WAYS_IN_NEW_INTERPRETER
-        if plan.isolation is Isolation.SPAWN and plan.hash_seed is not None
-        else WAYS_IN_ORIGINAL_ORDER
-    )
+        return (*WAYS_TOGETHER, FlakyWay.HASH_SEED) if has_new_hash_seed else WAYS_TOGETHER
+    return WAYS_IN_NEW_INTERPRETER if has_new_hash_seed else WAYS_IN_ORIGINAL_ORDER
 
 
-def _ways_alone(order: Order) -> tuple[FlakyWay, ...]:
+def _ways_alone(order: Order) -> Ways:
     return WAYS_WHEN_REPEATED if len(order) > 1 else WAYS_ALONE

@@ -7,10 +7,10 @@ tests. Single tests in processes of their own come last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from flakehound.core.history import History
-from flakehound.core.plans import Isolation, Order, RunPlan
+from flakehound.core.plans import Isolation, Order, RunPlan, Setting
 from flakehound.hunt import long_limits
 from flakehound.hunt.group_sweep import GroupSweep
 from flakehound.hunt.options import SearchOptions
@@ -27,8 +27,8 @@ class LongSuite:
         self._options = options
         self._sweep = sweep
         self._groups = groups
-        self._is_decided = False  # whether a first order is run
-        self._first_order: Order | None = None  # planned, and not in the history yet
+        self._is_decided = False  # which orders run first
+        self._first_orders: list[Order] = []  # planned, and not in the history yet
 
     @property
     def is_long(self) -> bool:
@@ -42,23 +42,30 @@ class LongSuite:
         return self._history.costs.tests_s(self._history.suite.order)
 
     @property
-    def awaits_first_order(self) -> bool:
-        """Whether an order that will show most suspects is not planned yet, or is still running."""
+    def awaits_first_orders(self) -> bool:
+        """Whether an order that will show many suspects is not planned yet, or is still running."""
         if not self._is_decided:
             return self.is_long
-        if self._first_order is not None and self._history.runs_of(self._first_order):
-            self._first_order = None
-        return self._first_order is not None
+        self._first_orders = [order for order in self._first_orders if not self._history.runs_of(order)]
+        return bool(self._first_orders)
 
-    def note_first_order(self, order: Order | None) -> None:
-        """Note that this order was planned; None: there is no time for one."""
-        self._is_decided, self._first_order = True, order
+    def note_first_orders(self, orders: Sequence[Order]) -> None:
+        """Note that these orders are planned; none: there is no time for them."""
+        self._is_decided, self._first_orders = True, list(orders)
 
     def can_afford_orders(self, time_left_s: float) -> bool:
         """Whether one run of all tests leaves time for more: less is needed if other runs go on beside it."""
         is_parallel = self._options.jobs > 1
         share = long_limits.MAX_ORDER_SHARE_BESIDE_OTHERS if is_parallel else long_limits.MAX_ORDER_SHARE
         return self._suite_s <= share * time_left_s
+
+    @property
+    def has_seen_other_order(self) -> bool:
+        """Whether nearly all tests have run in another order."""
+        needed = long_limits.MIN_WHOLE_ORDER_SHARE * len(self._history.suite.tests)
+        return any(
+            record.setting is Setting.SHUFFLED and record.executed >= needed for record in self._history.records
+        )
 
     def group_plans(self) -> Iterator[RunPlan]:
         """Each group that has not run yet, the one with the most expected flaky tests per second first."""

@@ -92,7 +92,7 @@ def row_count(size: int) -> int:
     return 0 if size < 2 else size + size % 2
 
 
-def orders_by_group(suite: Suite, by: str, seed: int, included: frozenset[NodeId]) -> Iterator[Order]:
+def orders_by_group(suite: Suite, by: str, seed: int | str, included: frozenset[NodeId]) -> Iterator[Order]:
     """Orders that keep each group (`parent` or `module`) together and take its tests from a square of its own.
 
     As many orders as the square of the largest group has rows. Groups stay together because pytest would set up

@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 from flakehound.core.history import History
 from flakehound.core.plans import Isolation, RunPlan
-from flakehound.hunt import limits
+from flakehound.hunt import limits, long_limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.long_suite import LongSuite
@@ -42,7 +42,7 @@ class StagedSearch:
     @property
     def awaits_first_orders(self) -> bool:
         """Whether an order that will show most suspects of a long suite is still running."""
-        return self._long_suite is not None and self._long_suite.awaits_first_order
+        return self._long_suite is not None and self._long_suite.awaits_first_orders
 
     @property
     def is_long(self) -> bool:
@@ -83,19 +83,47 @@ class StagedSearch:
         runs, orders = self._runs, self._other_orders()
         yield from runs.earlier_failures()
         yield from runs.doubtful_alone()
-        is_first_order_due = suite.can_afford_orders(time_left_s()) and not self._options.doubtful.of_whole_order
-        first = next(orders, None) if is_first_order_due else None
-        suite.note_first_order(None if first is None else first.orders[0])
-        if first is not None:
-            yield first
+        first = self._first_orders_of_long_suite(suite, orders, time_left_s)
+        suite.note_first_orders([order for plan in first for order in plan.orders])
+        yield from first
         self.at_first_look = False
         yield from runs.failing_with_other_hash_seeds()
         yield from suite.group_plans()
         yield from runs.failing_with_other_hash_seeds()  # of tests that failed since
+        hash_seeds = self.quick_hash_seeds()
+        yield from islice(hash_seeds, long_limits.FIRST_QUICK_HASH_SEEDS)
         self.at_first_round = False
-        single = chain(runs.each_repeated(), runs.each_alone(), runs.each_alone_again())
+        quick = round_robin(self.quick_orders(), hash_seeds)
+        single = chain(runs.slow_repeated(), runs.each_alone(), runs.each_alone_again())
         alone = single if self._has_runs_alone else iter(())
-        yield from round_robin(orders, self._other_hash_seeds(), runs.original_order(), alone)
+        yield from round_robin(
+            quick, self.spread_groups(), orders, self._other_hash_seeds(), runs.original_order(), alone
+        )
+
+    def _first_orders_of_long_suite(
+        self, suite: LongSuite, orders: Iterator[RunPlan], time_left_s: Callable[[], float]
+    ) -> list[RunPlan]:
+        """The reversed order, unless it ran beside the first run, and a few orders of the quick tests."""
+        if not suite.can_afford_orders(time_left_s()):
+            return []
+        is_whole_order_due = not (self._options.doubtful.of_whole_order or suite.has_seen_other_order)
+        whole = list(islice(orders, 1)) if is_whole_order_due else []
+        # While the first run goes on, the times of the tests are not known.
+        is_timed = not self._options.awaits_reference
+        return [*whole, *islice(self.quick_orders(), long_limits.FIRST_QUICK_ORDERS if is_timed else 0)]
+
+    def quick_orders(self) -> Iterator[RunPlan]:
+        """Orders of the quick tests of a long suite."""
+        return self._runs.quick_orders() if self.is_long and "idflakies" in self._options.techniques else iter(())
+
+    def spread_groups(self) -> Iterator[RunPlan]:
+        """The quick tests of a long suite in groups without their neighbours."""
+        return self._runs.spread_groups() if self.is_long and self._has_runs_alone else iter(())
+
+    def quick_hash_seeds(self) -> Iterator[RunPlan]:
+        """Runs of the quick tests of a long suite with other hash seeds."""
+        varies_hash_seed = self._options.hash_seeds and "rerun" in self._options.techniques
+        return self._runs.quick_hash_seeds() if self.is_long and varies_hash_seed else iter(())
 
     def _plans_by_spawn(self) -> Iterator[RunPlan]:
         """The runs if every process is a new interpreter: whole runs first, because they find most per second."""

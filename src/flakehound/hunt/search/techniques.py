@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from math import inf
+from math import inf, isqrt
 
 from flakehound.core.history import History, prefix_hash
 from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
 from flakehound.hunt import limits, long_limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
+from flakehound.hunt.quick_tests import quick_tests
 from flakehound.hunt.search.orders import distinct_orders, orders_to_try
+from flakehound.hunt.search.quick_orders import quick_orders, spread_groups
 from flakehound.hunt.search.selected import max_original_runs, tests_to_rerun
 
 
@@ -137,6 +139,20 @@ class TechniqueRuns:
             if test.repeatable and not self._history.tally(test.id, Setting.REPEATED).n:
                 yield self.batch_of([(test.id, test.id)])
 
+    def slow_repeated(self) -> Iterator[Batch]:
+        """Each test that was not repeated yet, twice in one process; a batch takes as long as a quick order."""
+        costs, batch, seconds = self._history.costs, list[Order](), 0.0
+        batch_s = min(long_limits.QUICK_SHARES) * costs.tests_s(self._history.suite.order)
+        for test in self._history.suite.tests:
+            if test.repeatable and not self._history.tally(test.id, Setting.REPEATED).n:
+                batch.append((test.id, test.id))
+                seconds += costs.run_s((test.id, test.id), self._options.isolation)
+                if seconds > batch_s:
+                    yield self.batch_of(batch)
+                    batch, seconds = [], 0.0
+        if batch:
+            yield self.batch_of(batch)
+
     def each_alone_again(self) -> Iterator[Batch]:
         """The tests to rerun, each in a process of its own, round after round."""
         tests = tests_to_rerun(self._options, self._history.suite)
@@ -177,6 +193,37 @@ class TechniqueRuns:
             planned.add(prefix_hash(order))
             if self._history.runs_of(order) == 0:
                 yield self._single_run(order, "another order", Setting.SHUFFLED)
+
+    def quick_orders(self) -> Iterator[SingleRun]:
+        """Other orders of the tests that take little time; for suites in which a whole run takes long."""
+        for order in quick_orders(self._history, self._tests_in_orders(), self._options.seed):
+            if self._history.runs_of(order) == 0:
+                yield self._single_run(order, "another order of the quick tests", Setting.SHUFFLED)
+
+    def quick_hash_seeds(self) -> Iterator[SingleRun]:
+        """The quick tests in the original order with other hash seeds."""
+        quick = self._quick_tests()
+        tried_seeds = {record.hash_seed for record in self._history.records if len(record.order) > 1}
+        for number in range(limits.MAX_HASH_SEEDS):
+            hash_seed = _hash_seed(self._options.seed, 2 * limits.MAX_HASH_SEEDS + number)
+            if hash_seed not in tried_seeds and len(quick) > 1:
+                yield SingleRun(
+                    order=quick,
+                    why="the quick tests with another hash seed",
+                    setting=Setting.PROBE,
+                    isolation=Isolation.SPAWN,
+                    hash_seed=hash_seed,
+                )
+
+    def spread_groups(self) -> Iterator[SingleRun]:
+        """The quick tests in groups without their neighbours, instead of a process for each of them."""
+        size = max(long_limits.MIN_GROUP_SIZE, isqrt(len(self._history.suite.tests)))
+        for order in spread_groups(self._quick_tests(), size):
+            if self._history.runs_of(order) == 0:
+                yield self._single_run(order, "quick tests without those close to them", Setting.PROBE)
+
+    def _quick_tests(self) -> Order:
+        return quick_tests(self._history.costs, self._tests_in_orders(), min(long_limits.QUICK_SHARES))
 
     def _distinct_orders(self) -> Iterator[Order]:
         """Orders without tests that nothing may run beside; one of the first orders begins with these tests."""
