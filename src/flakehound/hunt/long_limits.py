@@ -5,8 +5,11 @@ Their values come from simulated hunts of large suites (tests/hunt/large_suites.
 
 from __future__ import annotations
 
-# Seconds that the tests of an order take from which on suspects share runs instead of repeating the order each.
+# Seconds that all tests of a suite take from which on suspects share runs instead of repeating long orders each.
 LONG_ORDER_S = 10.0
+# Seconds that earlier tests take, in such a suite, from which on no suspect searches them alone.
+# The search by halves of two joint polluters took 80 runs of 3 s in networkx; walks through these tests take two.
+LONG_PREFIX_S = 1.0
 
 # Least and usual number of tests in a group: about the square root of the tests. A search in one group costs about
 # as many forks as there are tests in it, a sweep about as many as there are groups.

@@ -70,8 +70,14 @@ class Suspect:
         return self.tests_s(order) < limits.CHEAP_RUN_S
 
     def is_long(self, order: Order) -> bool:
-        """Whether one run of the order takes so long that suspects have to share runs."""
-        return self.group_runs is not None and self.history.costs.is_longer(order, long_limits.LONG_ORDER_S)
+        """Whether the order is one of many tests in a long suite, so that suspects should share its runs."""
+        costs = self.history.costs
+        return (
+            self.group_runs is not None
+            and len(order) >= long_limits.MIN_GROUP_SIZE
+            and costs.is_longer(order, long_limits.LONG_PREFIX_S)
+            and costs.is_longer(self.history.suite.order, long_limits.LONG_ORDER_S)
+        )
 
     @property
     def affordable_runs_alone(self) -> int:
