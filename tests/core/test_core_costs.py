@@ -36,6 +36,13 @@ def spawned_run(wall_s, **changes):
     return forked_run(wall_s, isolation=Isolation.SPAWN, **changes)
 
 
+def test_the_first_time_of_a_test_stays_when_its_mean_changes():
+    costs = costs_after(*(a_run([A], "P", durations_s=(seconds,)) for seconds in (0.5, 1.5)))
+
+    assert costs.first_test_s == {A: 0.5}
+    assert costs.mean_test_s == {A: 1.0}
+
+
 def test_defaults_are_used_until_something_is_measured():
     costs = costs_after()
 

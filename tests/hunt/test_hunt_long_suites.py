@@ -235,7 +235,7 @@ def test_no_whole_run_is_made_for_one_test_that_fails_in_every_run():
 def test_quick_tests_take_a_share_of_the_time_and_keep_their_order():
     simulator = long_suite({})
     times = {test: 10.0 if place % 10 == 0 else 0.125 for place, test in enumerate(simulator.suite.order)}
-    costs = RunCosts(mean_test_s=times)
+    costs = RunCosts(first_test_s=times)
 
     quick = quick_tests(costs, simulator.suite.order, 0.11)
 

@@ -64,6 +64,8 @@ class RunCosts:
     new_interpreter_s: float = DEFAULT_NEW_INTERPRETER_S  # to start, collect and end, without its tests
     mean_test_s: Mapping[NodeId, float] = field(default_factory=dict)  # of the tests that have run
     unknown_test_s: float = DEFAULT_TEST_S  # of each other test
+    # The first time of each test: for sets of tests that must not change whenever a mean does.
+    first_test_s: Mapping[NodeId, float] = field(default_factory=dict)
 
     def start_s(self, isolation: Isolation) -> float:
         """What one process costs without its tests."""
@@ -130,6 +132,7 @@ class CostMeasurements:
         self.slowest_test_s = 0.0  # the longest any test ever took
         self._tests: dict[NodeId, _Mean] = {}
         self._mean_test_s: dict[NodeId, float] = {}
+        self._first_test_s: dict[NodeId, float] = {}
         self._fork = _Mean()
         self._new_interpreter = _Mean()
         self._costs: RunCosts | None = None
@@ -164,6 +167,7 @@ class CostMeasurements:
         mean = self._tests.setdefault(test, _Mean())
         mean.add(seconds)
         self._mean_test_s[test] = mean.value
+        self._first_test_s.setdefault(test, seconds)
         self.slowest_test_s = max(seconds, self.slowest_test_s)
 
     @property
@@ -177,5 +181,6 @@ class CostMeasurements:
                 new_interpreter_s=self._new_interpreter.value if is_start_timed else self._expected_start_s,
                 mean_test_s=MappingProxyType(self._mean_test_s),
                 unknown_test_s=self._expected_test_s,
+                first_test_s=MappingProxyType(self._first_test_s),
             )
         return self._costs
