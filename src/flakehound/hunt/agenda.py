@@ -77,8 +77,8 @@ class Agenda:
         return self._search.expected_detections_in(seconds)
 
     def runs_at_once(self, jobs: int) -> int:
-        """How many runs may go on in parallel: fewer than `jobs` if several tests seem to fail under load."""
-        return max(1, jobs >> len(self.under_load) // limits.MAX_LOAD_CASES)
+        """How many runs may go on in parallel: fewer than `jobs` if several tests probably fail under load."""
+        return max(1, jobs >> self._suspects.likely_under_load // limits.MAX_LOAD_CASES)
 
     def follow_ups(self) -> list[RunPlan]:
         """The runs that the suspects need; a plan that several suspects need is not repeated for each of them."""

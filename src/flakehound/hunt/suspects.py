@@ -45,6 +45,7 @@ class Suspects:
         self.group_runs = GroupRuns(history, SuiteGroups(history.suite))
         self._can_share_runs = options.isolation is Isolation.FORK
         self.under_load: tuple[NodeId, ...] = ()  # tests that so far seem to fail only while others run
+        self.likely_under_load = 0  # how many of them hardly by chance
 
     def findings(self) -> list[Finding]:
         """The findings about every test that ever failed."""
@@ -117,7 +118,11 @@ class Suspects:
 
     def _update_under_load(self) -> None:
         """Determine which tests seem to fail under load, such as those that share a port or measure times."""
-        under_load = tuple(finding.test for finding in self.findings() if finding.seems_under_load)
+        seem_under_load = [finding for finding in self.findings() if finding.seems_under_load]
+        under_load = tuple(finding.test for finding in seem_under_load)
+        self.likely_under_load = sum(
+            finding.load_chance <= limits.MAX_CHANCE_OF_LIKELY_LOAD for finding in seem_under_load
+        )
         for test in {*under_load, *self.under_load} if under_load != self.under_load else ():
             self._cache.pop(test, None)  # `examine_load` may have changed for it
         self.under_load = under_load

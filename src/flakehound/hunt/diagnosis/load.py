@@ -72,15 +72,15 @@ def diagnose_load(suspect: Suspect, finding: Finding) -> Generator[Finding | Nee
     undisturbed = sum(case.undisturbed.n for case in cases)
     seems_under_load = undisturbed >= limits.MIN_EXPENSIVE_UNDISTURBED_RUNS
     kind = Kind.UNRESOLVED if seems_under_load else finding.kind
-    finding = replace(finding, kind=kind, seems_under_load=seems_under_load)
+    chance = _joint_chance(cases)
+    finding = replace(finding, kind=kind, seems_under_load=seems_under_load, load_chance=chance)
     yield finding
-    is_undecided = undisturbed < limits.MIN_UNDISTURBED_RUNS or _joint_chance(cases) > limits.MAX_CHANCE
+    is_undecided = undisturbed < limits.MIN_UNDISTURBED_RUNS or chance > limits.MAX_CHANCE
     if is_undecided and (suspect.examine_load or not finding.seems_under_load):
         yield from _repeat_failures(suspect, cases)
     if not cases:
         return None
-    found = _finding_with_counts(finding, cases, only_under_load=len(disturbed) == len(failures))
-    return replace(found, load_chance=_joint_chance(cases))
+    return _finding_with_counts(finding, cases, only_under_load=len(disturbed) == len(failures))
 
 
 def finding_of_load_after(suspect: Suspect, finding: Finding, prefix: Order, where: str) -> Finding:

@@ -56,7 +56,8 @@ def _diagnose_without_proof(suspect: Suspect, finding: Finding) -> Diagnosis:
         return by_definition if is_mixed else finding.with_first_evidence(words)
     is_explained_by_chance = under_load.load_chance > limits.MAX_CHANCE_OF_LIKELY_LOAD
     if is_mixed and is_explained_by_chance and suspect.examine_load:
-        return replace(by_definition, seems_under_load=under_load.seems_under_load)
+        seems, chance = under_load.seems_under_load, under_load.load_chance
+        return replace(by_definition, seems_under_load=seems, load_chance=chance)
     return under_load
 
 
