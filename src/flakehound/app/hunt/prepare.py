@@ -31,6 +31,7 @@ from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
 from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
+from flakehound.engine.suite.thread_limits import with_thread_limits
 from flakehound.store import SessionCommand, SessionInfo, Store
 
 # Share of the time in which git's history has to be read, else measured tests lack one feature of 18.
@@ -43,7 +44,9 @@ def prepare(options: HuntOptions, budget: Budget, progress: Progress = SILENT) -
     sources = sources_state(options.target.cwd, options.store_path)
     options = with_seed_of_same_code(options, sources)
     if not options.measure:
-        with _open_hunt(options, budget, progress, options.target, sources) as hunt:
+        # Not for measured runs: the number of threads is one of the features.
+        target = with_thread_limits(options.target, options.jobs)
+        with _open_hunt(options, budget, progress, target, sources) as hunt:
             yield hunt
         return
     from flakehound.app.measure import churn_file

@@ -251,8 +251,10 @@ class IndexSearch:
         likely = LikelyTests(self._history, self._options, self._gain, runs)
         uses_forks = self._options.isolation is Isolation.FORK
         plan_sequences: list[Iterator[RunPlan]] = [runs.other_orders()] if "idflakies" in techniques else []
-        if not self._has_counted_runs:
-            plan_sequences += [self._stages.quick_orders(), self._stages.quick_hash_seeds()]
+        long_runs = self._stages.long_suite_runs
+        uses_quick_tests = self._stages.is_long and not self._has_counted_runs
+        if uses_quick_tests:
+            plan_sequences += [long_runs.quick_orders(), long_runs.quick_hash_seeds()]
         if "rerun" in techniques and self._options.runs is None:
             plan_sequences.append(runs.original_order())
         if "rerun" in techniques or self._can_run_pairs:
@@ -268,8 +270,8 @@ class IndexSearch:
         sources = [RunSource(plans) for plans in plan_sequences]
         self._order_source = sources[0] if "idflakies" in techniques else None
         self._pair_source = sources[-1] if self._can_run_pairs else None
-        if not self._has_counted_runs and self._stages.is_long:
-            sources.append(RunSource(self._stages.spread_groups(), ways=WAYS_WITHOUT_NEIGHBOURS))
+        if uses_quick_tests:
+            sources.append(RunSource(long_runs.spread_groups(), ways=WAYS_WITHOUT_NEIGHBOURS))
         return sources
 
     def _pair_plans(self, time_left_s: Callable[[], float]) -> Iterator[SharedPrefix]:

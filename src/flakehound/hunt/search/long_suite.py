@@ -29,6 +29,7 @@ class LongSuite:
         self._groups = groups
         self._is_decided = False  # which orders run first
         self._first_orders: list[Order] = []  # planned, and not in the history yet
+        self._waits_for_them: Callable[[], bool] = lambda: True
 
     @property
     def is_long(self) -> bool:
@@ -47,11 +48,16 @@ class LongSuite:
         if not self._is_decided:
             return self.is_long
         self._first_orders = [order for order in self._first_orders if not self._history.runs_of(order)]
-        return bool(self._first_orders)
+        return bool(self._first_orders) and self._waits_for_them()
 
-    def note_first_orders(self, orders: Sequence[Order]) -> None:
-        """Note that these orders are planned; none: there is no time for them."""
+    def note_first_orders(self, orders: Sequence[Order], time_left_s: Callable[[], float]) -> None:
+        """Note that these orders are planned; none: there is no time for them.
+
+        They are waited for twice as long as they should take: a run that turns out to be no evidence is dropped.
+        """
         self._is_decided, self._first_orders = True, list(orders)
+        end_s = time_left_s() - 2 * sum(map(self._history.costs.tests_s, orders))
+        self._waits_for_them = lambda: time_left_s() > end_s
 
     def can_afford_orders(self, time_left_s: float) -> bool:
         """Whether one run of all tests leaves time for more: less is needed if other runs go on beside it."""

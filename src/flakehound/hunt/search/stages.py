@@ -11,6 +11,7 @@ from flakehound.hunt import limits, long_limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.long_suite import LongSuite
+from flakehound.hunt.search.long_suite_runs import LongSuiteRuns
 from flakehound.hunt.search.orders import round_robin
 from flakehound.hunt.search.suite_pairs import SuitePairs
 from flakehound.hunt.search.techniques import TechniqueRuns
@@ -31,6 +32,7 @@ class StagedSearch:
         self._options = options
         self._long_suite = long_suite
         self._runs = TechniqueRuns(history, options, test_order)
+        self.long_suite_runs = LongSuiteRuns(history, options, self._runs)
         self._pairs = SuitePairs(history, options, test_order)
         self.pairs_used = ""  # which form of PAIRWISE ran, for the report
         self.at_first_look = True  # until the first few orders have run
@@ -80,25 +82,24 @@ class StagedSearch:
 
     def _plans_of_long_suite(self, suite: LongSuite, time_left_s: Callable[[], float]) -> Iterator[RunPlan]:
         """One other order and groups of tests first; then orders, reruns and single tests in turn."""
-        runs, orders = self._runs, self._other_orders()
+        runs, long_runs, orders = self._runs, self.long_suite_runs, self._other_orders()
         yield from runs.earlier_failures()
-        yield from runs.doubtful_alone()
+        yield from long_runs.doubtful_alone()
         first = self._first_orders_of_long_suite(suite, orders, time_left_s)
-        suite.note_first_orders([order for plan in first for order in plan.orders])
+        suite.note_first_orders([order for plan in first for order in plan.orders], time_left_s)
         yield from first
         self.at_first_look = False
-        yield from runs.failing_with_other_hash_seeds()
+        yield from long_runs.failing_with_other_hash_seeds()
         yield from suite.group_plans()
-        yield from runs.failing_with_other_hash_seeds()  # of tests that failed since
-        hash_seeds = self.quick_hash_seeds()
+        yield from long_runs.failing_with_other_hash_seeds()  # of tests that failed since
+        hash_seeds = long_runs.quick_hash_seeds()
         yield from islice(hash_seeds, long_limits.FIRST_QUICK_HASH_SEEDS)
         self.at_first_round = False
-        quick = round_robin(self.quick_orders(), hash_seeds)
-        single = chain(runs.slow_repeated(), runs.each_alone(), runs.each_alone_again())
-        alone = single if self._has_runs_alone else iter(())
-        yield from round_robin(
-            quick, self.spread_groups(), orders, self._other_hash_seeds(), runs.original_order(), alone
-        )
+        quick = round_robin(long_runs.quick_orders(), hash_seeds)
+        single = chain(long_runs.slow_repeated(), runs.each_alone(), runs.each_alone_again())
+        spread: Iterator[RunPlan] = long_runs.spread_groups()
+        alone = round_robin(spread, single) if self._has_runs_alone else iter(())
+        yield from round_robin(quick, orders, self._other_hash_seeds(), runs.original_order(), alone)
 
     def _first_orders_of_long_suite(
         self, suite: LongSuite, orders: Iterator[RunPlan], time_left_s: Callable[[], float]
@@ -110,20 +111,10 @@ class StagedSearch:
         whole = list(islice(orders, 1)) if is_whole_order_due else []
         # While the first run goes on, the times of the tests are not known.
         is_timed = not self._options.awaits_reference
-        return [*whole, *islice(self.quick_orders(), long_limits.FIRST_QUICK_ORDERS if is_timed else 0)]
-
-    def quick_orders(self) -> Iterator[RunPlan]:
-        """Orders of the quick tests of a long suite."""
-        return self._runs.quick_orders() if self.is_long and "idflakies" in self._options.techniques else iter(())
-
-    def spread_groups(self) -> Iterator[RunPlan]:
-        """The quick tests of a long suite in groups without their neighbours."""
-        return self._runs.spread_groups() if self.is_long and self._has_runs_alone else iter(())
-
-    def quick_hash_seeds(self) -> Iterator[RunPlan]:
-        """Runs of the quick tests of a long suite with other hash seeds."""
-        varies_hash_seed = self._options.hash_seeds and "rerun" in self._options.techniques
-        return self._runs.quick_hash_seeds() if self.is_long and varies_hash_seed else iter(())
+        return [
+            *whole,
+            *islice(self.long_suite_runs.quick_orders(), long_limits.FIRST_QUICK_ORDERS if is_timed else 0),
+        ]
 
     def _plans_by_spawn(self) -> Iterator[RunPlan]:
         """The runs if every process is a new interpreter: whole runs first, because they find most per second."""

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from math import inf, isqrt
+from math import inf
 
 from flakehound.core.history import History, prefix_hash
 from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
-from flakehound.hunt import limits, long_limits
+from flakehound.hunt import limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
-from flakehound.hunt.quick_tests import quick_tests
 from flakehound.hunt.search.orders import distinct_orders, orders_to_try
-from flakehound.hunt.search.quick_orders import quick_orders, spread_groups
 from flakehound.hunt.search.selected import max_original_runs, tests_to_rerun
 
 
@@ -41,7 +39,7 @@ class TechniqueRuns:
         for number in range(max_runs):
             order = self._test_order().tests
             if self._runs_of_original(order) <= number:
-                yield self._single_run(order, "original order", Setting.ORIGINAL)
+                yield self.single_run(order, "original order", Setting.ORIGINAL)
 
     def _runs_of_original(self, order: Order) -> int:
         """How many runs in the original order were made, with the reference run but no other hash seeds."""
@@ -64,11 +62,6 @@ class TechniqueRuns:
                     isolation=self._options.isolation,
                 )
 
-    def doubtful_alone(self) -> Iterator[Batch]:
-        """Each test once that failed in runs which disturbed each other: some of them fail in every run."""
-        doubtful = [test for test in self._options.doubtful.tests if not self._history.tally_after((), test).n]
-        return self._batches((test,) for test in doubtful)
-
     def _first_orders(self) -> Iterator[Batch]:
         """The orders that should run first; those of a single test that should run once share batches."""
         if "rerun" not in self._options.techniques:
@@ -85,14 +78,14 @@ class TechniqueRuns:
                     setting=Setting.ALONE if len(set(order)) == 1 else Setting.PROBE,
                     isolation=self._options.isolation,
                 )
-        yield from self._batches(order for order in once if not self._history.runs_of(order))
+        yield from self.batches(order for order in once if not self._history.runs_of(order))
 
     def other_hash_seeds(self) -> Iterator[SingleRun]:
         """Runs in the original order with other hash seeds; only new interpreters can have one."""
         spawned = (record for record in self._history.records if record.isolation is Isolation.SPAWN)
         tried_seeds = {record.hash_seed for record in spawned if len(record.order) > 1}
         for number in range(limits.MAX_HASH_SEEDS):
-            hash_seed = _hash_seed(self._options.seed, number)
+            hash_seed = hash_seed_for(self._options.seed, number)
             if hash_seed in tried_seeds:
                 continue
             yield SingleRun(
@@ -103,29 +96,12 @@ class TechniqueRuns:
                 hash_seed=hash_seed,
             )
 
-    def failing_with_other_hash_seeds(self) -> Iterator[SingleRun]:
-        """Runs alone with other hash seeds of the few tests that failed in all runs; some may pass then."""
-        history = self._history
-        failing = [test for test in history.failed_tests() if history.first_pass_of(test) is None]
-        if not self._options.hash_seeds or len(failing) > long_limits.MAX_FAILING_TESTS_TRIED:
-            return
-        for test in failing:
-            for number in range(long_limits.HASH_SEEDS_OF_FAILING_TESTS):
-                if history.first_pass_of(test) is None:
-                    yield SingleRun(
-                        order=(test,),
-                        why=f"does {test} fail with another hash seed, too?",
-                        setting=Setting.ALONE,
-                        isolation=Isolation.SPAWN,
-                        hash_seed=_hash_seed(self._options.seed, limits.MAX_HASH_SEEDS + number),
-                    )
-
     def each_alone(self, max_repeated_s: float = inf) -> Iterator[Batch]:
         """Each test in a process of its own, twice in a row if it can be repeated: shows two kinds in one fork.
 
         A test that takes longer than `max_repeated_s` runs once here; `each_repeated` repeats it.
         """
-        return self._batches(self._orders_alone(max_repeated_s), compare_state=self._options.states)
+        return self.batches(self._orders_alone(max_repeated_s), compare_state=self._options.states)
 
     def _orders_alone(self, max_repeated_s: float) -> Iterator[Order]:
         for test in self._history.suite.tests:
@@ -139,28 +115,14 @@ class TechniqueRuns:
             if test.repeatable and not self._history.tally(test.id, Setting.REPEATED).n:
                 yield self.batch_of([(test.id, test.id)])
 
-    def slow_repeated(self) -> Iterator[Batch]:
-        """Each test that was not repeated yet, twice in one process; a batch takes as long as a quick order."""
-        costs, batch, seconds = self._history.costs, list[Order](), 0.0
-        batch_s = min(long_limits.QUICK_SHARES) * costs.tests_s(self._history.suite.order)
-        for test in self._history.suite.tests:
-            if test.repeatable and not self._history.tally(test.id, Setting.REPEATED).n:
-                batch.append((test.id, test.id))
-                seconds += costs.run_s((test.id, test.id), self._options.isolation)
-                if seconds > batch_s:
-                    yield self.batch_of(batch)
-                    batch, seconds = [], 0.0
-        if batch:
-            yield self.batch_of(batch)
-
     def each_alone_again(self) -> Iterator[Batch]:
         """The tests to rerun, each in a process of its own, round after round."""
         tests = tests_to_rerun(self._options, self._history.suite)
         rounds = limits.UNLIMITED_RUNS if self._options.endless else limits.MAX_RERUNS_ALONE
         for _round in range(rounds if tests else 0):
-            yield from self._batches((test,) for test in tests)
+            yield from self.batches((test,) for test in tests)
 
-    def _batches(self, orders: Iterable[Order], *, compare_state: bool = False) -> Iterator[Batch]:
+    def batches(self, orders: Iterable[Order], *, compare_state: bool = False) -> Iterator[Batch]:
         """Split the orders into batches of limited size and time."""
         batch: list[Order] = []
         seconds = 0.0
@@ -192,38 +154,7 @@ class TechniqueRuns:
                 return
             planned.add(prefix_hash(order))
             if self._history.runs_of(order) == 0:
-                yield self._single_run(order, "another order", Setting.SHUFFLED)
-
-    def quick_orders(self) -> Iterator[SingleRun]:
-        """Other orders of the tests that take little time; for suites in which a whole run takes long."""
-        for order in quick_orders(self._history, self._tests_in_orders(), self._options.seed):
-            if self._history.runs_of(order) == 0:
-                yield self._single_run(order, "another order of the quick tests", Setting.SHUFFLED)
-
-    def quick_hash_seeds(self) -> Iterator[SingleRun]:
-        """The quick tests in the original order with other hash seeds."""
-        quick = self._quick_tests()
-        tried_seeds = {record.hash_seed for record in self._history.records if len(record.order) > 1}
-        for number in range(limits.MAX_HASH_SEEDS):
-            hash_seed = _hash_seed(self._options.seed, 2 * limits.MAX_HASH_SEEDS + number)
-            if hash_seed not in tried_seeds and len(quick) > 1:
-                yield SingleRun(
-                    order=quick,
-                    why="the quick tests with another hash seed",
-                    setting=Setting.PROBE,
-                    isolation=Isolation.SPAWN,
-                    hash_seed=hash_seed,
-                )
-
-    def spread_groups(self) -> Iterator[SingleRun]:
-        """The quick tests in groups without their neighbours, instead of a process for each of them."""
-        size = max(long_limits.MIN_GROUP_SIZE, isqrt(len(self._history.suite.tests)))
-        for order in spread_groups(self._quick_tests(), size):
-            if self._history.runs_of(order) == 0:
-                yield self._single_run(order, "quick tests without those close to them", Setting.PROBE)
-
-    def _quick_tests(self) -> Order:
-        return quick_tests(self._history.costs, self._tests_in_orders(), min(long_limits.QUICK_SHARES))
+                yield self.single_run(order, "another order", Setting.SHUFFLED)
 
     def _distinct_orders(self) -> Iterator[Order]:
         """Orders without tests that nothing may run beside; one of the first orders begins with these tests."""
@@ -231,21 +162,23 @@ class TechniqueRuns:
         yield from islice(orders, limits.FIRST_ORDERS)
         left_out = tuple(test for test in self._test_order().tests if test in self._options.left_out_of_orders)
         if left_out:
-            yield (*left_out, *reversed(self._tests_in_orders()))
+            yield (*left_out, *reversed(self.tests_in_orders()))
         yield from orders
 
-    def _tests_in_orders(self) -> Order:
+    def tests_in_orders(self) -> Order:
+        """The tests of other orders, in the original order."""
         left_out, tests = self._options.left_out_of_orders, self._test_order().tests
         return tuple(test for test in tests if test not in left_out) if left_out else tests
 
     def _orders_to_try(self) -> Iterator[Order]:
         unlimited = self._options.endless or self._options.shuffles is not None
-        return orders_to_try(self._history.suite, self._tests_in_orders, self._options.seed, unlimited=unlimited)
+        return orders_to_try(self._history.suite, self.tests_in_orders, self._options.seed, unlimited=unlimited)
 
-    def _single_run(self, order: Order, why: str, setting: Setting) -> SingleRun:
+    def single_run(self, order: Order, why: str, setting: Setting) -> SingleRun:
+        """One process with these tests."""
         return SingleRun(order=order, why=why, setting=setting, isolation=self._options.isolation)
 
 
-def _hash_seed(seed: int, number: int) -> int:
+def hash_seed_for(seed: int, number: int) -> int:
     """A hash seed for each number, different for each seed of a hunt."""
     return (seed * 7919 + number * 104729 + 1) % 4294967295

@@ -1,0 +1,97 @@
+"""The runs of a long suite that need no suspect: of its quick tests, and of tests that failed before.
+
+Lazy sequences, like those of `techniques.py`; empty if their technique is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isqrt
+
+from flakehound.core.history import History
+from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
+from flakehound.hunt import limits, long_limits
+from flakehound.hunt.options import SearchOptions
+from flakehound.hunt.quick_tests import quick_tests
+from flakehound.hunt.search.quick_orders import quick_orders, spread_groups
+from flakehound.hunt.search.techniques import TechniqueRuns, hash_seed_for
+
+
+class LongSuiteRuns:
+    """The runs of one long suite."""
+
+    def __init__(self, history: History, options: SearchOptions, runs: TechniqueRuns) -> None:
+        self._history = history
+        self._options = options
+        self._runs = runs
+        self._runs_alone = not {"rerun", "pairwise"}.isdisjoint(options.techniques)
+        self._varies_hash_seed = options.hash_seeds and "rerun" in options.techniques
+
+    def failing_with_other_hash_seeds(self) -> Iterator[SingleRun]:
+        """Runs alone with other hash seeds of the few tests that failed in all runs; some may pass then."""
+        history = self._history
+        failing = [test for test in history.failed_tests() if history.first_pass_of(test) is None]
+        if not self._varies_hash_seed or len(failing) > long_limits.MAX_FAILING_TESTS_TRIED:
+            return
+        for test in failing:
+            for number in range(long_limits.HASH_SEEDS_OF_FAILING_TESTS):
+                if history.first_pass_of(test) is None:
+                    yield SingleRun(
+                        order=(test,),
+                        why=f"does {test} fail with another hash seed, too?",
+                        setting=Setting.ALONE,
+                        isolation=Isolation.SPAWN,
+                        hash_seed=hash_seed_for(self._options.seed, limits.MAX_HASH_SEEDS + number),
+                    )
+
+    def doubtful_alone(self) -> Iterator[Batch]:
+        """Each test once that failed in runs which disturbed each other: some of them fail in every run."""
+        doubtful = [test for test in self._options.doubtful.tests if not self._history.tally_after((), test).n]
+        return self._runs.batches((test,) for test in doubtful)
+
+    def slow_repeated(self) -> Iterator[Batch]:
+        """Each test that was not repeated yet, twice in one process; a batch takes as long as a quick order."""
+        costs, batch, seconds = self._history.costs, list[Order](), 0.0
+        batch_s = min(long_limits.QUICK_SHARES) * costs.tests_s(self._history.suite.order)
+        for test in self._history.suite.tests if self._runs_alone else ():
+            if test.repeatable and not self._history.tally(test.id, Setting.REPEATED).n:
+                batch.append((test.id, test.id))
+                seconds += costs.run_s((test.id, test.id), self._options.isolation)
+                if seconds > batch_s:
+                    yield self._runs.batch_of(batch)
+                    batch, seconds = [], 0.0
+        if batch:
+            yield self._runs.batch_of(batch)
+
+    def quick_orders(self) -> Iterator[SingleRun]:
+        """Other orders of the tests that take little time; for suites in which a whole run takes long."""
+        if "idflakies" not in self._options.techniques:
+            return
+        for order in quick_orders(self._history, self._runs.tests_in_orders(), self._options.seed):
+            if self._history.runs_of(order) == 0:
+                yield self._runs.single_run(order, "another order of the quick tests", Setting.SHUFFLED)
+
+    def quick_hash_seeds(self) -> Iterator[SingleRun]:
+        """The quick tests in the original order with other hash seeds."""
+        quick = self._quick_tests()
+        tried_seeds = {record.hash_seed for record in self._history.records if len(record.order) > 1}
+        for number in range(limits.MAX_HASH_SEEDS if self._varies_hash_seed else 0):
+            hash_seed = hash_seed_for(self._options.seed, 2 * limits.MAX_HASH_SEEDS + number)
+            if hash_seed not in tried_seeds and len(quick) > 1:
+                yield SingleRun(
+                    order=quick,
+                    why="the quick tests with another hash seed",
+                    setting=Setting.PROBE,
+                    isolation=Isolation.SPAWN,
+                    hash_seed=hash_seed,
+                )
+
+    def spread_groups(self) -> Iterator[SingleRun]:
+        """The quick tests in groups without their neighbours, instead of a process for each of them."""
+        size = max(long_limits.MIN_GROUP_SIZE, isqrt(len(self._history.suite.tests)))
+        for order in spread_groups(self._quick_tests(), size) if self._runs_alone else ():
+            if self._history.runs_of(order) == 0:
+                yield self._runs.single_run(order, "quick tests without those close to them", Setting.PROBE)
+
+    def _quick_tests(self) -> Order:
+        return quick_tests(self._history.costs, self._runs.tests_in_orders(), min(long_limits.QUICK_SHARES))
