@@ -71,7 +71,7 @@ def _try_hash_seed_of_failures(suspect: Suspect) -> Question[None]:
     """Run the test alone with the hash seed with which alone it failed so far, after many other tests."""
     forked_seed = suspect.history.forked_hash_seed
     hash_seeds = {s.record.hash_seed for s in suspect.history.failures_of(suspect.test)}
-    if forked_seed is None or len(hash_seeds) > 1 or forked_seed in hash_seeds:
+    if forked_seed is None or len(hash_seeds) != 1 or forked_seed in hash_seeds:
         return
     (hash_seed,) = hash_seeds
     if hash_seed is not None and suspect.isolation is Isolation.FORK and suspect.is_long(suspect.test_order.tests):

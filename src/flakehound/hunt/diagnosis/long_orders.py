@@ -77,10 +77,13 @@ def _tests_together(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
 
 def _quick_part_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
     """The quick tests of the prefix if they have the effect, else the whole prefix: walks are cheaper then."""
-    quick = quick_tests(suspect.history.costs, effect.prefix, min(long_limits.QUICK_SHARES))
     why = f"do the quick tests before {suspect.test} decide?"
-    tally = yield from suspect.ask.tally_of_last((*quick, suspect.test), why=why)
-    return quick if shows(effect.outcome, tally) else effect.prefix
+    for share in sorted(set(long_limits.QUICK_SHARES)):
+        quick = quick_tests(suspect.history.costs, effect.prefix, share)
+        tally = yield from suspect.ask.tally_of_last((*quick, suspect.test), why=why)
+        if shows(effect.outcome, tally):
+            return quick
+    return effect.prefix
 
 
 def _shortest_part_with_effect(

@@ -28,6 +28,7 @@ from flakehound.core.statistics.prevalence import (
     FlakyWay,
     Priors,
     prior_given_flaky_neighbour,
+    prior_given_other_orders,
 )
 from flakehound.hunt import limits
 
@@ -87,6 +88,8 @@ class ExpectedGain:
         if test in self._failed:
             return 0.0
         prior = self._current_priors[test][way]
+        if way is FlakyWay.ALONE:
+            prior = prior_given_other_orders(prior, self._passes[test][FlakyWay.ORDER])
         passed, chances = self._passes[test][way] + runs_before, self._chances[way]
         while len(chances) <= passed:
             chances.append(chances_after(len(chances), RATES[way]))
@@ -211,6 +214,8 @@ class ExpectedGain:
         for way in ways:
             self._passes[test][way] += 1
             self._set_gain(test, way)
+            if way is FlakyWay.ORDER:
+                self._set_gain(test, FlakyWay.ALONE)
 
     def _set_gain(self, test: NodeId, way: FlakyWay) -> None:
         gain = self._gain(test, way)

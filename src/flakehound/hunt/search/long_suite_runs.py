@@ -71,6 +71,14 @@ class LongSuiteRuns:
             if self._history.runs_of(order) == 0:
                 yield self._runs.single_run(order, "another order of the quick tests", Setting.SHUFFLED)
 
+    def writers_first(self) -> Iterator[SingleRun]:
+        """The tests without which other orders run, then the quick tests backwards."""
+        left_out = self._options.left_out_of_orders
+        writers = tuple(test for test in self._history.suite.order if test in left_out)
+        order = (*writers, *reversed(self._quick_tests()))
+        if writers and "idflakies" in self._options.techniques and not self._history.runs_of(order):
+            yield self._runs.single_run(order, "tests that write shared files first", Setting.SHUFFLED)
+
     def quick_hash_seeds(self) -> Iterator[SingleRun]:
         """The quick tests in the original order with other hash seeds."""
         quick = self._quick_tests()

@@ -92,6 +92,7 @@ class StagedSearch:
         yield from long_runs.failing_with_other_hash_seeds()
         yield from suite.group_plans()
         yield from long_runs.failing_with_other_hash_seeds()  # of tests that failed since
+        yield from long_runs.writers_first()
         hash_seeds = long_runs.quick_hash_seeds()
         yield from islice(hash_seeds, long_limits.FIRST_QUICK_HASH_SEEDS)
         self.at_first_round = False
