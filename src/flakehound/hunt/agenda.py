@@ -127,12 +127,24 @@ class Agenda:
         is_late = self._time_left_s() < limits.MIN_LEFT_SHARE_FOR_WAITING * self._time_at_start_s
         is_early = self._search.at_first_look and not is_late
         max_cost_s = limits.MAX_EARLY_RUN_SHARE * self._time_at_start_s if is_early else inf
-        return [
-            plan
+        affordable = [
+            (cost_s, question)
             for cost_s, question in cheapest_first
             if cost_s <= max_cost_s and self._can_be_completed(question, cost_s)
-            for plan in question
         ]
+        return [plan for question in self._few_long_questions(affordable) for plan in question]
+
+    def _few_long_questions(self, questions: list[tuple[float, list[RunPlan]]]) -> Iterator[list[RunPlan]]:
+        """All short questions, and so many long ones that half of the jobs go on with the search.
+
+        One suspect whose search takes many long runs must not keep the others from being found.
+        """
+        left = inf if self._search_is_over or self._options.jobs == 1 else self._options.jobs // 2
+        for cost_s, question in questions:
+            is_long = cost_s >= long_limits.LONG_ORDER_S
+            left -= is_long
+            if not is_long or left >= 0:
+                yield question
 
     def _can_be_completed(self, question: list[RunPlan], cost_s: float) -> bool:
         """Whether a search by long walks is likely to end in time: each takes several of them."""

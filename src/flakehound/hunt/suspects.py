@@ -84,6 +84,7 @@ class Suspects:
             snapshots=self._options.snapshots,
             examine_load=test not in self.under_load[limits.MAX_LOAD_CASES :],
             group_runs=self.group_runs if self._can_share_runs else None,
+            tests_that_run_alone=self._options.left_out_of_orders,
         )
         finding = self._without_runs_if_model_is_sure(diagnose(suspect))
         self._remember(finding, mentions)

@@ -76,10 +76,16 @@ def _tests_together(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
 
 
 def _quick_part_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
-    """The quick tests of the prefix if they have the effect, else the whole prefix: walks are cheaper then."""
+    """The quick tests of the prefix if they have the effect, else the whole prefix: walks are cheaper then.
+
+    Without tests beside which nothing may run, so that the search goes on beside the walks.
+    """
     why = f"do the quick tests before {suspect.test} decide?"
-    for share in sorted(set(long_limits.QUICK_SHARES)):
-        quick = quick_tests(suspect.history.costs, effect.prefix, share)
+    alone = suspect.tests_that_run_alone
+    rest = tuple(test for test in effect.prefix if test not in alone) if alone else effect.prefix
+    shares = [*sorted(set(long_limits.QUICK_SHARES)), *([1.0] if len(rest) < len(effect.prefix) else [])]
+    for share in shares:
+        quick = quick_tests(suspect.history.costs, rest, share) if share < 1 else rest
         tally = yield from suspect.ask.tally_of_last((*quick, suspect.test), why=why)
         if shows(effect.outcome, tally):
             return quick

@@ -29,6 +29,7 @@ class Suspect:
     trust_first_failure: bool = False  # start the search at once; its result is confirmed anyway
     examine_load: bool = True  # whether to make the many runs that tell load from chance
     group_runs: GroupRuns | None = None  # None: polluters are searched for each suspect separately
+    tests_that_run_alone: frozenset[NodeId] = frozenset()  # nothing may run beside a process with one of them
 
     @property
     def ask(self) -> Questions:
