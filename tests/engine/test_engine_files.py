@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from engine_samples import sample_at
 from file_samples import listing, opened, run
 
 from flakehound.core.outcomes import Outcome
@@ -77,6 +78,20 @@ def test_every_run_finds_the_files_as_they_were_and_so_does_the_user(open_sample
         (record.order, record.failures) for record in records if set(record.outcomes) != {Outcome.PASSED}
     ] == []
     assert listing(sample.root, home) == before
+
+
+def test_a_project_below_a_folder_of_caches_is_restored_like_any_other(tmp_path, home):
+    sample = sample_at(tmp_path / ".cache" / "project", WRITING, env={"HOME": str(home)})
+    before = listing(sample.root, home)
+
+    with opened(sample) as suite:
+        record = run(suite, *suite.suite.order)
+        assert suite.guard is not None
+        assert suite.guard.is_active
+
+    assert set(record.outcomes) == {Outcome.PASSED}
+    assert listing(sample.root, home) == before
+    sample.close()
 
 
 def test_files_written_while_modules_are_imported_are_there_for_every_run_and_gone_in_the_end(open_sample):

@@ -111,3 +111,13 @@ def test_nothing_starts_beside_a_run_that_goes_alone(queue):
     start(queue, plan(WRITER), ends_in_s=90.0)
 
     assert queue.next(Planned(search=[plan(SHORT[0])])) is None
+
+
+def test_an_undisturbed_run_that_kept_others_waiting_goes_before_the_next_long_one(queue):
+    alone = plan(SHORT[0], undisturbed=True)
+    planner = Planned(follow_ups=[plan(LONG), alone])
+    start(queue, queue.next(planner), ends_in_s=90.0)
+
+    assert queue.next(planner) is None  # nothing may run beside it
+    queue.pool.running.clear()
+    assert queue.next(planner) == alone

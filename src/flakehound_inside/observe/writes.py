@@ -36,7 +36,7 @@ _REMOVING_EVENTS: dict[str, _PathPositions] = {
 }
 _UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}(?![0-9a-f])")
 _RANDOM_NAME_EVENTS = ("tempfile.mkstemp", "tempfile.mkdtemp")  # come before the file or folder is created
-IGNORED_PARTS = (
+_CACHES = (
     "/__pycache__",
     "/.pytest_cache",
     "/pytest-cache-files-",
@@ -46,6 +46,22 @@ IGNORED_PARTS = (
     "/.coverage",
     "/.git/",
 )
+
+
+class CachePaths:
+    """Which paths belong to caches of tools, whose content no test reads as data."""
+
+    def __init__(self) -> None:
+        folder = os.getcwd()
+        # The project itself may be below a folder with such a name, for instance in a home folder's `.cache`.
+        self._project = tuple(path.rstrip(os.sep) + os.sep for path in {folder, os.path.realpath(folder)})
+
+    def include(self, path: str) -> bool:
+        """Whether the path, below the project if it is there, has the name of a cache."""
+        for project in self._project:
+            if path.startswith(project):
+                path = os.sep + path[len(project) :]
+        return any(part in path for part in _CACHES)
 
 
 class WriteObserver:
@@ -59,6 +75,7 @@ class WriteObserver:
         self._folder = folder
         self._notes = os.path.join(folder, "writes")
         self._own_folder = os.path.realpath(own_folder) + os.sep
+        self._caches = CachePaths()
         self._first_notes: dict[str, list[Any]] = {}  # by path; an empty one if the path does not matter
         self._noted: set[tuple[str, str]] = set()  # paths and the tests that write them
         self._random_names: set[str] = set()
@@ -109,7 +126,7 @@ class WriteObserver:
         return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
 
     def _first_note(self, path: str, is_folder: bool) -> list[Any]:
-        if os.path.realpath(path).startswith(self._own_folder) or any(part in path for part in IGNORED_PARTS):
+        if os.path.realpath(path).startswith(self._own_folder) or self._caches.include(path):
             return []
         saved = ""
         if os.path.isfile(path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from math import inf
 from typing import Protocol
 
 from flakehound.core.history import History
@@ -55,6 +56,7 @@ class PlanQueue:
         self._records_planned_from = -1
         self._left_running: list[Job] = []  # by an earlier loop
         self.is_beside_reference = False  # no run can be undisturbed
+        self._undisturbed_waits = False  # such a plan could not start because others ran
 
     def note_left_running(self) -> None:
         """Remember the runs that go on already: the planner does not know of them."""
@@ -70,8 +72,26 @@ class PlanQueue:
         if any(self._opened.goes_alone(job.plan) for job in running):
             return None
         if not running:
-            return self._aside.next(self._fits_budget) or self._next_plan(planner)
+            return (
+                self._aside.next(self._fits_budget) or self._next_undisturbed(planner) or self._next_plan(planner)
+            )
         return self._next_beside_others(planner)
+
+    def _next_undisturbed(self, planner: Planner) -> RunPlan | None:
+        """A plan that kept other plans from starting because nothing may run beside it, unless it is a long one.
+
+        Otherwise it would wait again for the next run that starts first, and the other cores with it.
+        """
+        if not self._undisturbed_waits:
+            return None
+        self._update_follow_ups(planner)
+        others_s = [self._history.costs.plan_s(plan) for plan in self._follow_ups if not plan.undisturbed]
+        for plan in [plan for plan in self._follow_ups if plan.undisturbed]:
+            if self._fits_budget(plan) and self._history.costs.plan_s(plan) <= max(others_s, default=inf):
+                self._follow_ups.remove(plan)
+                return plan
+        self._undisturbed_waits = False
+        return None
 
     def _next_beside_others(self, planner: Planner) -> RunPlan | None:
         """The next plan that may start while others run, and does not keep those waiting that go alone."""
@@ -81,6 +101,7 @@ class PlanQueue:
                 return None
             if plan.undisturbed:
                 self._follow_ups.appendleft(plan)  # planned again after the next record, if it is still needed
+                self._undisturbed_waits = True
                 break
             if not self._opened.goes_alone(plan):
                 return plan
@@ -104,10 +125,13 @@ class PlanQueue:
     def _ends_in(self, seconds: float, plan: RunPlan) -> bool:
         return not self._opened.goes_alone(plan) and self._history.costs.plan_s(plan) <= seconds
 
-    def _next_plan(self, planner: Planner) -> RunPlan | None:
+    def _update_follow_ups(self, planner: Planner) -> None:
         if len(self._history.records) != self._records_planned_from:
             self._records_planned_from = len(self._history.records)
             self._follow_ups = deque(self._without_planned(planner.follow_ups()))
+
+    def _next_plan(self, planner: Planner) -> RunPlan | None:
+        self._update_follow_ups(planner)
         plan = self._next_waiting() or self._next_of_search(planner)
         if plan is None:
             # The search is over, so expensive follow-ups no longer have to wait for it.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from math import isqrt
 
 from flakehound.core.history import History
-from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
+from flakehound.core.plans import Batch, CollectedTest, Isolation, Order, Setting, SingleRun
 from flakehound.hunt import limits, long_limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.quick_tests import quick_tests
@@ -54,7 +54,7 @@ class LongSuiteRuns:
         costs, batch, seconds = self._history.costs, list[Order](), 0.0
         batch_s = min(long_limits.QUICK_SHARES) * costs.tests_s(self._history.suite.order)
         for test in self._history.suite.tests if self._runs_alone else ():
-            if test.repeatable and not self._history.tally(test.id, Setting.REPEATED).n:
+            if self._is_not_repeated_yet(test):
                 batch.append((test.id, test.id))
                 seconds += costs.run_s((test.id, test.id), self._options.isolation)
                 if seconds > batch_s:
@@ -62,6 +62,17 @@ class LongSuiteRuns:
                     batch, seconds = [], 0.0
         if batch:
             yield self._runs.batch_of(batch)
+
+    def slow_repeated_if_affordable(self, time_left_s: float) -> Iterator[Batch]:
+        """The same if it takes a small share of the time."""
+        costs, isolation = self._history.costs, self._options.isolation
+        tests = [test.id for test in self._history.suite.tests if self._is_not_repeated_yet(test)]
+        needed_s = sum(costs.run_s((test, test), isolation) for test in tests)
+        if needed_s <= long_limits.MAX_SLOW_REPEATS_SHARE * time_left_s * self._options.jobs:
+            yield from self.slow_repeated()
+
+    def _is_not_repeated_yet(self, test: CollectedTest) -> bool:
+        return test.repeatable and not self._history.tally(test.id, Setting.REPEATED).n
 
     def quick_orders(self) -> Iterator[SingleRun]:
         """Other orders of the tests that take little time; for suites in which a whole run takes long."""

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from flakehound_inside.observe.writes import IGNORED_PARTS, may_write, written_paths
+from flakehound_inside.observe.writes import CachePaths, may_write, written_paths
 
 if TYPE_CHECKING:
     from typing import Any
@@ -24,6 +24,7 @@ class OutsideWrites:
     def __init__(self, *compared_folders: str) -> None:
         self._compared = tuple(os.path.join(os.path.realpath(folder), "") for folder in compared_folders if folder)
         self._paths: set[str] = set()
+        self._caches = CachePaths()
         self._is_handling = False
 
     def start(self) -> None:
@@ -39,9 +40,7 @@ class OutsideWrites:
         return sorted(path for path in map(os.path.realpath, self._paths) if self._is_outside(path))
 
     def _is_outside(self, path: str) -> bool:
-        return not path.startswith((*self._compared, *_SYSTEM_FOLDERS)) and not any(
-            part in path for part in IGNORED_PARTS
-        )
+        return not path.startswith((*self._compared, *_SYSTEM_FOLDERS)) and not self._caches.include(path)
 
     def _receive(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._is_handling or not may_write(event):
