@@ -120,11 +120,17 @@ def why_not_run(error: FlakehoundError, tree: BaseTree) -> str:
 
 def _last_error(error: FlakehoundError) -> str:
     """Our message, with the last error line of pytest's own output if there is one."""
-    lines = [line.strip() for line in error.detail.splitlines() if line.strip()]
+    line = last_error_line(error.detail)
+    return f"{error.what} ({line})" if line else error.what
+
+
+def last_error_line(output: str) -> str:
+    """The last line of pytest's output that names an error; empty if there is none."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [
         line.removeprefix("E ").strip() for line in lines if line.startswith(("E ", "ERROR", "ModuleNotFound"))
     ]
-    return f"{error.what} ({errors[-1]})" if errors else error.what
+    return errors[-1] if errors else ""
 
 
 def _without_tree(text: str, tree: BaseTree) -> str:

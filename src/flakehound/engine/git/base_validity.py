@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flakehound.engine.git.ignored_files import is_of_tool
 from flakehound.engine.git.worktree import BaseTree
 from flakehound.engine.processes.launch import Target, inside_folder
 
@@ -32,6 +33,20 @@ class BaseValidity:
     outside_files: tuple[str, ...] = ()  # of no tree, environment or system, which the change may have written
     services: tuple[str, ...] = ()  # on this machine, to which it talked
     doubts: tuple[str, ...] = ()  # why the recording may be incomplete
+
+    def joined(self, other: BaseValidity) -> BaseValidity:
+        """What two runs used together."""
+
+        def both(one: tuple[str, ...], two: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys((*one, *two)))
+
+        return BaseValidity(
+            problem=self.problem or other.problem,
+            ignored_files=both(self.ignored_files, other.ignored_files),
+            outside_files=both(self.outside_files, other.outside_files),
+            services=both(self.services, other.services),
+            doubts=both(self.doubts, other.doubts),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +131,9 @@ def _used_ignored_files(tree: BaseTree, dependencies: Mapping[str, Any], ignored
     # A module that was found elsewhere, in the standard library or in a package, is not one of these files.
     missing = {name for name in dependencies.get("attempted", ()) if not imported.get(name)}
     for file in ignored:
-        if (
-            file in used
-            or not listed.isdisjoint((os.path.dirname(file), _listing_folder(tree, file)))
-            or _is_one_of(file, missing)
-        ):
+        listing = {os.path.dirname(file), _listing_folder(tree, file)}
+        is_listed = not listed.isdisjoint(listing) and not is_of_tool(file)
+        if file in used or is_listed or _is_one_of(file, missing):
             yield file
 
 

@@ -44,16 +44,17 @@ class CopiedFiles:
 
 
 def ignored_files(repository: Repository) -> tuple[str, ...]:
-    """The ignored files of the user's tree, without those of tools and environments; nested repositories as `a/`."""
+    """The ignored files of the user's tree, without environments and bytecode; a nested repository as `a/`."""
     listing = ("ls-files", "--others", "--ignored", "--exclude-standard", "-z")
     paths = repository.git(*listing, timeout_s=SLOW_S).nul_separated
     environments = tuple(path[: -len("pyvenv.cfg")] for path in paths if path.endswith("/pyvenv.cfg"))
     if environments:
         paths = [path for path in paths if not path.startswith(environments)]
-    return tuple(path for path in paths if not _is_of_tool(path))
+    return tuple(path for path in paths if "__pycache__/" not in path)
 
 
-def _is_of_tool(path: str) -> bool:
+def is_of_tool(path: str) -> bool:
+    """Whether an ignored file is one of a tool, which tests do not need: a cache, a build, a report."""
     *folders, name = path.rstrip("/").split("/")
     in_tool_folder = any(folder in _TOOL_FOLDERS or folder.endswith(".egg-info") for folder in folders)
     return in_tool_folder or name in _TOOL_FOLDERS or bool(_TOOL_FILES.fullmatch(name))
@@ -70,7 +71,8 @@ def base_tree_with_ignored_files(
     """
     sorted_out = _SortedOut(repository.top, since_s, changed)
     for path in ignored_files(repository):
-        sorted_out.add(path)
+        if not is_of_tool(path):
+            sorted_out.add(path)
     copied: list[str] = []
     total_bytes = 0
     for size, path in sorted(sorted_out.wanted):
