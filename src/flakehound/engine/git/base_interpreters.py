@@ -55,7 +55,7 @@ class BaseInterpreters:
             made, handshake = self._spawner.run_single(plan, limits, ())
             records, validity = tuple(made), BaseValidity()
         problem = why_missing(plan.order, handshake) or validity.problem
-        problem = problem or reason_by_import_path(self._tree, handshake.import_path)
+        problem = problem or reason_by_import_path(self._tree, self._target, handshake.import_path)
         self.validity = self.validity.joined(BaseValidity(problem=problem) if problem else validity)
         return () if problem else records
 

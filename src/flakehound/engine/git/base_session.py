@@ -101,7 +101,7 @@ class BaseSession:
             return NO_TIME if budget is not None else "pytest collects the base for too long"
         except FlakehoundError as error:
             return why_not_run(error, self._tree)
-        return reason_by_import_path(self._tree, self._suite.handshake.import_path)
+        return reason_by_import_path(self._tree, target, self._suite.handshake.import_path)
 
     def collected(self) -> frozenset[NodeId]:
         """The tests of the opened files that exist at the base, by their ids in the user's tree."""

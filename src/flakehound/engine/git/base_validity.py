@@ -114,11 +114,12 @@ def reason_if_invalid(
     return ""
 
 
-def reason_by_import_path(tree: BaseTree, import_path: Iterable[str]) -> str:
+def reason_by_import_path(tree: BaseTree, target: Target, import_path: Iterable[str]) -> str:
     """Why a collected session proves nothing about the base: it searches the user's changed tree for modules."""
+    folders = InterpreterFolders.of(target)
     for entry in import_path:
         folder = os.path.join(os.path.realpath(entry), "")
-        if os.path.isabs(entry) and tree.is_in_user_tree(folder) and not InterpreterFolders().hold(folder):
+        if os.path.isabs(entry) and tree.is_in_user_tree(folder) and not folders.hold(folder):
             return f"the tests search the changed tree for modules: {entry} is on their import path"
     return ""
 
