@@ -102,6 +102,7 @@ class RecordRequest(TypedDict):
 
 class _ModeSettings(TypedDict, total=False):
     collecting: str  # the file for reports on how far the collection is; missing: nobody reads them
+    moved: list[str] | None  # two folders, see worker.moved_imports; None: imports stay as they are
     # mode "once"
     request: RunRequestByIds
     peer: int  # descriptor of the socket to the engine

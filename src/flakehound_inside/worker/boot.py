@@ -25,6 +25,11 @@ def main(settings_path: str, pytest_args: list[str]) -> int:
 
         continue_under_guardian(settings["request"], settings["peer"])
     _set_first_path_entry()
+    moved = settings.get("moved")
+    if moved:
+        from flakehound_inside.worker.moved_imports import move_imports
+
+        move_imports(moved[0], moved[1])
     _imitate_python_m_pytest(pytest_args)
     recorders = _start_recorders(settings)
     import pytest

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -74,7 +74,7 @@ class GitHistory:
     def changes(self, older: Revision, newer: Revision) -> list[FileChange]:
         """The files that the commits between two revisions changed."""
         self.check_out(newer)
-        repository = replace(self.tree.repository, top=self.top, head=newer.key)
+        repository = Repository(top=self.top, head=newer.key)
         changes = changed_files.changed_files(repository, older.key)
         if changes.problem:
             raise NoHistory(changes.problem)

@@ -6,24 +6,21 @@ and everything next to the user's tree are missing at the base.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from flakehound.core.errors import FlakehoundError
-from flakehound.core.outcomes import Outcome
+from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting, SingleRun
 from flakehound.core.records import RunRecord
+from flakehound.engine.git.base_validity import BaseValidity, reason_if_invalid
 from flakehound.engine.git.worktree import BaseTree
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import RecordingRequest, Spawner
 
 NOT_AT_BASE = "does not exist at the base"
-_INSTALLED = re.compile(r".*/(site-packages|dist-packages)/")
-_STANDARD = re.compile(r".*/lib/python3\.\d+/")  # an environment may be in the user's tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +29,7 @@ class BaseRuns:
 
     records: tuple[RunRecord, ...] = ()
     problem: str = ""  # why they prove nothing about the base; then there are no records
+    validity: BaseValidity = field(default_factory=BaseValidity)  # what recorded runs used, beside the base
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -93,16 +91,16 @@ def _run(tree: BaseTree, spawner: Spawner, plan: SingleRun, limits: Limits) -> B
     try:
         run = spawner.run_recorded(plan, limits, (), request)
     except FlakehoundError as error:
-        return BaseRuns(problem=_without_tree(f"the tests do not run at the base: {_last_error(error)}", tree))
-    problem = _missing_test(plan.order, run.handshake.suite.order) or _reason_if_invalid(tree, run.dependencies)
+        return BaseRuns(problem=why_not_run(error, tree))
+    problem = missing_test(plan.order, run.handshake.suite.order) or reason_if_invalid(tree, run.dependencies)
     if problem:
         return BaseRuns(problem=problem)
-    return BaseRuns(records=tuple(_with_user_paths(record, tree) for record in run.records))
+    return BaseRuns(records=tuple(with_user_paths(record, tree) for record in run.records))
 
 
-def _with_user_paths(record: RunRecord, tree: BaseTree) -> RunRecord:
+def with_user_paths(record: RunRecord, tree: BaseTree) -> RunRecord:
     """The record with paths of the user's tree, so that its failures can be compared with those there."""
-    user_top, base_top = str(tree.repository.top), str(tree.top)
+    user_top, base_top = str(tree.user_top), str(tree.top)
     failures = {
         place: replace(
             failure,
@@ -115,39 +113,31 @@ def _with_user_paths(record: RunRecord, tree: BaseTree) -> RunRecord:
     return replace(record, failures=failures)
 
 
+def why_not_run(error: FlakehoundError, tree: BaseTree) -> str:
+    """Our message, with the last error line of pytest's own output if there is one."""
+    return _without_tree(f"the tests do not run at the base: {_last_error(error)}", tree)
+
+
 def _last_error(error: FlakehoundError) -> str:
     """Our message, with the last error line of pytest's own output if there is one."""
-    lines = [line.strip() for line in error.detail.splitlines() if line.strip()]
+    line = last_error_line(error.detail)
+    return f"{error.what} ({line})" if line else error.what
+
+
+def last_error_line(output: str) -> str:
+    """The last line of pytest's output that names an error; empty if there is none."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [
         line.removeprefix("E ").strip() for line in lines if line.startswith(("E ", "ERROR", "ModuleNotFound"))
     ]
-    return f"{error.what} ({errors[-1]})" if errors else error.what
+    return errors[-1] if errors else ""
 
 
 def _without_tree(text: str, tree: BaseTree) -> str:
     return text.replace(f"{tree.top}/", "").replace(str(tree.top), "its folder")
 
 
-def _missing_test(order: Order, collected: Order) -> str:
+def missing_test(order: Order, collected: Collection[NodeId]) -> str:
+    """The problem that the last of the tests that were not collected does not exist at the base; empty: none."""
     missing = [test for test in order if test not in set(collected)]
     return f"{missing[-1]} {NOT_AT_BASE}" if missing else ""
-
-
-def _reason_if_invalid(tree: BaseTree, dependencies: Mapping[str, Any] | None) -> str:
-    """Why a run proves nothing about the base: it used the user's changed files, or may have used them."""
-    if dependencies is None:
-        return "the test took its process with it, so it cannot be told whose code it ran"
-    for name, file in sorted(dependencies["imported"].items()):
-        installed = _INSTALLED.search(file or "")
-        if installed and tree.holds_module(file[installed.end() :]):
-            return f"the tests import the installed copy of {name}, {file}"
-        if file and tree.is_in_user_tree(file) and not _is_in_environment(file):
-            return f"the installed package points to the changed tree: {name} comes from {file}"
-    for file in dependencies["opened"]:
-        if tree.is_in_user_tree(file) and not _is_in_environment(file):
-            return f"the test reads a file of the changed tree, {file}"
-    return ""
-
-
-def _is_in_environment(file: str) -> bool:
-    return bool(_INSTALLED.search(file) or _STANDARD.search(file))

@@ -40,6 +40,7 @@ class Handshake:
     digests: Mapping[str, str] = field(default_factory=dict)  # random generator -> its state
     import_path: tuple[str, ...] = ()  # sys.path after collection
     folders: tuple[str, ...] = ()  # that contain the files of the tests
+    errors: Mapping[str, str] = field(default_factory=dict)  # node id of a file or folder -> why not collected
 
 
 def read_handshake(path: Path, target: Target) -> Handshake:
@@ -64,6 +65,7 @@ def read_handshake(path: Path, target: Target) -> Handshake:
         digests=content["digests"],
         import_path=tuple(content["import_path"]),
         folders=tuple(content["folders"]),
+        errors={error["id"]: error["text"] for error in content["errors"]},
     )
 
 

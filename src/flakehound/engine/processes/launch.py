@@ -39,6 +39,8 @@ class Target:
     random_state: Path | None = None
     # JSON, path of a file -> how often each of its lines changed; used by measured runs if the file exists.
     churn: Path | None = None
+    # Two folders: what the environment imports from the first one is imported from the second one instead.
+    moved: tuple[str, str] | None = None
 
 
 def observation_request(plan: RunPlan, target: Target) -> dict[str, Any]:
@@ -81,7 +83,8 @@ def start_session(
     temporary = folder / "t"
     temporary.mkdir(exist_ok=True)
     settings_path = folder / "settings.json"
-    settings_path.write_text(json.dumps({"keep_plugins": target.keep_plugins, **settings}))
+    for_target = {"keep_plugins": target.keep_plugins, "moved": target.moved}
+    settings_path.write_text(json.dumps({**for_target, **settings}))
     command = [target.python, "-c", _BOOT, inside_folder(), str(settings_path), *target.pytest_args]
     with open(output, "ab") as output_file:
         return subprocess.Popen(
