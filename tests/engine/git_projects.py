@@ -78,5 +78,11 @@ class GitProject:
         return [self.git(*command.split()) for command in commands]
 
 
+def clone_of(project: GitProject, folder: Path, *options: str) -> GitProject:
+    """A clone over git's own protocol, so that it can be shallow or partial."""
+    subprocess.run(["git", "clone", "--quiet", *options, f"file://{project.root}", str(folder)], check=True)
+    return GitProject(folder)
+
+
 def statuses(changed: dict[str, ChangedFile]) -> dict[str, str]:
     return {path: file.status for path, file in changed.items()}

@@ -49,18 +49,6 @@ def test_a_bare_repository_is_reported(tmp_path):
     assert "no working tree" in opened.why
 
 
-def test_a_repository_of_another_user_is_reported_with_the_remedy(project, monkeypatch):
-    project.commit({"a.py": ""})
-    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-
-    opened = open_repository(project.root)
-
-    assert isinstance(opened, NoRepository)
-    assert "does not trust" in opened.why
-    assert opened.remedy is not None
-    assert opened.remedy.startswith("git config --global --add safe.directory")
-
-
 def test_a_folder_that_the_repository_around_it_ignores_is_reported(project):
     project.commit({".gitignore": "unpacked/\n"})
     project.write({"unpacked/inner/test_it.py": ""})

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
-from git_projects import GitProject, statuses
+from git_projects import GitProject, clone_of, statuses
 
 from flakehound.engine.git.revisions import NoSuchRevision
 
 pytestmark = pytest.mark.usefixtures("own_git")
-
-
-def clone_of(project: GitProject, folder: Path, *options: str) -> GitProject:
-    subprocess.run(["git", "clone", "--quiet", *options, f"file://{project.root}", str(folder)], check=True)
-    return GitProject(folder)
 
 
 # -- since when --
@@ -84,12 +78,15 @@ def test_the_remote_default_branch_goes_before_the_local_one(project, tmp_path):
     assert "origin/trunk" in base.why
 
 
-def test_on_the_default_branch_the_uncommitted_changes_are_the_change(project):
-    project.commit({"a.py": "1\n"})
-    head = project.commit({"a.py": "2\n"})
-    project.write({"a.py": "3\n"})
+def test_a_stray_file_on_the_default_branch_does_not_hide_the_last_commit(project):
+    first = project.commit({"a.py": "1\n"})
+    project.commit({"a.py": "2\n"})
+    project.write({"notes.txt": "stray\n"})
 
-    assert project.base().revision == head
+    base = project.base()
+
+    assert (base.revision, base.doubt) == (first, "")
+    assert set(project.changed(base.revision)) == {"a.py", "notes.txt"}
 
 
 def test_on_a_clean_default_branch_the_last_commit_is_the_change(project):
@@ -216,7 +213,7 @@ def test_a_shallow_clone_on_a_build_server_counts_every_file_and_says_how_to_do_
     env = {"GITHUB_ACTIONS": "true", "GITHUB_BASE_REF": "main", "GITHUB_REF": "refs/pull/7/merge"}
     (shallow.root / "left by the build.txt").touch()
 
-    base = shallow.base(**env)
+    base = shallow.base(**env, FLAKEHOUND_FETCH="0")
     remedy = base.notes[0].partition("to compare with it: ")[2]
     shallow.git(*shlex.split(remedy)[1:])
 
@@ -243,6 +240,7 @@ def test_a_shallow_clone_at_home_is_compared_with_what_it_cloned(project, tmp_pa
 
     assert shallow.repository.is_shallow
     assert shallow.base().revision == head
+    assert shallow.base().doubt == "this clone has only 1 commit"
 
 
 def test_a_revision_that_a_shallow_clone_lacks_comes_with_the_remedy_that_fetches_it(project, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
@@ -214,3 +215,8 @@ class Suite:
         for test in self.tests:
             groups.setdefault(getattr(test, by), []).append(test.id)
         return groups
+
+
+def hash_seed_of_run(seed: int) -> int:
+    """The hash seed that belongs to the random seed of a run: equal seeds give equal runs in two revisions."""
+    return random.Random(f"hash seed {seed % 2**32}").randrange(1, 2**32)

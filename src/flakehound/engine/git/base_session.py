@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import random
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Isolation, Order, Setting, SingleRun
+from flakehound.core.plans import Isolation, Order, Setting, SingleRun, hash_seed_of_run
 from flakehound.core.records import RunRecord
 from flakehound.engine.git.base_interpreters import BaseInterpreters, IgnoredFiles, why_missing
 from flakehound.engine.git.base_names import BaseNames
@@ -147,9 +146,9 @@ class BaseSession:
         )
 
         def run(number: int) -> Sequence[RunRecord]:
-            hash_seed = random.Random(f"{seed} {number}").randrange(1, 2**32)
             plan = self._plan(order, Isolation.SPAWN, seed=(seed + number) % 2**32)
-            return interpreters.run(replace(plan, hash_seed=hash_seed), self._limits_now())
+            plan = replace(plan, hash_seed=hash_seed_of_run(seed + number))
+            return interpreters.run(plan, self._limits_now())
 
         records, error = self._repeat(times, run)
         problem = interpreters.validity.problem or error

@@ -105,7 +105,7 @@ def reason_if_invalid(
             return f"the tests import the installed copy of {name}, {file}"
         if file and tree.is_in_user_tree(file) and not folders.hold(file):
             return f"the installed package points to the changed tree: {name} comes from {file}"
-    for file in dependencies["opened"]:
+    for file in (*dependencies["opened"], *dependencies.get("looked_at", ())):
         if tree.is_in_user_tree(file) and not folders.hold(file):
             return f"the test reads a file of the changed tree, {file}"
     for folder in dependencies.get("listed", ()):
@@ -127,7 +127,8 @@ def reason_by_import_path(tree: BaseTree, target: Target, import_path: Iterable[
 def _used_ignored_files(tree: BaseTree, dependencies: Mapping[str, Any], ignored: Sequence[str]) -> Iterator[str]:
     """Ignored files that the run opened, imported or saw in a listing, or would have if they existed there."""
     imported: Mapping[str, str | None] = dependencies["imported"]
-    used = _below(tree, {*dependencies["opened"], *(file for file in imported.values() if file)})
+    looked_at = dependencies.get("looked_at", ())
+    used = _below(tree, {*dependencies["opened"], *looked_at, *(file for file in imported.values() if file)})
     listed = _below(tree, dependencies["listed"])
     # A module that was found elsewhere, in the standard library or in a package, is not one of these files.
     missing = {name for name in dependencies.get("attempted", ()) if not imported.get(name)}
@@ -165,7 +166,8 @@ def _outside_files(tree: BaseTree, dependencies: Mapping[str, Any], folders: Int
     """Files and listed folders outside of all trees; an attempt to open a file that does not exist is no use."""
     ours = (os.path.join(tree.folder, ""), os.path.join(inside_folder(), ""))
     listed = {os.path.join(folder, "") for folder in dependencies["listed"]}
-    for path in {*dependencies["opened"], *listed}:
+    looked_at = [path for path in dependencies.get("looked_at", ()) if not os.path.isdir(path)]
+    for path in {*dependencies["opened"], *listed, *looked_at}:
         of_trees = path.startswith(ours) or path.startswith(os.path.join(tree.user_top, ""))
         is_known = of_trees or path.startswith(_SYSTEM_FOLDERS) or folders.hold(path)
         if not is_known and path != "/" and os.path.exists(path):

@@ -18,6 +18,7 @@ MAX_FILE_BYTES = 5_000_000  # of one version of one file
 MAX_TOTAL_BYTES = 100_000_000
 _TOOL_FOLDERS = frozenset({".flakehound", "__pycache__", ".pytest_cache"})
 _STATUSES = {"A": "added", "D": "deleted", "R": "renamed"}  # all others: modified
+_NOT_IN_CLONE = "its earlier version is not in this clone"  # a partial clone whose server does not answer
 _ABSENT = "000000"
 _REGULAR, _EXECUTABLE, _LINK, _SUBMODULE = "100644", "100755", "120000", "160000"
 
@@ -68,7 +69,14 @@ def changed_files(repository: Repository, base: str, *, excluded: Collection[Pat
     included = [
         change for change in changes.values() if not _is_excluded(repository.top, change[0].path, excluded_paths)
     ]
-    return FileChanges(files=tuple(_with_content(repository, sorted(included, key=lambda change: change[0].path))))
+    files = tuple(_with_content(repository, sorted(included, key=lambda change: change[0].path)))
+    return FileChanges(files=files, problem=_problem_of(files))
+
+
+def _problem_of(files: Sequence[ChangedFile]) -> str:
+    lost = [file.path for file in files if file.unread == _NOT_IN_CLONE]
+    more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+    return f"git cannot read the earlier version of {lost[0]}{more}: this clone lacks it" if lost else ""
 
 
 def is_dirty(repository: Repository, *, excluded: Collection[Path] = ()) -> bool:
@@ -113,7 +121,7 @@ def _without_environments(paths: Sequence[str]) -> list[str]:
 def _add_untracked(changes: _ChangesByPath, top: Path, paths: Sequence[str]) -> None:
     for path in paths:
         # A nested repository is listed as a folder, without its files.
-        mode = _SUBMODULE if path.endswith("/") else _mode_of(top / path)
+        mode = _SUBMODULE if path.endswith("/") else mode_of(top / path)
         path = path.rstrip("/")
         tracked, blob = changes.get(path, (None, ""))
         if tracked is None:
@@ -127,12 +135,13 @@ def _add_flagged(changes: _ChangesByPath, top: Path, flagged: Sequence[str], bas
     for line in flagged:
         flag, path = line[0], line[2:]
         if (flag == "S" or flag.islower()) and path not in changes and os.path.lexists(top / path):
-            mode = _mode_of(top / path)
+            mode = mode_of(top / path)
             file = ChangedFile(path=path, status="modified", mode_before=mode, mode_after=mode)
             changes[path] = (file, f"{base}:{path}")
 
 
-def _mode_of(path: Path) -> str:
+def mode_of(path: Path) -> str:
+    """The mode of a file as git writes it."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:
@@ -152,10 +161,10 @@ def _with_content(repository: Repository, changes: Sequence[tuple[ChangedFile, s
     before_by_blob = _contents(repository, [blob for _file, blob in changes if blob])
     budget = MAX_TOTAL_BYTES - sum(len(content) for content in before_by_blob.values() if content)
     for file, blob in changes:
-        before, unread = (before_by_blob.get(blob), "") if blob else (None, "")
+        before, unread = before_by_blob.get(blob), ""
         if blob and before is None:
-            unread = "its earlier version is too large, or not in this clone"
-        after, problem = _content_now(repository.top / file.path, file.mode_after, budget)
+            unread = "its earlier version is too large" if blob in before_by_blob else _NOT_IN_CLONE
+        after, problem = content_now(repository.top / file.path, file.mode_after, budget)
         budget -= len(after or b"")
         complete = replace(file, before=before, after=after, unread=unread or problem)
         if not _is_unchanged(complete):
@@ -169,7 +178,8 @@ def _is_unchanged(file: ChangedFile) -> bool:
     return equal_text and file.mode_before == file.mode_after
 
 
-def _content_now(path: Path, mode: str, budget: int) -> tuple[bytes | None, str]:
+def content_now(path: Path, mode: str, budget: int) -> tuple[bytes | None, str]:
+    """The content of a file, or None and why it was not read; at most `budget` bytes."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
@@ -185,17 +195,21 @@ def _content_now(path: Path, mode: str, budget: int) -> tuple[bytes | None, str]
         return None, str(error)
 
 
-def _contents(repository: Repository, blobs: Sequence[str]) -> Mapping[str, bytes]:
-    """The content of git objects that exist and are not too large."""
+def _contents(repository: Repository, blobs: Sequence[str]) -> Mapping[str, bytes | None]:
+    """The content of git objects that can be read; None for those that are too large."""
     names = [blob for blob in dict.fromkeys(blobs) if "\n" not in blob]
     sizes = repository.git("cat-file", "--batch-check=%(objectsize)", timeout_s=SLOW_S, stdin=_lines(names))
-    budget, readable = MAX_TOTAL_BYTES, []
+    budget, readable, found = MAX_TOTAL_BYTES, [], dict[str, bytes | None]()
     for blob, size in zip(names, os.fsdecode(sizes.out).split("\n"), strict=False):
         if size.isdigit() and int(size) <= min(MAX_FILE_BYTES, budget):
             budget -= int(size)
             readable.append(blob)
+        elif size.isdigit() or (sizes.succeeded and blob.partition(":")[2]):
+            found[blob] = None  # too large; or a path that the base does not have
     contents = repository.git("cat-file", "--batch=%(objectsize)", timeout_s=SLOW_S, stdin=_lines(readable))
-    return dict(zip(readable, _batch_contents(contents.out), strict=False)) if contents.succeeded else {}
+    if contents.succeeded:
+        found.update(zip(readable, _batch_contents(contents.out), strict=False))
+    return found
 
 
 def _lines(names: Sequence[str]) -> bytes:
