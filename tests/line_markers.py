@@ -30,7 +30,7 @@ _STARTUP = Path(__file__).with_name("line_markers_startup.py")
 _PTH = "fh_line_markers.pth"
 _PTH_LINE = (
     f"import os; file = os.environ.get('{VARIABLE}', '') + '/startup.py'; "
-    "os.path.exists(file) and exec(open(file).read())\n"
+    "import pathlib; os.path.exists(file) and exec(pathlib.Path(file).read_text(encoding='utf-8'))\n"
 )
 _MARKERS = "__executed__"
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields of a statement that hold others

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 # Help by option without its prefix. Each option is also a setting of pytest.ini and an environment variable.
 _FLAGS = {
     "": "when tests fail, rerun them and say which failures are flaky and which your change has caused",
-    "no-intersect": "do not ask git whether a failing test touches what changed; judge by reruns alone",
-    "check-base": "run a failing test at --flakehound-since too, in a temporary worktree, where that can decide",
-    "tolerate": "exit with 0 when every failure of a complete run is proven flaky; reports still show them",
+    "no-intersect": "do not compare failing tests with the base of the change; every verdict is undecided",
+    "check-base": "no effect: failing tests always run at the base, too, where that can decide",
+    "tolerate": "exit with 0 when every failure of a complete run is proven flaky or broken before your change",
 }
 _NUMBERS = {
     "immediate": "rerun a failing test N times directly after its failure, in the same process (default: 1)",
@@ -30,10 +30,11 @@ _TEXTS = {
         "failures are always rerun (default: 1%%)",
     ),
     "since": (
-        "REV",
+        "BASE",
         "the commit that your change starts from (default: what the environment of your CI names, else the merge "
-        "base with the default branch, else the last commit)",
+        "base with the default branch, else the last commit); or a folder with the project before your change",
     ),
+    "time": ("SECONDS", "the time for the verdicts on all failures, for example 90, 90s or 2m (default: 60)"),
     "json": ("FILE", "also write the verdicts to FILE, as flakehound/triage/1"),
     "store": ("PATH", "the file that keeps outcomes from run to run (default: .flakehound/flakehound.db)"),
 }

@@ -114,15 +114,22 @@ def _failure_of(report: pytest.TestReport) -> dict[str, str]:
 def _content_of(report: pytest.TestReport) -> dict[str, str]:
     crash = getattr(report.longrepr, "reprcrash", None)
     message = crash.message if crash is not None else str(report.longrepr)
-    exception, colon, _rest = message.partition(":")
     text = report.longreprtext + _captured_output(report)
     return {
         "phase": report.when or "call",
-        "exception": exception if colon and " " not in exception else message.split("\n", 1)[0][:80],
+        "exception": _exception_in(message),
         "message": message[:_MESSAGE_LIMIT],
         "where": "%s:%s" % (crash.path, crash.lineno) if crash is not None else "",
         "text": _without_middle(text, _TEXT_LIMIT),
     }
+
+
+def _exception_in(message: str) -> str:
+    """The name of the type with which pytest begins a message; it leaves out that of an assertion."""
+    name, colon, _rest = message.partition(":")
+    if message.startswith(("assert ", "assert(")):
+        return "AssertionError"
+    return name if colon and " " not in name else message.split("\n", 1)[0][:80]
 
 
 def _captured_output(report: pytest.TestReport) -> str:

@@ -20,6 +20,9 @@ SOURCES = Path(flakehound.__file__).parents[1]
 STAND_IN = Path(__file__).with_name("stand_in.py")
 # Another interpreter can be given here, to test with another version of pytest.
 PYTHON = os.environ.get("FLAKEHOUND_PLUGIN_PYTHON", sys.executable)
+# Every warning is an error, also of objects that are not closed and of bytes that are taken for text. With -X dev,
+# forks of Python 3.8 abort at their end, whatever they ran.
+STRICT = ("-W", "error", "-bb") if "python3.8" in os.path.realpath(PYTHON) else ("-X", "dev", "-W", "error", "-bb")
 # The pytest that runs this test has set some of these; the rest would change what is tested.
 _OWN_VARIABLES = ("PYTEST_", "COV_CORE_", "FLAKEHOUND", "STAND_IN")
 # The plugin of each option, by the beginning of the option. No other plugins are loaded, because that takes time.
@@ -67,6 +70,7 @@ class Suite:
     """A folder of tests."""
 
     folder: Path
+    flags: tuple[str, ...] = ()  # of the interpreter
 
     def write(self, files: dict[str, str]) -> Suite:
         """Write files into the folder."""
@@ -85,11 +89,15 @@ class Suite:
         place = self.folder / "facts.json"
         place.unlink(missing_ok=True)
         out, err = self.folder.parent / "out.txt", self.folder.parent / "err.txt"
-        code = session_server().run(
+        code = session_server(self.flags).run(
             pytest_arguments(*arguments), self.folder, environment(self.folder, **variables), out, err
         )
         facts = json.loads(place.read_text()) if place.exists() else None
         return PytestResult(code=code, out=_text_of(out), err=_text_of(err), facts=facts)
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command that starts pytest in a new interpreter, with the plugins that the arguments need."""
+        return [PYTHON, *self.flags, "-m", "pytest", *pytest_arguments(*arguments)]
 
     def lines(self, name: str = "calls.txt") -> list[str]:
         """The lines that the suite has written to a file; the file is removed."""
@@ -104,14 +112,9 @@ def _text_of(path: Path) -> str:
 
 
 @functools.lru_cache
-def session_server() -> SessionServer:
-    """The server of this process; it ends when this process closes its pipe."""
-    return SessionServer(environment(Path()), PYTHON)
-
-
-def command(*arguments: str) -> list[str]:
-    """The command that starts pytest in a new interpreter, with our plugin and those that the arguments need."""
-    return [PYTHON, "-m", "pytest", *pytest_arguments(*arguments)]
+def session_server(flags: tuple[str, ...]) -> SessionServer:
+    """The server of this process for these flags; it ends when this process closes its pipe."""
+    return SessionServer(environment(Path()), PYTHON, flags)
 
 
 def pytest_arguments(*arguments: str) -> list[str]:

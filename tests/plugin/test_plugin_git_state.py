@@ -139,7 +139,8 @@ def test_a_run_reports_the_commit_it_started_from_even_if_its_tests_change_the_c
         time.sleep(1)  # collecting takes a while, and git may be slow here
 
         def test_it():
-            open("wares.py", "w").write("two = 2")
+            with open("wares.py", "w") as file:
+                file.write("two = 2")
     """
     checkout.write({"test_it.py": test})
     git(checkout, "add", "-A")

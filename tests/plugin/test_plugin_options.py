@@ -28,6 +28,7 @@ DEFAULTS = {
     "since": None,
     "intersect": True,
     "check_base": False,
+    "time_s": 60.0,
     "tolerate": False,
     "json": None,
     "store": None,
@@ -71,6 +72,7 @@ def test_every_option_is_taken_from_the_command_line(suite_that_shows_options):
         *("--flakehound-postponed", "4", "--flakehound-forked", "0", "--flakehound-threshold", "2.5%"),
         *("--flakehound-since", "main", "--flakehound-no-intersect", "--flakehound-check-base"),
         *("--flakehound-tolerate", "--flakehound-json", "out.json", "--flakehound-store", "new/place.db"),
+        *("--flakehound-time", "2m"),
     )
 
     assert told == {
@@ -81,6 +83,7 @@ def test_every_option_is_taken_from_the_command_line(suite_that_shows_options):
         "since": "main",
         "intersect": False,
         "check_base": True,
+        "time_s": 120.0,
         "tolerate": True,
         "json": "out.json",
         "store": "new/place.db",
@@ -93,7 +96,7 @@ def test_every_option_is_taken_from_pytest_ini(suite_that_shows_options):
         ini="flakehound = true\nflakehound_immediate = 3\nflakehound_postponed = 4\nflakehound_forked = 5\n"
         "flakehound_threshold = 0.2\nflakehound_since = v1\nflakehound_no_intersect = true\n"
         "flakehound_check_base = yes\nflakehound_tolerate = 1\n"
-        "flakehound_json = a.json\nflakehound_store = b.db\n",
+        "flakehound_time = 90s\nflakehound_json = a.json\nflakehound_store = b.db\n",
     )
 
     assert told == {
@@ -104,6 +107,7 @@ def test_every_option_is_taken_from_pytest_ini(suite_that_shows_options):
         "since": "v1",
         "intersect": False,
         "check_base": True,
+        "time_s": 90.0,
         "tolerate": True,
         "json": "a.json",
         "store": "b.db",
@@ -121,6 +125,7 @@ def test_every_option_is_taken_from_the_environment(suite_that_shows_options):
         FLAKEHOUND_SINCE="v1",
         FLAKEHOUND_NO_INTERSECT="true",
         FLAKEHOUND_CHECK_BASE="on",
+        FLAKEHOUND_TIME="90",
         FLAKEHOUND_TOLERATE="0",
         FLAKEHOUND_JSON="a.json",
         FLAKEHOUND_STORE="b.db",
@@ -134,10 +139,35 @@ def test_every_option_is_taken_from_the_environment(suite_that_shows_options):
         "since": "v1",
         "intersect": False,
         "check_base": True,
+        "time_s": 90.0,
         "tolerate": False,
         "json": "a.json",
         "store": "b.db",
     }
+
+
+@pytest.mark.parametrize("way", ["../base", "{folder}/../base", "./../base/"])
+def test_the_base_may_be_a_folder(suite_that_shows_options, way):
+    base = suite_that_shows_options.folder.parent / "base"
+    base.mkdir()
+
+    given = way.format(folder=suite_that_shows_options.folder)
+    told = options(suite_that_shows_options, "--flakehound", f"--flakehound-since={given}")
+
+    assert told["since"] == str(base)
+
+
+def test_a_name_that_may_be_a_branch_or_a_folder_is_left_to_the_controller(suite_that_shows_options):
+    (suite_that_shows_options.folder / "base").mkdir()
+
+    assert options(suite_that_shows_options, "--flakehound", "--flakehound-since=base")["since"] == "base"
+
+
+@pytest.mark.parametrize(("given", "time_s"), [("90", 90.0), ("1.5m", 90.0), ("0.5s", 0.5)])
+def test_the_time_is_in_seconds_or_minutes(suite_that_shows_options, given, time_s):
+    told = options(suite_that_shows_options, "--flakehound", f"--flakehound-time={given}")
+
+    assert told["time_s"] == time_s
 
 
 def test_the_command_line_beats_the_environment_which_beats_the_file(suite_that_shows_options):
@@ -184,7 +214,13 @@ def test_numbers_in_toml_need_no_quotes(suite):
         ("forked", "1.5", "takes a number of reruns, 0 or more, not '1.5'"),
         ("threshold", "2", "takes a share of the tests, from 0 to 100% or from 0 to 1, not '2'"),
         ("threshold", "nan", "takes a share of the tests"),
-        ("since", "", "takes a commit, a branch or a tag, not ''"),
+        ("since", "", "takes a commit, a branch, a tag or a folder that exists, not ''"),
+        ("since", "./nowhere", "takes a commit, a branch, a tag or a folder that exists, not './nowhere'"),
+        ("time", "0", "takes seconds or minutes, as 90, 90s or 2m, not '0'"),
+        ("time", "2h", "takes seconds or minutes, as 90, 90s or 2m, not '2h'"),
+        ("time", "nan", "takes seconds or minutes"),
+        ("time", "inf", "takes seconds or minutes"),
+        ("time", "", "takes seconds or minutes"),
         ("json", "nowhere/out.json", "takes a file in a folder that exists, not 'nowhere/out.json'"),
         ("store", ".", "takes the path of a file, not '.'"),
     ],
@@ -242,7 +278,7 @@ def test_the_help_describes_every_option(suite):
     said = " ".join(suite.plain("--help").out.split())
 
     assert "--flakehound when tests fail, rerun them and say which failures are flaky" in said
-    for name in ("immediate", "postponed", "forked", "threshold", "since", "json", "store", "tolerate"):
+    for name in ("immediate", "postponed", "forked", "threshold", "since", "time", "json", "store", "tolerate"):
         assert f"--flakehound-{name}" in said
         assert f"FLAKEHOUND_{name.upper()} in the environment" in said
     assert "for example 1% or 0.01" in said
@@ -263,6 +299,7 @@ def test_the_facts_have_the_options_and_the_arguments_without_our_options(suite)
         "since": "v1",
         "intersect": False,
         "check_base": False,
+        "time_s": 60.0,
         "json": "out/t.json",
         "store": None,
         "seed": 7,

@@ -156,7 +156,7 @@ def test_a_test_that_waits_for_asyncio_itself_is_rerun(suite):
 def test_tests_of_pytest_asyncio_are_rerun(suite):
     suite.write(
         {
-            "pytest.ini": "[pytest]\nasyncio_mode = auto\n",
+            "pytest.ini": "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n",
             "test_it.py": """
                 import asyncio, pytest
                 calls = []

@@ -5,21 +5,18 @@
 
 from __future__ import annotations
 
-import collections
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
+from flakehound_inside.triage.controller_process import ControllerProcess, TimeIsUp
 from flakehound_inside.triage.options import without_own_options
 
 if TYPE_CHECKING:
-    from typing import IO, Any, Callable, Mapping, Sequence
+    from typing import Any, Callable, Mapping, Sequence
 
     import pytest
 
@@ -32,9 +29,7 @@ _RERUN_KEYS = ("stage", "outcome", "seed", "message", "same_state")
 _COMMAND_VARIABLE = "FLAKEHOUND_TRIAGE_COMMAND"
 # Prefixes of variables that pytest and its plugins set for their own processes. Those of the user stay.
 _VARIABLES_OF_THIS_RUN = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_", "COV_CORE_")
-_REMEDY_PREFIX = "try: "  # how the last line of an error of flakehound may begin
-_POLL_S = 0.1  # between two reads of the progress
-_STOP_S = 3.0  # that it gets to write its last lines: at its end, after an interrupt, after each further signal
+_MAX_DELAY_S = 30.0  # after the time for verdicts; the controller keeps to that time itself
 
 
 def facts_of(
@@ -53,6 +48,7 @@ def facts_of(
             "since": options.since,
             "intersect": options.intersect,
             "check_base": options.check_base,
+            "time_s": options.time_s,
             "json": options.json,
             "store": options.store,
             "seed": seed,
@@ -74,6 +70,18 @@ def _facts_to_send(failure: FailureFacts) -> dict[str, object]:
     return facts
 
 
+def variables_of_interpreter() -> dict[str, str]:
+    """The flags of this interpreter as variables, so that reruns in new processes have them: -W, -X dev and -O."""
+    variables = {}
+    if sys.warnoptions and not any("," in option for option in sys.warnoptions):
+        variables["PYTHONWARNINGS"] = ",".join(sys.warnoptions)
+    if sys.flags.dev_mode:
+        variables["PYTHONDEVMODE"] = "1"
+    if sys.flags.optimize:
+        variables["PYTHONOPTIMIZE"] = str(sys.flags.optimize)
+    return variables
+
+
 class NoAnswer(Exception):
     """The controller did not answer; the message is the reason."""
 
@@ -92,13 +100,14 @@ class Controller:
         self._folder = folder
 
     def ask(self, facts: RedRunFacts, show: Callable[[str], None] | None) -> dict[str, Any]:
-        """The answer to the facts; raises NoAnswer without one. `show` is called with each line of progress."""
-        folder = tempfile.mkdtemp(prefix="fh-triage-")
+        """The answer to the facts; raises NoAnswer without one. `show` is called with the newest progress."""
+        # The id of this process is in the name, so that a later hunt removes it if both processes are killed.
+        folder = tempfile.mkdtemp(prefix="fh-%d-triage-" % isolated_os.getpid())
         try:
             facts_path, answer = os.path.join(folder, "facts.json"), os.path.join(folder, "answer.json")
             with open(facts_path, "w", encoding="utf-8") as file:
                 file.write(isolated_os.dumps(facts))
-            self._run([*self._command(), facts_path, answer], answer, show)
+            self._run([*self._command(), facts_path, answer], folder, show, facts["options"]["time_s"])
             return _answer_in(answer)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -106,88 +115,30 @@ class Controller:
     def _command(self) -> list[str]:
         command_json = self._environment.get(_COMMAND_VARIABLE)
         if command_json is None:
-            return [self._python, "-m", "flakehound", "triage-facts"]
+            # The user's PYTHONWARNINGS are for the tests, and not for the controller, which could end by them.
+            return [self._python, "-W", "ignore", "-m", "flakehound", "triage-facts", "--with-parent"]
         return [str(word) for word in isolated_os.loads(command_json)]
 
-    def _run(self, command: list[str], answer: str, show: Callable[[str], None] | None) -> None:
+    def _run(self, command: list[str], folder: str, show: Callable[[str], None] | None, time_s: float) -> None:
+        answer, log = command[-1], os.path.join(folder, "progress.txt")
         try:
-            process = subprocess.Popen(
-                command,
-                cwd=self._folder,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-            )
+            process = ControllerProcess(command, self._folder, self._environment, log)
         except OSError as error:
             raise NoAnswer("%s cannot be started: %s" % (command[0], error)) from None
-        progress = _Progress(process.stderr)
         try:
-            code = _wait(process, progress, show)
-        except KeyboardInterrupt:
-            _stop(process)
-            if not os.path.exists(answer):
+            code = process.wait(time_s + _MAX_DELAY_S, show)
+        except (KeyboardInterrupt, TimeIsUp) as reason:
+            was_interrupted = isinstance(reason, KeyboardInterrupt)
+            process.stop(was_interrupted=was_interrupted)
+            if os.path.exists(answer):
+                return
+            if was_interrupted:
                 raise Interrupted("it was interrupted") from None
-            return
+            raise NoAnswer("no verdicts in time; --flakehound-time gives it more than %g s" % time_s) from None
+        finally:
+            process.close()
         if code != 0:
-            raise NoAnswer(progress.last_lines() or "%s ended with %s" % (command[0], code))
-
-
-class _Progress:
-    """The standard error of the controller, read in a thread while we wait for its end."""
-
-    def __init__(self, stream: IO[bytes] | None) -> None:
-        self._lines: collections.deque[str] = collections.deque(maxlen=20)
-        # A daemon thread, because a process that the controller leaves behind may keep the stream open.
-        self._reader = threading.Thread(target=self._read, args=(stream,), daemon=True)
-        self._reader.start()
-
-    def _read(self, stream: Any) -> None:
-        incomplete_line = ""
-        while True:
-            # Not by lines, because a line of progress may end with only a carriage return.
-            chunk = stream.read1(4096)
-            if not chunk:
-                break
-            text = incomplete_line + chunk.decode("utf-8", "replace")
-            *complete_lines, incomplete_line = text.replace("\r", "\n").split("\n")
-            self._lines.extend(part.strip() for part in complete_lines if part.strip())
-        if incomplete_line.strip():
-            self._lines.append(incomplete_line.strip())
-
-    def newest(self) -> str:
-        """The newest line; empty before the first."""
-        return self._lines[-1] if self._lines else ""
-
-    def last_lines(self) -> str:
-        """Its last lines after it has ended: the error, and what to do about it."""
-        self._reader.join(timeout=_STOP_S)
-        lines = [line for line in self._lines if not line.startswith(_REMEDY_PREFIX)][-1:]
-        lines += [line for line in self._lines if line.startswith(_REMEDY_PREFIX)][-1:]
-        return ". ".join(lines)
-
-
-def _wait(process: subprocess.Popen[bytes], progress: _Progress, show: Callable[[str], None] | None) -> int:
-    last_shown = ""
-    while True:
-        try:
-            return process.wait(timeout=_POLL_S)
-        except subprocess.TimeoutExpired:  # noqa: PERF203
-            if show is not None and progress.newest() != last_shown:
-                last_shown = progress.newest()
-                show(last_shown)
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    # The terminal has interrupted it together with us. It gets time to write its answer, then signals.
-    for number in (None, signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
-        try:
-            if number is not None:
-                process.send_signal(number)
-            process.wait(timeout=_STOP_S)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt, ValueError, OSError):
-            continue
-        return
+            raise NoAnswer(process.progress.last_lines() or "%s ended with %s" % (command[0], code))
 
 
 def _answer_in(path: str) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class OptionFacts(TypedDict):
     since: str | None
     intersect: bool
     check_base: bool
+    time_s: float  # for the verdicts on all failures
     json: str | None
     store: str | None
     seed: int

@@ -82,13 +82,10 @@ class FailedTests:
         self._journal.not_rerun = self._threshold.reason
         if self._journal.not_rerun is not None:
             return
-        snapshot = self._generators.snapshot()
-        try:
-            for candidate in self._postponed_candidates:
-                self._rerunner.rerun_postponed(candidate)
-        finally:
-            self._rerunner.end()
-            self._generators.restore(snapshot)
+        if self._postponed_candidates:
+            with self._rerunner.postponed_reruns():
+                for candidate in self._postponed_candidates:
+                    self._rerunner.rerun_postponed(candidate)
 
 
 def _first_line(item: pytest.Item) -> int:

@@ -83,13 +83,34 @@ def _start_git(root: str, environment: Mapping[str, str]) -> tuple[int, int]:
     to_null = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 2)]
     to_pipe = (os.POSIX_SPAWN_DUP2, write_end, 1)
     try:
-        pid = os.posix_spawnp("git", ("git", "-C", root, *_STATUS), variables, file_actions=[*to_null, to_pipe])
+        command = ("git", "-C", root, *_repository_of_another_user(root), *_STATUS)
+        pid = os.posix_spawnp("git", command, variables, file_actions=[*to_null, to_pipe])
     except OSError:
         os.close(read_end)
         return 0, 0
     finally:
         os.close(write_end)
     return pid, read_end
+
+
+def _repository_of_another_user(root: str) -> tuple[str, ...]:
+    """Options for a repository that git refuses ("dubious ownership"), but that has the owner of the project.
+
+    The same rule as in `engine/git/ownership.py`.
+    """
+    try:
+        top = os.path.realpath(root)
+        user, project_owner = os.geteuid(), os.stat(top).st_uid
+        while not os.path.exists(top + "/.git"):
+            if top == os.path.dirname(top):
+                return ()
+            top = os.path.dirname(top)
+        owners = {os.stat(top).st_uid, os.stat(top + "/.git").st_uid}
+    except OSError:
+        return ()
+    if owners == {user} or not owners <= {user, 0, project_owner}:
+        return ()
+    return "--git-dir=" + top + "/.git", "--work-tree=" + top
 
 
 def _read_all(pipe: int) -> bytes | None:

@@ -20,6 +20,7 @@ _SUB_OPTIONS = (
     "since",
     "no-intersect",
     "check-base",
+    "time",
     "tolerate",
     "json",
     "store",
@@ -35,6 +36,7 @@ _BOOLEANS = {
     "no": False,
     "off": False,
 }
+_MAX_TIME_S = 7 * 86400.0  # of a number that is meant
 MIN_RERUN_FAILURES = 10  # this many are always rerun, even in a small suite
 
 
@@ -51,6 +53,7 @@ class PluginOptions:
         since: str | None,
         intersect: bool,
         check_base: bool,
+        time_s: float,
         tolerate: bool,
         json: str | None,
         store: str | None,
@@ -59,9 +62,10 @@ class PluginOptions:
         self.postponed = postponed  # reruns after the last test
         self.forked = forked  # reruns in new processes
         self.threshold = threshold  # share of the tests, 0 to 1
-        self.since = since  # None: the controller decides
+        self.since = since  # a revision or a folder; None: the controller decides
         self.intersect = intersect
         self.check_base = check_base
+        self.time_s = time_s  # for the verdicts on all failures
         self.tolerate = tolerate
         self.json = json  # as given, relative to where pytest was started
         self.store = store  # None: the default path
@@ -84,9 +88,10 @@ def read_options(config: pytest.Config, environment: Mapping[str, str]) -> Plugi
         postponed=sources.value("postponed", _number, "1", 1),
         forked=sources.value("forked", _number, "2", 2),
         threshold=sources.value("threshold", _share, "1%", 0.01),
-        since=sources.value("since", _revision, "main", None),
+        since=sources.value("since", _revision(config), "main", None),
         intersect=not sources.flag("no-intersect"),
         check_base=sources.flag("check-base"),
+        time_s=sources.value("time", _seconds, "90s", 60.0),
         tolerate=sources.flag("tolerate"),
         json=sources.value("json", _file(config), "triage.json", None),
         store=sources.value("store", _file(config, may_be_new=True), ".flakehound/flakehound.db", None),
@@ -193,10 +198,31 @@ def _share(text: str) -> float:
     return share
 
 
-def _revision(text: str) -> str:
-    if not text or text.startswith("-"):
-        raise ValueError("takes a commit, a branch or a tag")
-    return text
+def _seconds(text: str) -> float:
+    units_s = {"s": 1.0, "m": 60.0}
+    number, unit_s = (text[:-1], units_s[text[-1]]) if text[-1:] in units_s else (text, 1.0)
+    try:
+        time_s = float(number) * unit_s
+    except ValueError:
+        time_s = -1.0
+    if not 0 < time_s < _MAX_TIME_S:
+        raise ValueError("takes seconds or minutes, as 90, 90s or 2m")
+    return time_s
+
+
+def _revision(config: pytest.Config) -> Callable[[str], str]:
+    """A parser of a base: a revision, or a folder that exists."""
+
+    def parse(text: str) -> str:
+        path = os.path.join(str(config.invocation_params.dir), os.path.expanduser(text))
+        # No name of a revision begins like this; any other name may be both, and the controller asks git first.
+        if text.startswith((".", "~", "/")) and os.path.isdir(path):
+            return os.path.normpath(path)
+        if not text or text.startswith(("-", ".", "~", "/")):
+            raise ValueError("takes a commit, a branch, a tag or a folder that exists")
+        return text
+
+    return parse
 
 
 def _file(config: pytest.Config, *, may_be_new: bool = False) -> Callable[[str], str]:

@@ -11,6 +11,7 @@ from _pytest.runner import runtestprotocol
 from flakehound_inside.items import tear_down_for
 from flakehound_inside.triage.fresh_item import FailedFixtures
 from flakehound_inside.triage.journal import Attempt, attempt_of
+from flakehound_inside.triage.leftovers import removed_leftovers
 
 if TYPE_CHECKING:
     import logging
@@ -71,23 +72,29 @@ class Rerunner:
             return
         fixtures = FailedFixtures(candidate.failed_item)
         with contextlib.ExitStack() as cleanup:  # last one first, each even if another fails
+            cleanup.enter_context(removed_leftovers(self._session.config))
             cleanup.callback(self._generators.restore, self._generators.snapshot())
             cleanup.callback(fixtures.restore)
             cleanup.callback(self._tear_down, nextitem)
             fixtures.forget()
             self._rerun(candidate, "immediate", self._options.immediate, nextitem)
 
+    @contextlib.contextmanager
+    def postponed_reruns(self) -> Iterator[None]:
+        """The block in which postponed reruns are made; at its end the state from before them is restored."""
+        with contextlib.ExitStack() as cleanup:
+            cleanup.enter_context(removed_leftovers(self._session.config))
+            cleanup.callback(self._generators.restore, self._generators.snapshot())
+            cleanup.callback(self._tear_down, None)
+            yield
+
     def rerun_postponed(self, candidate: RerunCandidate) -> None:
-        """Make the postponed reruns; the caller has to call `end` afterwards."""
+        """Make the postponed reruns of one test, within `postponed_reruns`."""
         if not self._options.postponed:
             return
         self._tear_down(candidate.failed_item.fresh_item())
         FailedFixtures(candidate.failed_item).forget()
         self._rerun(candidate, "postponed", self._options.postponed, None)
-
-    def end(self) -> None:
-        """Tear down what the postponed reruns have set up."""
-        self._tear_down(None)
 
     def _rerun(self, candidate: RerunCandidate, stage: str, times: int, nextitem: pytest.Item | None) -> None:
         for _time in range(times):

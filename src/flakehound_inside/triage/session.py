@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flakehound_inside.triage.listener import FailureListener
     from flakehound_inside.triage.options import PluginOptions
     from flakehound_inside.triage.output.terminal import TriageOutput
+    from flakehound_inside.triage.tolerance import Tolerance
     from flakehound_inside.triage.xdist import XdistWorkers
 
 _SESSION_TIMEOUT = "session-timeout"  # how the reason of pytest-timeout begins
@@ -47,6 +48,7 @@ class TriageSession:
         self._has_ended = False  # all tests ran, or -x ended them
         self._was_interrupted = False
         self._output: TriageOutput | None = None  # None: nothing to show
+        self._tolerance: Tolerance | None = None  # None: not requested
         if self._worker_input is None and getattr(config.option, "dist", "no") != "no":
             from flakehound_inside.triage.xdist import XdistWorkers
 
@@ -81,6 +83,7 @@ class TriageSession:
         outcome = yield
         with self._own_errors:
             self._has_ended = _has_ended(session, outcome.excinfo)
+            self._guard_exit_status(session)
             failed_tests = self._listener.failed_tests if self._listener is not None else None
             if failed_tests is not None and self._has_ended and not self._own_errors.occurred:
                 self._rerun_postponed(session, failed_tests)
@@ -115,6 +118,13 @@ class TriageSession:
         rerunner = Rerunner(session, self._options, self._generators, journal, self._seed)
         rerunner.exclude_wrapper(listener)
         return FailedTests(journal, self._generators, threshold, rerunner)
+
+    def _guard_exit_status(self, session: pytest.Session) -> None:
+        if self._options.tolerate and session.testsfailed and self._worker_input is None:
+            from flakehound_inside.triage.tolerance import Tolerance
+
+            self._tolerance = Tolerance(self._own_errors)
+            self._config.pluginmanager.register(self._tolerance, "flakehound-tolerance")
 
     def _rerun_postponed(self, session: pytest.Session, failed_tests: FailedTests) -> None:
         if str(session.shouldfail).startswith(_SESSION_TIMEOUT):
@@ -158,29 +168,31 @@ class TriageSession:
             return
 
     def _judge(self, session: pytest.Session) -> None:
-        from flakehound_inside.triage.controller import Controller, Interrupted, NoAnswer, facts_of
+        from flakehound_inside.triage import controller
         from flakehound_inside.triage.output.terminal import TriageOutput
 
-        facts = facts_of(session, self._options, self._seed, self._journals)
+        facts = controller.facts_of(session, self._options, self._seed, self._journals)
         self._output = TriageOutput(self._config, facts, self._journals)
         if self._was_interrupted:
             self._output.set_interrupted()
             return
         try:
-            answer = Controller(self._environment, facts["cwd"]).ask(facts, self._output.progress())
-        except Interrupted:
+            # The workers of pytest-xdist do not have the flags of this interpreter.
+            flags = controller.variables_of_interpreter() if self._workers is None else {}
+            asked = controller.Controller({**self._environment, **flags}, facts["cwd"])
+            answer = asked.ask(facts, self._output.progress.show)
+        except controller.Interrupted:
             self._output.set_interrupted()
-        except NoAnswer as reason:
+        except controller.NoAnswer as reason:
             self._own_errors.warn("flakehound could not judge the failures: %s" % reason)
         else:
             self._output.set_answer(answer, self._environment)
-            if self._options.tolerate:
+            if self._tolerance is not None:
                 report_counter = self._listener or self._workers
-                self._output.tolerate(
-                    session, answer, report_counter.failed_reports if report_counter is not None else 0
-                )
+                failed_reports = report_counter.failed_reports if report_counter is not None else 0
+                self._output.tolerate(self._tolerance, session, answer, failed_reports)
         finally:
-            self._output.end_progress()
+            self._output.progress.end()
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         """Print the verdicts between pytest's failures and its short summary."""

@@ -7,13 +7,13 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING
 
+import pytest
+
 from flakehound_inside.isolated_os import isolated_os
 from flakehound_inside.triage.journal import SessionJournal, attempt_of, last_attempt, was_repeated
 
 if TYPE_CHECKING:
     from typing import Any
-
-    import pytest
 
     from flakehound_inside.triage.own_errors import OwnErrors
 
@@ -75,7 +75,7 @@ class XdistWorkers:
 
     def _shared_file(self) -> str:
         if self._folder is None:
-            self._folder = tempfile.mkdtemp(prefix="fh-tally-")
+            self._folder = tempfile.mkdtemp(prefix="fh-%d-tally-" % isolated_os.getpid())
         path = os.path.join(self._folder, "failures")
         isolated_os.close(isolated_os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         return path
@@ -107,10 +107,19 @@ class XdistWorkers:
                 reports.journal.merge(isolated_os.loads(self._facts_by_worker[worker]))
         return [reports.journal for reports in self._reports.values()]
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Remove the file that the workers shared, before the triage, which may take a minute and be ended."""
+        self._remove_folder()
+
     def pytest_unconfigure(self) -> None:
-        """Remove the file that the workers shared."""
+        """Remove the file also after a session that did not finish."""
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
 
 
 def _name_of(node: Any) -> str:

@@ -1,9 +1,9 @@
 """Receives Python's audit events about files, folders, imports, processes and services that a process uses.
 
-Events raised in libraries are received too. No event is raised, so nothing is noted, for: `os.stat` and so
-`Path.exists` (a comparison with a change has to consider files added to and deleted from the used folders), files
-that native code opens by itself, datagrams, threads that native code or `_thread` starts (before Python 3.12 no
-tracer reaches them), and everything in other processes; starting one is noted as a doubt.
+Events raised in libraries are received too. `looked_at.py` notices questions about files, such as `Path.exists`,
+for which there is no event. Nothing is noted for: files that native code opens by itself, datagrams, threads that
+native code or `_thread` starts (before Python 3.12 no tracer reaches them), and everything in other processes;
+starting one is noted as a doubt.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
 from flakehound_inside.observe.dependencies.local_services import LocalServices, local_service_name
+from flakehound_inside.observe.dependencies.looked_at import LookedAtPaths
 from flakehound_inside.observe.process_starts import PROGRAM_IN_EVENT, command_line, decode_path
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ _IMPORTLIB = "<frozen importlib._bootstrap_external>"
 _ASSERT_REWRITER = "_pytest.assertion.rewrite"
 # Modules that open files on behalf of others.
 _INTERMEDIATE_MODULES = frozenset(
-    {"ast", "codecs", "glob", "iniconfig", "inspect", "linecache", "os", "pathlib", "pathlib._abc",
+    {"ast", "codecs", "genericpath", "glob", "iniconfig", "inspect", "linecache", "os", "pathlib", "pathlib._abc",
+     "posixpath", "fnmatch",
      "pathlib._local", "tokenize", "zipfile", "zipfile._path"}
 )  # fmt: skip
 # These read sources only to print them; a line that a traceback prints was executed, so it is traced anyway.
@@ -41,6 +43,8 @@ _SOURCE_PRINTERS = frozenset({"traceback", "warnings"})
 _PYTEST_SOURCE_PRINTER = "_pytest._code"
 _METADATA_READERS = ("importlib.metadata", "importlib_metadata")  # search all of sys.path for installed packages
 _IGNORED_READERS = (_PYTEST_SOURCE_PRINTER, *_METADATA_READERS)
+_PROCESS_STARTERS = frozenset({"subprocess", "os", "_posixsubprocess"})
+_MODULES_THAT_ASK = frozenset({"ctypes.util", "platform", "uuid"})
 _WRITE_ONLY = os.O_WRONLY | os.O_TRUNC
 
 
@@ -55,6 +59,7 @@ class DependencyListener:
         self._services = LocalServices()
         self._paused_threads: set[int] = set()
         self._has_ended = False
+        self._looked_at = LookedAtPaths(self._on_look)
         self._handlers: dict[str, Handler] = {
             "open": self._on_open,
             "import": self._on_import,
@@ -75,12 +80,14 @@ class DependencyListener:
     def start(self) -> None:
         """Note events from now on."""
         sys.addaudithook(self._receive)
+        self._looked_at.start()
         # importlib.import_module raises no event; it only asks the finders.
         sys.meta_path.insert(0, self)  # importlib needs no more of a finder than find_spec
 
     def end(self) -> None:
         """Stop adding notes; Python has no way to remove an audit hook."""
         self._has_ended = True
+        self._looked_at.end()
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
@@ -122,6 +129,20 @@ class DependencyListener:
             if mode is None and not os.path.isabs(path) and module != "shutil":
                 self._notes.add_relative(_absolute(decode_path(path)))
 
+    def _on_look(self, path: Any, frame: FrameType) -> None:
+        """Note a path that the test asks about; what pytest and importlib ask about is part of every run."""
+        if self._has_ended or not self.in_tests or _thread_id() in self._paused_threads:
+            return
+        try:
+            if isinstance(path, int):
+                return
+            module = _module_of(_responsible_frame(frame))
+            is_of_pytest = module.startswith(("_pytest.", "pluggy.", "importlib", "flakehound_inside"))
+            if not is_of_pytest and module not in _SOURCE_PRINTERS:
+                self._notes.add_path(self._notes.looked_at, _absolute(decode_path(path)))
+        except Exception as error:  # our failure must not fail the user's test
+            self._notes.add_doubt("a path could not be noted: %s" % type(error).__name__)
+
     def _on_import(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         name, file = arguments[:2]
         self._notes.attempted.add(str(name))
@@ -159,7 +180,8 @@ class DependencyListener:
             self._notes.add_path(self._notes.opened, _absolute(name))
 
     def _on_library(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
-        if isinstance(arguments[0], (str, bytes)) and arguments[0]:
+        # A name without a folder is searched for in the folders of the system.
+        if isinstance(arguments[0], (str, bytes)) and os.sep in decode_path(arguments[0]):
             self._notes.native.add(_absolute(decode_path(arguments[0])))
 
     def _on_connect(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
@@ -175,7 +197,7 @@ class DependencyListener:
 
     def _process_handler(self, program_in: Callable[[tuple[Any, ...]], Any]) -> Handler:
         def on_process(arguments: tuple[Any, ...], frame: FrameType) -> None:
-            if self._is_of_project(frame):
+            if self._is_of_project(frame) and not _asks_the_system(frame):
                 self._notes.add_doubt("it started a process: " + command_line(program_in(arguments)))
 
         return on_process
@@ -188,6 +210,13 @@ class DependencyListener:
                 return True
             frame = frame.f_back
         return self.in_tests
+
+
+def _asks_the_system(frame: FrameType | None) -> bool:
+    """Whether the standard library starts a program of the system to learn about the machine, such as ldconfig."""
+    while frame is not None and _module_of(frame) in _PROCESS_STARTERS:
+        frame = frame.f_back
+    return _module_of(frame) in _MODULES_THAT_ASK
 
 
 def _module_of(frame: FrameType | None) -> str:

@@ -28,6 +28,7 @@ class DependencyNotes:
         self._paths = paths
         self.opened: set[str] = set()
         self.listed: set[str] = set()
+        self.looked_at: set[str] = set()  # asked for existence, size, mode or time
         self.settings: set[str] = set()  # files that pytest read as its configuration
         self.linked: set[str] = set()
         self.native: set[str] = set()  # libraries and extension modules

@@ -2,7 +2,8 @@
 
 Writes `flakehound/dependencies/1` (docs/decisions/0015-triage-in-two-processes.md), and in addition: `folders`,
 the folders of the used files, because a file that is added or deleted there may matter although nothing opened it;
-and `settings`, the part of `opened` that pytest read as its configuration. `doubts` says what may be missing. A
+`looked_at`, paths whose existence, size, mode or time the test asked for; and `settings`, the part of `opened`
+that pytest read as its configuration. `doubts` says what may be missing. A
 process that dies writes nothing.
 """
 
@@ -105,6 +106,7 @@ class DependencyRecorder:
             "opened": sorted(opened),
             "listed": sorted(listed),
             "folders": sorted(listed.union(map(os.path.dirname, opened.union(files)))),
+            "looked_at": sorted(set(map(os.path.realpath, notes.looked_at))),
             "settings": sorted(set(map(os.path.realpath, notes.settings))),
             "doubts": list(notes.doubts) + doubts + self._lines.doubts,
         }

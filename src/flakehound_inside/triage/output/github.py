@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _HARMLESS = ("flaky", "unrelated")
 _TITLES = {
     "flaky": "flaky test",
-    "unrelated": "flaky test, unrelated to the change",
+    "unrelated": "broken before the change",
     "likely-real": "likely a real failure",
     "undecided": "undecided failure",
 }

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import pytest
-
+from flakehound_inside.triage.output.progress import progress_for
 from flakehound_inside.triage.own_errors import OwnErrors
 
 if TYPE_CHECKING:
-    from typing import Any, Callable, Mapping, Sequence
+    from typing import Any, Mapping, Sequence
 
+    import pytest
     from _pytest.terminal import TerminalReporter
 
     from flakehound_inside.triage.facts import FailureFacts, RedRunFacts, RerunFacts
     from flakehound_inside.triage.journal import SessionJournal
+    from flakehound_inside.triage.tolerance import Tolerance
 
 _OUTCOMES = {"P": "passed", "x": "failed as expected", "X": "passed", "S": "was skipped"}
 
@@ -29,25 +30,7 @@ class TriageOutput:
         self._failures: list[FailureFacts] = [failure for journal in journals for failure in journal.failures]
         self._lines: list[str] = []
         self._commands: list[str] = []  # of GitHub Actions
-        self._reporter: Any = config.pluginmanager.getplugin("terminalreporter")
-        self._shows_progress = False
-
-    def progress(self) -> Callable[[str], None] | None:
-        """The function that shows the controller's progress; None if the output is not a terminal."""
-        if self._reporter is None or not self._reporter.isatty:
-            return None
-        return self._show
-
-    def _show(self, line: str) -> None:
-        self._shows_progress = True
-        width: int = self._config.get_terminal_writer().fullwidth
-        self._reporter.rewrite(("flakehound: " + line)[: width - 1], erase=True)
-
-    def end_progress(self) -> None:
-        """Clear the line of progress."""
-        if self._shows_progress:
-            self._reporter.rewrite("", erase=True)
-            self._reporter.rewrite("")
+        self.progress = progress_for(config, len(self._failures))
 
     def set_answer(self, answer: dict[str, Any], environment: Mapping[str, str]) -> None:
         """Show the answer and write it into files; a file that cannot be written only causes a warning."""
@@ -62,16 +45,11 @@ class TriageOutput:
         """Show what is known without an answer of the controller."""
         self._lines = _lines_so_far(self._facts, self._failures)
 
-    def tolerate(self, session: pytest.Session, answer: dict[str, Any], failed_reports: int) -> None:
-        """Let a failed run succeed if every failure is proven flaky, and show that, or why not."""
-        reason = _reason_against_tolerance(session, answer, failed_reports, self._failures)
-        if reason is None and session.exitstatus != pytest.ExitCode.TESTS_FAILED:
-            reason = "pytest did not end as it does when tests fail"
-        if reason is None:
-            session.exitstatus = pytest.ExitCode.OK
-            self._lines.append("tolerated: every failure is proven flaky")
-        else:
-            self._lines.append("not tolerated: " + reason)
+    def tolerate(
+        self, tolerance: Tolerance, session: pytest.Session, answer: dict[str, Any], failed_reports: int
+    ) -> None:
+        """Let a failed run succeed if no failure comes from the change, and show that, or why not."""
+        self._lines.append(tolerance.line_for(session, answer["triage"], self._failures, failed_reports))
 
     def print(self, reporter: TerminalReporter) -> None:
         """Print the section in the terminal, then the commands that GitHub reads from there."""
@@ -119,20 +97,3 @@ def _rerun_phrase(reruns: Sequence[RerunFacts]) -> str:
         return "failed, not rerun"
     phrases = ["%s in the %s rerun" % (_OUTCOMES.get(r["outcome"], "failed"), r["stage"]) for r in reruns]
     return "failed, then " + ", ".join(phrases)
-
-
-def _reason_against_tolerance(
-    session: pytest.Session, answer: dict[str, Any], failed_reports: int, failures: Sequence[FailureFacts]
-) -> str | None:
-    """Why the run still fails although `--flakehound-tolerate` is set; None if every failure is proven flaky."""
-    if session.shouldfail or session.shouldstop:
-        return "the run was stopped before its last test"
-    if session.testsfailed != failed_reports:
-        return "pytest counts %d failures, and %d are of tests" % (session.testsfailed, failed_reports)
-    judged_ids = {failure["id"] for failure in answer["triage"]["failures"]}
-    missing = [failure["id"] for failure in failures if failure["id"] not in judged_ids]
-    if missing:
-        return "%s was not judged" % missing[0]
-    if answer["triage"].get("tolerable") is not True:
-        return "not every failure is proven flaky"
-    return None
