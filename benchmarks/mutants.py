@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from plugin_cost import write_installed_flakehound
 from revisions import CACHE, ensure_environment, fetch_sdist
@@ -37,6 +37,7 @@ TRIAGE_LIMIT_S = 300.0
 MAX_TEST_FILES = 2  # files of failing tests that are run per mutant
 MAX_FAILING_TESTS = 10  # of these files; with more failures a triage reruns and judges none
 FAILING_TESTS_BY_NAME = 5  # run by name when there are more
+MAX_DIFF = 3000  # characters of a change that are shown
 FORBIDDEN_VERDICTS = ("flaky", "unrelated")
 _DATA_SUFFIXES = (".json", ".txt", ".csv", ".yaml", ".yml", ".ini", ".po", ".mo", ".html", ".xml")
 _EXCLUDED_NAMES = ("test", "doc", "setup.py", "conftest", "example", "misc", "bench", "conf.py")
@@ -130,7 +131,7 @@ class Repository:
     def diff(self) -> str:
         """The uncommitted change."""
         done = subprocess.run(["git", "diff", "-U1"], cwd=self.folder, capture_output=True, text=True, check=True)
-        return done.stdout
+        return done.stdout[:MAX_DIFF]
 
     def _run(self, words: Sequence[str], env: dict[str, str], limit_s: float) -> int | None:
         deselect = [word for test in self.deselected for word in ("--deselect", test)]
@@ -219,7 +220,10 @@ class Tally:
     unanswered: list[str] = field(default_factory=list)
 
 
-class MutantCheck:
+_M = TypeVar("_M")
+
+
+class MutantCheck(Generic[_M]):
     """Judges mutants of one project in several threads until there are enough."""
 
     def __init__(self, repository: Repository, wanted: int, jobs: int) -> None:
@@ -230,25 +234,23 @@ class MutantCheck:
         for number in range(jobs):
             self._copies.put(repository.copy_to(repository.folder.with_name(f"{repository.folder.name}-{number}")))
 
-    def run(self, mutants: Sequence[Mutant], jobs: int) -> Tally:
+    def run(self, mutants: Sequence[_M], jobs: int) -> Tally:
         """Try the mutants until enough of them are judged."""
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(self._try, mutants))
         return self.tally
 
-    def _try(self, mutant: Mutant) -> None:
+    def _try(self, mutant: _M) -> None:
         if self.tally.judged >= self._wanted:
             return
         repository = self._copies.get()
-        file = repository.folder / mutant.path
-        content = file.read_bytes()
         try:
-            if changes_program(mutant, content):
-                file.write_bytes(mutant.applied_to(content))
-                self._judge(repository, mutant)
+            self._make_and_judge(repository, mutant)
         finally:
-            file.write_bytes(content)
             self._copies.put(repository)
+
+    def _make_and_judge(self, repository: Repository, mutant: _M) -> None:
+        raise NotImplementedError
 
     def _judge(self, repository: Repository, mutant: Mutant) -> None:
         failing = repository.failing_tests()
@@ -281,6 +283,20 @@ class MutantCheck:
         )
 
 
+class SourceCheck(MutantCheck[Mutant]):
+    """Judges mutants that replace a part of a file."""
+
+    def _make_and_judge(self, repository: Repository, mutant: Mutant) -> None:
+        file = repository.folder / mutant.path
+        content = file.read_bytes()
+        try:
+            if changes_program(mutant, content):
+                file.write_bytes(mutant.applied_to(content))
+                self._judge(repository, mutant)
+        finally:
+            file.write_bytes(content)
+
+
 def row(tally: Tally) -> Row:
     """The row of one project."""
     verdicts = ", ".join(f"{number} {verdict}" for verdict, number in sorted(tally.verdicts.items()))
@@ -294,15 +310,20 @@ def row(tally: Tally) -> Row:
     )
 
 
+def write_failure_listener(folder: Path) -> None:
+    """The plugin that writes the ids of failed tests."""
+    (folder / "failure_listener.py").write_text(_FAILURE_LISTENER)
+
+
 def check_release(release: Release, options: argparse.Namespace, wanted: int) -> Tally:
     """Judge mutants of one release until `wanted` of them make a test fail."""
     with temporary_folder() as folder:
         ours = folder / "ours"
         ours.mkdir()
         write_installed_flakehound(ours)
-        (ours / "failure_listener.py").write_text(_FAILURE_LISTENER)
+        write_failure_listener(ours)
         repository = make_repository(release, options.cache, folder, ours)
-        check = MutantCheck(repository, wanted, options.jobs)
+        check = SourceCheck(repository, wanted, options.jobs)
         return check.run(shuffled_mutants(repository, options.seed), options.jobs)
 
 
