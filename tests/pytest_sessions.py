@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _SERVER = Path(__file__).with_name("session_server.py")
@@ -15,9 +15,11 @@ _LIMIT_S = 300
 class SessionServer:
     """A process that has imported pytest and runs each session in a fork; it ends when its pipe is closed."""
 
-    def __init__(self, environment: Mapping[str, str], python: str = sys.executable) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], python: str = sys.executable, flags: Sequence[str] = ()
+    ) -> None:
         self._process = subprocess.Popen(
-            [python, str(_SERVER)],
+            [python, *flags, str(_SERVER)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,

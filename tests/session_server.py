@@ -26,7 +26,7 @@ def main() -> None:
     """Serve until the other side closes the pipe."""
     inspect.getmodule(main.__code__)  # visits every module once, which the first failure of a session would do
     gc.freeze()  # pytest collects garbage five times at the end of a session
-    requests, answers = os.fdopen(os.dup(0)), os.dup(1)
+    requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
@@ -37,8 +37,9 @@ def main() -> None:
             requests.close()
             os.close(answers)
             _become(request)
-            sys.exit(pytest.console_main())
+            sys.exit(pytest.main())
         os.write(answers, b"%d\n" % _exit_code(process, request["limit_s"]))
+    requests.close()
 
 
 def _become(request) -> None:

@@ -11,13 +11,12 @@ from cli_projects import flakehound_in, pytest_in
 from flakehound.app.sessions.plain_runs import (
     PlainRun,
     import_pending_runs,
-    past_outcomes,
+    past_runs,
     plain_run_record,
     recent_failures,
     save_run,
 )
 from flakehound.core.failure_signatures import signature_of
-from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Setting
 from flakehound.core.records import Failure
@@ -51,9 +50,8 @@ def a_plain_run(tmp_path, letters, *, commit="c0", branch="main", at=1.0):
     )
 
 
-def of(store, tmp_path, test, **changes):
-    usual = {"base": "c0", "of_the_change": frozenset({"c9"})}
-    return past_outcomes(store, tmp_path, test, HOW, **(usual | changes))
+def of(store, tmp_path, test, commits=("c0",)):
+    return past_runs(store, tmp_path, test, HOW, commits=frozenset(commits))
 
 
 def test_a_kept_run_is_no_hunt_and_comes_back_newest_first(store, tmp_path):
@@ -69,21 +67,17 @@ def test_a_kept_run_is_no_hunt_and_comes_back_newest_first(store, tmp_path):
     assert record.setting is Setting.ORIGINAL
 
 
-def test_passes_at_the_base_are_told_apart_by_whether_the_test_came_first(store, tmp_path):
-    save_run(store, a_plain_run(tmp_path, "PP"))
-
-    assert of(store, tmp_path, A).alone_at_base == Tally(n=1)
-    assert of(store, tmp_path, B).at_base == Tally(n=1)
-    assert of(store, tmp_path, B).alone_at_base == Tally()
-
-
 @pytest.mark.parametrize("commit", ["c9", "c0-dirty", None])
-def test_runs_with_the_change_in_unclean_checkouts_or_without_git_prove_nothing(store, tmp_path, commit):
+def test_runs_of_other_commits_in_unclean_checkouts_or_without_git_prove_nothing(store, tmp_path, commit):
     save_run(store, a_plain_run(tmp_path, "PF", commit=commit))
 
-    known = of(store, tmp_path, B)
+    assert of(store, tmp_path, B) is None
 
-    assert (known.past, known.at_base) == (None, Tally())
+
+def test_a_test_that_never_failed_before_has_no_past(store, tmp_path):
+    save_run(store, a_plain_run(tmp_path, "PF"))
+
+    assert of(store, tmp_path, A) is None
 
 
 def test_the_past_counts_failures_runs_branches_and_failures_alike(store, tmp_path):
@@ -91,7 +85,7 @@ def test_the_past_counts_failures_runs_branches_and_failures_alike(store, tmp_pa
     save_run(store, a_plain_run(tmp_path, "PF", branch="two", at=2.0))
     save_run(store, a_plain_run(tmp_path, "PP", branch="two", at=3.0))
 
-    past = of(store, tmp_path, B).past
+    past = of(store, tmp_path, B)
 
     assert str(past) == "failed 2 of the last 3 runs on 2 branches"
     assert past.same_failure == 2
@@ -123,7 +117,7 @@ def test_runs_left_beside_the_store_are_taken_in_once_and_broken_ones_dropped(st
     assert import_pending_runs(store) == 1
     assert import_pending_runs(store) == 0
     assert not list(folder.glob("*.json"))
-    assert of(store, tmp_path, B).at_base == Tally(n=1)
+    assert len(store.plain_runs(str(tmp_path), 10)) == 1
 
 
 # As a user meets it

@@ -1,204 +1,182 @@
-"""Which run a triage makes next: no more than the verdict needs, the cheapest first."""
+"""Which run a triage makes next: first the condition of the failure, then both sides until a look decides."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-from triage_samples import TEST, entity
+from hypothesis import given
+from hypothesis import strategies as st
+from triage_samples import TEST
+from verdict_samples import HOW, VALID, counts, evidence, sides
 
-from flakehound.core.history import Tally
-from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.triage.evidence import Condition, FailureEvidence, Rerun, Stage, WithoutChange
-from flakehound.triage.intersection import Intersection, Touch
+from flakehound.core.outcomes import NodeId
+from flakehound.triage.comparison import LOOKS, BothSides, RunCounts
+from flakehound.triage.evidence import BaseFacts, Condition
 from flakehound.triage.next_step import (
-    BASE_RUNS,
-    BASE_RUNS_ALONE,
-    MAX_CONFIRMATIONS,
     MAX_SAME_ORDER_S,
-    CompareWithBase,
-    ConfirmInNewProcess,
+    CheckBase,
     Judge,
     KnownFailure,
     LookUpStore,
-    RecordDependencies,
-    RecordPolluters,
-    RepeatRandomState,
-    RerunInForks,
-    RunAloneAtBase,
+    RunSide,
     SearchPolluters,
     TriageScope,
     next_step,
 )
 
-POLLUTER = NodeId("tests/test_user.py::test_ban")
-OTHER = NodeId("tests/test_user.py::test_other")
-TOUCHES = Intersection(touches=(Touch(entity=entity(), reason="it executes line 12"),), changed=1)
-DISJOINT = Intersection(touches=(), changed=1)
-SCOPE = TriageScope(new_process_reruns=2, compares_with_change=True, change_is_complete=True, check_base=False)
-UNCHANGED_SCOPE = replace(SCOPE, compares_with_change=False)
-PASSED_AT_BASE = WithoutChange(after_others=Tally(n=3))
-FORKS = RerunInForks(times=1)
-RECORD = RecordDependencies(with_random_state=False)
-CONFIRM = ConfirmInNewProcess(or_new_interpreter=True)
+POLLUTER, BEFORE = NodeId("tests/test_user.py::test_ban"), NodeId("tests/test_user.py::test_other")
+SCOPE = TriageScope(first_runs=3, has_base=True)
 
 
-def reruns(stage: Stage, letters: str) -> tuple[Rerun, ...]:
-    return tuple(Rerun(stage=stage, outcome=Outcome(letter)) for letter in letters)
+def known(alone: BothSides | None = None, *, steps=(), preceding=(), duration_s=1.0, random_state=False, **facts):
+    return KnownFailure(
+        evidence=evidence(alone, **facts),
+        preceding=preceding,
+        duration_s=duration_s,
+        has_random_state=random_state,
+        steps=(LookUpStore(), *steps),
+    )
 
 
-IMMEDIATE_PASS = reruns(Stage.IMMEDIATE, "P")
-NEVER_PASSED = (*reruns(Stage.IMMEDIATE, "F"), *reruns(Stage.FORKED, "F"), *reruns(Stage.NEW_INTERPRETER, "F"))
-FORK_PASS = (*reruns(Stage.IMMEDIATE, "F"), *reruns(Stage.FORKED, "P"))
-CONFIRMED = (*IMMEDIATE_PASS, *reruns(Stage.FORKED, "P"))
+def run(condition, *, at_base, runs, first=0, order=(TEST,)):
+    return RunSide(at_base=at_base, condition=condition, order=order, forks=runs, new_interpreters=0, first=first)
 
 
-def known(found=(), steps=(), **facts):
-    mine = {
-        name: facts.pop(name) for name in ("duration_s", "has_random_state", "cannot_confirm") if name in facts
-    }
-    base = {"failed_alone_at_base": facts.pop("failed_alone_at_base", False)}
-    preceding = facts.pop("preceding", (OTHER, POLLUTER))
-    evidence = FailureEvidence(id=TEST, reruns=found, **facts)
-    given = {"duration_s": 1.0, "has_random_state": False, **mine, **base}
-    return KnownFailure(evidence=evidence, preceding=preceding, steps=tuple(steps), **given)
+def test_the_store_is_read_first():
+    assert next_step(replace(known(), steps=()), SCOPE) == LookUpStore()
 
 
-def test_a_test_that_fails_in_its_process_is_rerun_in_forks_first_and_one_rerun_is_left_for_the_record():
-    assert next_step(known(reruns(Stage.IMMEDIATE, "FF")), SCOPE) == FORKS
-    assert next_step(known(), replace(SCOPE, new_process_reruns=5)) == RerunInForks(times=4)
+def test_the_test_runs_alone_before_anything_else():
+    step = next_step(known(), SCOPE)
+
+    assert isinstance(step, RunSide)
+    assert (step.at_base, step.condition, step.runs) == (False, Condition.ALONE, 3)
+    assert step.new_interpreters == 1
 
 
-@pytest.mark.parametrize("scope", [SCOPE, UNCHANGED_SCOPE])
-def test_then_what_it_depends_on_is_recorded_once_even_without_a_change(scope):
-    assert next_step(known(NEVER_PASSED[:2], [FORKS]), scope) == RECORD
-    assert next_step(known(NEVER_PASSED, [FORKS, RECORD]), scope) == LookUpStore()
+def test_a_test_that_fails_alone_runs_alone_at_the_base():
+    step = next_step(known(sides((3, 3), (0, 0)), preceding=(BEFORE,)), SCOPE)
+
+    assert isinstance(step, RunSide)
+    assert (step.at_base, step.condition, step.runs, step.first) == (True, Condition.ALONE, 3, 0)
 
 
-def test_no_rerun_in_a_new_process_leaves_the_store_to_ask():
-    scope = replace(SCOPE, new_process_reruns=0)
+def test_both_sides_get_more_runs_until_a_look_decides():
+    step = next_step(known(sides((3, 3), (0, 3))), SCOPE)
+    assert isinstance(step, RunSide)
+    assert (step.at_base, step.runs) == (False, 2)
 
-    assert next_step(known(IMMEDIATE_PASS), scope) == LookUpStore()
-    assert next_step(known(IMMEDIATE_PASS, [LookUpStore()]), scope) == Judge()
-
-
-def test_a_pass_in_the_process_of_the_failure_must_be_confirmed_in_a_new_one():
-    assert next_step(known(IMMEDIATE_PASS), SCOPE) == RECORD
-    assert next_step(known(IMMEDIATE_PASS), UNCHANGED_SCOPE) == CONFIRM
-    assert next_step(known(CONFIRMED, [CONFIRM]), UNCHANGED_SCOPE) == LookUpStore()
+    assert next_step(known(sides((5, 5), (0, 5))), SCOPE) == Judge()
+    last = LOOKS[-1]
+    assert next_step(known(sides((4, last), (0, last))), SCOPE) == Judge()
 
 
-@pytest.mark.parametrize(
-    ("failures", "or_new_interpreter"), [(2, True), (3, False), (MAX_CONFIRMATIONS - 1, False)]
+def test_a_test_that_passes_alone_gets_its_random_numbers_then_its_polluters_then_its_order():
+    passes = sides((0, 3), (0, 0))
+
+    with_state = next_step(known(passes, preceding=(BEFORE,), random_state=True), SCOPE)
+    without = next_step(known(passes, preceding=(BEFORE,)), SCOPE)
+    in_order = next_step(known(passes, preceding=(BEFORE,), steps=(SearchPolluters(),)), SCOPE)
+    found = known(passes, preceding=(BEFORE,), steps=(SearchPolluters(),), polluters=(POLLUTER,))
+
+    assert isinstance(with_state, RunSide)
+    assert with_state.condition is Condition.RANDOM_STATE
+    assert with_state.new_interpreters == 1
+    assert without == SearchPolluters()
+    assert isinstance(in_order, RunSide)
+    assert in_order.order == (BEFORE, TEST)
+    after_polluter = next_step(found, SCOPE)
+    assert isinstance(after_polluter, RunSide)
+    assert after_polluter.order == (POLLUTER, TEST)
+
+
+def test_a_long_order_is_not_repeated():
+    step = next_step(
+        known(
+            sides((0, 3), (0, 0)),
+            preceding=(BEFORE,),
+            duration_s=MAX_SAME_ORDER_S + 1,
+            steps=(SearchPolluters(),),
+        ),
+        SCOPE,
+    )
+
+    assert isinstance(step, RunSide)
+    assert step.condition is Condition.ALONE
+
+
+def test_what_is_to_be_cleared_is_checked_at_the_base():
+    same = known(sides((20, 20), (20, 20)), base=BaseFacts(name="main"))
+
+    assert next_step(same, SCOPE) == CheckBase(order=(TEST,))
+    assert next_step(replace(same, steps=(*same.steps, CheckBase(order=(TEST,)))), SCOPE) == Judge()
+
+
+def test_a_polluted_test_must_pass_alone_at_the_base_before_it_is_cleared():
+    compared = {Condition.ALONE: sides((0, 3), (0, 0)), Condition.AFTER_OTHERS: sides((20, 20), (20, 20))}
+
+    step = next_step(
+        known(comparisons=compared, polluters=(POLLUTER,), preceding=(POLLUTER,), steps=(SearchPolluters(),)),
+        SCOPE,
+    )
+
+    assert isinstance(step, RunSide)
+    assert (step.at_base, step.condition) == (True, Condition.ALONE)
+
+
+def test_a_base_that_passes_with_the_random_numbers_leaves_the_rates_to_decide():
+    compared = {Condition.ALONE: sides((0, 3), (0, 0)), Condition.RANDOM_STATE: sides((3, 3), (0, 3))}
+
+    step = next_step(known(comparisons=compared, random_state=True), SCOPE)
+
+    assert isinstance(step, RunSide)
+    assert (step.condition, step.at_base) == (Condition.ALONE, True)
+
+
+def test_without_new_processes_a_base_or_open_questions_there_is_nothing_to_run():
+    assert next_step(known(), replace(SCOPE, first_runs=0)) == Judge()
+    assert next_step(known(sides((3, 3), (0, 0))), replace(SCOPE, has_base=False)) == Judge()
+    assert next_step(known(is_like_others=3), SCOPE) == Judge()
+    new = replace(VALID, problem="it does not exist at the base", is_new=True)
+    assert next_step(known(sides((3, 3), (0, 0)), base=new), SCOPE) == Judge()
+
+
+def test_a_test_without_outcomes_is_not_run_for_ever():
+    failure = known()
+    for _ in range(20):
+        step = next_step(failure, SCOPE)
+        if isinstance(step, Judge):
+            break
+        failure = replace(failure, steps=(*failure.steps, step))
+
+    assert isinstance(step, Judge)
+
+
+@given(
+    here=st.lists(st.booleans(), min_size=200, max_size=200),
+    base=st.lists(st.booleans(), min_size=200, max_size=200),
+    random_state=st.booleans(),
+    preceding=st.booleans(),
 )
-def test_it_is_confirmed_until_it_passes_in_forks_alone_once_the_failures_decide(failures, or_new_interpreter):
-    found = (*IMMEDIATE_PASS, *reruns(Stage.FORKED, "F" * failures))
+def test_every_triage_ends_and_the_base_never_runs_more_often(here, base, random_state, preceding):
+    failure = known(preceding=(BEFORE,) if preceding else (), random_state=random_state)
+    outcomes = {False: iter(here), True: iter(base)}
+    for _ in range(100):
+        step = next_step(failure, SCOPE)
+        if isinstance(step, Judge):
+            break
+        failure = replace(_after(step, failure, outcomes), steps=(*failure.steps, step))
 
-    step = next_step(known(found, [CONFIRM] * failures), UNCHANGED_SCOPE)
-
-    assert step == ConfirmInNewProcess(or_new_interpreter=or_new_interpreter)
-
-
-def test_the_confirmation_ends_with_enough_failures_or_when_the_test_cannot_run():
-    enough = (*IMMEDIATE_PASS, *reruns(Stage.FORKED, "F" * MAX_CONFIRMATIONS))
-
-    assert next_step(known(enough, [CONFIRM] * MAX_CONFIRMATIONS), UNCHANGED_SCOPE) == LookUpStore()
-    assert next_step(known(IMMEDIATE_PASS, [CONFIRM], cannot_confirm=True), UNCHANGED_SCOPE) == LookUpStore()
-
-
-def test_a_failure_that_its_random_state_brings_back_is_recorded_with_that_state():
-    again = Tally(n=1, failed=1)
-
-    with_state = next_step(known(IMMEDIATE_PASS, same_state=again, has_random_state=True), SCOPE)
-
-    assert with_state == RecordDependencies(with_random_state=True)
-    assert next_step(known(IMMEDIATE_PASS, same_state=again), SCOPE) == RECORD
+    assert isinstance(step, Judge)
+    compared = failure.evidence.sides
+    assert compared.base.n <= compared.here.n <= LOOKS[-1]
 
 
-def test_the_random_state_is_repeated_where_no_rerun_in_the_process_has_tried_it():
-    steps = [FORKS, RECORD]
-
-    assert next_step(known(FORK_PASS, steps, has_random_state=True), SCOPE) == RepeatRandomState()
-    assert next_step(known(FORK_PASS, steps, has_random_state=True), UNCHANGED_SCOPE) == SearchPolluters()
-    assert next_step(known(FORK_PASS, steps, has_random_state=False), SCOPE) == SearchPolluters()
-    assert next_step(known(NEVER_PASSED, steps, has_random_state=True), SCOPE) == LookUpStore()
-    tried = known(FORK_PASS, [*steps, RepeatRandomState()], has_random_state=True, same_state=Tally(n=1))
-    assert next_step(tried, SCOPE) == SearchPolluters()
-
-
-def test_polluters_are_not_searched_for_a_failure_of_its_random_state_or_one_that_passed_in_its_process():
-    steps = [FORKS, RECORD, RepeatRandomState()]
-
-    assert next_step(known(FORK_PASS, steps, same_state=Tally(n=1, failed=1)), SCOPE) == LookUpStore()
-    assert next_step(known(CONFIRMED, [RECORD, CONFIRM]), SCOPE) == LookUpStore()
-
-
-def test_polluters_are_recorded_where_there_is_a_whole_change_to_compare_them_with():
-    found = known(FORK_PASS, [FORKS, RECORD, SearchPolluters()], polluters=(POLLUTER,))
-
-    assert next_step(found, SCOPE) == RecordPolluters(order=(POLLUTER, TEST))
-    assert next_step(found, replace(SCOPE, change_is_complete=False)) == LookUpStore()
-    assert next_step(found, UNCHANGED_SCOPE) == LookUpStore()
-
-
-ASKED = [FORKS, RECORD, SearchPolluters(), LookUpStore()]
-
-
-def test_a_test_that_never_passed_is_run_at_the_base_when_asked_or_when_it_passed_there_and_touches_nothing():
-    surprising = known(NEVER_PASSED, ASKED, intersection=DISJOINT, without_change=PASSED_AT_BASE)
-
-    assert next_step(surprising, SCOPE) == RunAloneAtBase()
-    assert next_step(known(NEVER_PASSED, ASKED, intersection=TOUCHES), SCOPE) == Judge()
-    assert next_step(known(NEVER_PASSED, ASKED, intersection=DISJOINT), SCOPE) == Judge()
-    assert next_step(known(NEVER_PASSED, ASKED), replace(SCOPE, check_base=True)) == RunAloneAtBase()
-
-
-def test_a_test_that_fails_alone_at_the_base_where_it_used_to_pass_is_run_there_in_the_same_order():
-    facts = {"intersection": DISJOINT, "without_change": PASSED_AT_BASE}
-    found = known(NEVER_PASSED, [*ASKED, RunAloneAtBase()], failed_alone_at_base=True, **facts)
-    same_order = CompareWithBase(
-        condition=Condition.SAME_ORDER, order=(OTHER, POLLUTER, TEST), runs_here=1, runs_at_base=1
-    )
-
-    assert next_step(found, SCOPE) == same_order
-    assert next_step(replace(found, steps=(*found.steps, same_order)), SCOPE) == Judge()
-    assert next_step(replace(found, failed_alone_at_base=False), SCOPE) == Judge()
-    assert next_step(replace(found, preceding=()), SCOPE) == Judge()
-    assert next_step(replace(found, duration_s=MAX_SAME_ORDER_S + 1), SCOPE) == Judge()
-
-
-def test_a_flaky_test_that_touches_the_change_repeats_the_condition_of_its_failure_at_the_base():
-    in_process = known(CONFIRMED, ASKED, intersection=TOUCHES)
-    by_state = known(CONFIRMED, ASKED, intersection=TOUCHES, same_state=Tally(n=1, failed=1))
-    polluted = known(
-        FORK_PASS, [*ASKED, RecordPolluters(order=())], polluters=(POLLUTER,), preceding_intersection=TOUCHES
-    )
-
-    assert next_step(in_process, SCOPE) == CompareWithBase(
-        condition=Condition.ALONE, order=(TEST,), known_here=Tally(n=1), runs_at_base=BASE_RUNS_ALONE
-    )
-    assert next_step(by_state, SCOPE) == CompareWithBase(
-        condition=Condition.RANDOM_STATE,
-        order=(TEST,),
-        known_here=Tally(n=1, failed=1),
-        runs_here=1,
-        runs_at_base=BASE_RUNS,
-        with_random_state=True,
-    )
-    assert next_step(polluted, SCOPE) == CompareWithBase(
-        condition=Condition.AFTER_POLLUTERS, order=(POLLUTER, TEST), runs_here=BASE_RUNS, runs_at_base=BASE_RUNS
-    )
-
-
-def test_a_test_that_passes_elsewhere_without_a_known_polluter_is_compared_in_the_same_order():
-    found = known(FORK_PASS, ASKED, intersection=DISJOINT)
-
-    step = next_step(found, SCOPE)
-
-    assert isinstance(step, CompareWithBase)
-    assert (step.condition, step.order) == (Condition.SAME_ORDER, (OTHER, POLLUTER, TEST))
-    assert next_step(found, UNCHANGED_SCOPE) == Judge()
-
-
-def test_a_flaky_test_that_touches_nothing_needs_no_base():
-    assert next_step(known(CONFIRMED, ASKED, intersection=DISJOINT), SCOPE) == Judge()
+def _after(step, failure, outcomes):
+    if not isinstance(step, RunSide):
+        return failure
+    found = sum((counts(int(next(outcomes[step.at_base])), 1) for _ in range(step.runs)), RunCounts())
+    both = failure.evidence.compared(step.condition)
+    both = replace(both, base=both.base + found) if step.at_base else replace(both, here=both.here + found)
+    compared = {**failure.evidence.comparisons, step.condition: both}
+    return replace(failure, evidence=replace(failure.evidence, comparisons=compared, signature=HOW))

@@ -1,270 +1,220 @@
-"""From evidence to a verdict, never to more than the evidence proves."""
+"""The table of docs/internals/triage-decisions.md: only runs at the base clear a failure."""
 
 from __future__ import annotations
 
-import pytest
-from triage_samples import entity
-from verdict_samples import (
-    DISJOINT,
-    DOUBTFUL,
-    HOW,
-    NEW_AT_BASE,
-    TOUCH,
-    TOUCHES,
-    UNCHANGED,
-    checked,
-    judged,
-    reruns,
-)
+from dataclasses import replace
 
-from flakehound.core.history import Tally
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from verdict_samples import DISJOINT, HOW, OTHER, TOUCHES, VALID, counts, evidence, judged, rerun, sides
+
 from flakehound.core.outcomes import NodeId
-from flakehound.triage.changes import EntityKind, Reach
-from flakehound.triage.evidence import BaseCheck, Condition, PastRuns, Stage, WithoutChange
-from flakehound.triage.intersection import Intersection, Touch
-from flakehound.triage.verdict import Decision, FlakyKind, is_tolerable
+from flakehound.triage.comparison import BothSides, RunCounts
+from flakehound.triage.evidence import BaseFacts, Condition, PastRuns, Stage
+from flakehound.triage.verdict import Decision, FlakyKind, judge
 
 POLLUTER = NodeId("tests/test_user.py::test_ban")
+CLEARED = (Decision.FLAKY, Decision.UNRELATED)
 
 
-OF_A_TEST = Touch(
-    entity=entity("tests/test_new.py", kind=EntityKind.TEST, reach=Reach.TEST), reason="it is the test"
-)
-
-
-@pytest.mark.parametrize(
-    ("found", "stage", "kind"),
-    [
-        (reruns(immediate="P"), Stage.IMMEDIATE, FlakyKind.NOT_BURSTY),
-        (reruns(immediate="FP", new="P"), Stage.IMMEDIATE, FlakyKind.NOT_BURSTY),
-        (reruns(postponed="P"), Stage.POSTPONED, FlakyKind.BURSTY),
-        (reruns(forked="FP", new="P"), Stage.FORKED, FlakyKind.STATE_DEPENDENT),
-        (reruns(new="P"), Stage.NEW_INTERPRETER, FlakyKind.STATE_DEPENDENT),
-        (tuple(reversed(reruns(postponed="P", new="P"))), Stage.POSTPONED, FlakyKind.BURSTY),
-        (reruns(immediate="X"), Stage.IMMEDIATE, FlakyKind.NOT_BURSTY),
-    ],
-)
-def test_a_rerun_that_passes_proves_a_flaky_test_and_the_first_stage_to_pass_tells_its_kind(found, stage, kind):
-    verdict = judged(found, preceding_intersection=DISJOINT)
-
-    assert (verdict.verdict, verdict.stage, verdict.kind) == (Decision.FLAKY, stage, kind)
-
-
-@pytest.mark.parametrize("letter", ["S", "x", "-"])
-def test_a_skip_an_expected_failure_and_a_missing_rerun_are_no_passes(letter):
-    verdict = judged(reruns(immediate=letter), intersection=TOUCHES)
+def test_a_test_that_passes_at_the_base_and_fails_here_is_a_regression_whatever_was_recorded():
+    verdict = judged(sides((5, 5), (0, 5)), intersection=DISJOINT)
 
     assert verdict.verdict is Decision.LIKELY_REAL
+    assert verdict.evidence.startswith("passes at main (5 of 5 runs alone), fails here (5 of 5)")
 
 
-def test_the_evidence_of_a_flaky_test_counts_the_reruns_of_every_stage():
-    verdict = judged(reruns(immediate="FP", postponed="F", forked="PF", new=""))
+def test_a_regression_names_what_it_touches():
+    verdict = judged(sides((5, 5), (0, 5)), intersection=TOUCHES)
 
-    assert verdict.evidence == (
-        "passed 1 of 2 immediate reruns, passed 0 of 1 postponed rerun, passed 1 of 2 forked reruns; "
-        "touches none of the 12 changes"
-    )
+    assert "touches shop/cart.py" in verdict.evidence
+    assert verdict.touches == TOUCHES.touches
 
 
-def test_the_history_is_part_of_the_evidence():
-    verdict = judged(
-        reruns(immediate="P"), without_change=WithoutChange(past_runs=PastRuns(failed=3, runs=40, branches=3))
-    )
-
-    assert verdict.evidence.endswith("; failed 3 of the last 40 runs on 3 branches")
-    assert str(PastRuns(failed=1, runs=9, branches=1)) == "failed 1 of the last 9 runs on 1 branch"
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        checked((1, 1), (1, 0)),
-        checked((3, 3), (3, 0), condition=Condition.AFTER_POLLUTERS),
-        checked((10, 6), (10, 0)),
-        checked((10, 10), (10, 1)),
-    ],
-)
-def test_a_flaky_test_that_fails_here_and_not_at_the_base_under_one_condition_is_likely_real(check):
-    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
-
-    assert (verdict.verdict, verdict.stage, verdict.kind) == (Decision.LIKELY_REAL, Stage.INTERSECT, None)
-    assert f"failed {check.here.failed} of {check.here.n} here and" in verdict.evidence
-    assert "touches shop/cart.py: Cart.total (changed; it executes line 12)" in verdict.evidence
-    assert not is_tolerable(verdict)
-
-
-def test_a_polluter_that_touches_the_change_and_pollutes_only_here_is_likely_real():
-    verdict = judged(
-        reruns(forked="P"),
-        polluters=(POLLUTER,),
-        preceding_intersection=TOUCHES,
-        base_check=checked((3, 3), (3, 0), condition=Condition.AFTER_POLLUTERS),
-    )
+def test_a_test_that_fails_more_often_here_is_a_regression_although_it_passes_sometimes():
+    verdict = judged(sides((12, 40), (0, 40)))
 
     assert verdict.verdict is Decision.LIKELY_REAL
-    assert verdict.touches == (TOUCH,)
+    assert verdict.evidence.startswith("fails more often here: 12 of 40 runs alone, 0 of 40 at main")
+
+
+def test_without_time_for_the_first_look_a_clear_difference_is_a_regression():
+    assert judged(sides((3, 3), (0, 2)), ran_out_of_time=True).verdict is Decision.LIKELY_REAL
+    assert judged(sides((1, 3), (0, 3)), ran_out_of_time=True).verdict is Decision.UNDECIDED
+
+
+def test_a_test_that_fails_as_often_at_the_base_is_flaky():
+    verdict = judged(sides((12, 40), (13, 40)), reruns=(rerun(Stage.IMMEDIATE, "P"),))
+
+    assert (verdict.verdict, verdict.kind) == (Decision.FLAKY, FlakyKind.NOT_BURSTY)
+    assert verdict.is_tolerable
+    assert verdict.evidence.startswith("fails at main as often: failed 12 of 40 runs alone here, 13 of 40 at main")
+
+
+def test_a_test_that_always_fails_on_both_sides_was_broken_before():
+    verdict = judged(sides((20, 20), (20, 20)))
+
+    assert (verdict.verdict, verdict.kind) == (Decision.UNRELATED, None)
+    assert verdict.is_tolerable
+
+
+def test_a_polluted_test_that_passes_alone_on_both_sides_is_state_dependent():
+    compared = {Condition.ALONE: sides((0, 3), (0, 3)), Condition.AFTER_OTHERS: sides((20, 20), (20, 20))}
+
+    verdict = judge(evidence(comparisons=compared, polluters=(POLLUTER,)))
+
+    assert (verdict.verdict, verdict.kind) == (Decision.FLAKY, FlakyKind.STATE_DEPENDENT)
     assert verdict.polluters == (POLLUTER,)
-    assert f"fails after {POLLUTER}, which touches shop/cart.py: Cart.total" in verdict.evidence
-    assert "after the same tests failed 3 of 3 here and 0 of 3 at main" in verdict.evidence
 
 
-@pytest.mark.parametrize("check", [checked((3, 2), (3, 0)), checked((3, 0), (3, 0)), checked((3, 3), (0, 0))])
-def test_a_test_that_fails_sometimes_and_touches_the_change_is_undecided_when_the_base_shows_no_failure(check):
-    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
+def test_a_polluted_test_that_passes_after_the_same_tests_at_the_base_is_a_regression():
+    compared = {Condition.ALONE: sides((0, 3), (0, 3)), Condition.AFTER_OTHERS: sides((5, 5), (0, 5))}
+
+    assert judge(evidence(comparisons=compared, polluters=(POLLUTER,))).verdict is Decision.LIKELY_REAL
+
+
+def test_other_random_numbers_at_the_base_do_not_prove_a_regression():
+    compared = {Condition.ALONE: sides((0, 40), (0, 40)), Condition.RANDOM_STATE: sides((5, 5), (0, 5))}
+
+    assert judge(evidence(comparisons=compared)).verdict is Decision.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        (
+            BaseFacts(name="main", invalid="", doubt="this clone has only 2 commits"),
+            "may contain a part of the change",
+        ),
+        (BaseFacts(name="main", invalid="it reads /tmp/x"), "it reads /tmp/x"),
+        (BaseFacts(name="main"), "was not checked"),
+        (BaseFacts(name="main", problem="no commit"), "not compared with a base: no commit"),
+        (BaseFacts(name="main", invalid="", problem="it is new", is_new=True), "nothing to compare with"),
+    ],
+)
+def test_a_doubtful_or_missing_base_clears_nothing(base, words):
+    same = sides((20, 40), (20, 40)) if not base.problem else sides((20, 40), (0, 0))
+
+    verdict = judged(same, base=base)
 
     assert verdict.verdict is Decision.UNDECIDED
-    assert "the change may have made it flaky" in verdict.evidence
-    assert not is_tolerable(verdict)
+    assert words in verdict.evidence
 
 
-def test_a_flaky_test_that_fails_at_the_base_too_failed_before_the_change():
-    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=checked((3, 3), (3, 2)))
+def test_a_test_that_is_broken_before_the_last_commit_may_be_broken_by_an_earlier_one():
+    base = replace(VALID, is_last_commit=True)
 
-    assert verdict.verdict is Decision.FLAKY
-    assert "it failed before the change as well" in verdict.evidence
-    assert is_tolerable(verdict)
-
-
-@pytest.mark.parametrize("signature", ["", "ffffffff"])
-def test_a_failure_of_another_sort_at_the_base_excuses_nothing(signature):
-    check = checked((3, 3), (3, 3), signature=signature)
-
-    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
-
-    assert "the change may have made it flaky" in verdict.evidence
-    assert not is_tolerable(verdict)
+    assert judged(sides((20, 20), (20, 20)), base=base).verdict is Decision.UNDECIDED
+    assert judged(sides((20, 40), (20, 40)), base=base).verdict is Decision.FLAKY
 
 
-def test_a_base_that_could_not_be_asked_is_said_and_the_test_is_undecided():
-    check = BaseCheck(condition=Condition.RANDOM_STATE, problem="the worktree does not collect")
-
-    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=check)
+def test_passes_on_both_sides_after_one_failure_prove_nothing():
+    verdict = judged(sides((0, 40), (0, 40)), failed_as_if_alone=True)
 
     assert verdict.verdict is Decision.UNDECIDED
-    assert verdict.evidence == (
-        "passed 1 of 1 immediate rerun, passed 0 of 1 postponed rerun, passed 0 of 1 forked rerun, "
-        "passed 0 of 1 new-interpreter rerun; touches shop/cart.py: Cart.total (changed; it executes line 12); "
-        "main could not be checked: the worktree does not collect; the change may have made it flaky"
-    )
+    assert verdict.evidence.startswith("the failure did not occur again")
 
 
-@pytest.mark.parametrize(
-    "without_change",
-    [
-        WithoutChange(past_runs=PastRuns(failed=3, runs=40, branches=3, same_failure=1)),
-        WithoutChange(alone=Tally(n=3, failed=1), signature=HOW),
-    ],
-)
-def test_a_flaky_test_known_to_have_failed_alike_without_the_change_is_tolerable(without_change):
-    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, without_change=without_change)
-
-    assert is_tolerable(verdict)
-    assert "it failed before the change as well" in verdict.evidence
+def test_the_failure_itself_counts_if_the_base_fails_in_the_same_way():
+    assert judged(sides((0, 40), (2, 40)), failed_as_if_alone=True).verdict is Decision.FLAKY
+    assert judged(sides((0, 40), (2, 40)), failed_as_if_alone=False).verdict is Decision.UNDECIDED
+    assert judged(sides((0, 40), (2, 40), at_base=OTHER), failed_as_if_alone=True).verdict is Decision.UNDECIDED
 
 
-@pytest.mark.parametrize(
-    "without_change",
-    [
-        WithoutChange(past_runs=PastRuns(failed=3, runs=40, branches=3)),
-        WithoutChange(alone=Tally(n=3, failed=1)),
-        WithoutChange(after_others=Tally(n=3, failed=1)),
-    ],
-)
-def test_failures_that_may_have_been_of_another_sort_make_nothing_tolerable(without_change):
-    assert not is_tolerable(judged(reruns(immediate="P"), intersection=TOUCHES, without_change=without_change))
+def test_failures_before_the_base_clear_a_test_only_if_they_are_as_frequent():
+    past = PastRuns(failed=4, runs=40, branches=2, same_failure=4)
+
+    rare = judged(sides((0, 40), (0, 40)), past_runs=past, failed_as_if_alone=True)
+    frequent = judged(sides((20, 40), (0, 0)), past_runs=past, failed_as_if_alone=True)
+
+    assert rare.verdict is Decision.FLAKY
+    assert rare.evidence.startswith("failed in the same way before the change: failed 4 of the last 40 runs")
+    assert frequent.verdict is Decision.UNDECIDED
 
 
-@pytest.mark.parametrize("found", [reruns(immediate="P"), reruns(postponed="P")])
-@pytest.mark.parametrize(
-    ("facts", "tolerable"),
-    [
-        ({"intersection": DISJOINT}, True),
-        ({"intersection": UNCHANGED}, True),
-        ({"intersection": TOUCHES}, False),
-        ({"intersection": DOUBTFUL}, False),
-        ({"intersection": None, "why_not_compared": "no git", "versioned": False}, True),
-        ({"intersection": None, "why_not_compared": "not asked for"}, False),
-    ],
-)
-def test_a_flaky_test_is_tolerable_when_it_cannot_touch_a_change(found, facts, tolerable):
-    assert is_tolerable(judged(found, **facts)) is tolerable
+@pytest.mark.parametrize("past", [None, PastRuns(failed=1, runs=5, branches=1, same_failure=1)])
+def test_few_or_no_stored_runs_clear_nothing(past):
+    found = judged(sides((0, 40), (0, 40)), past_runs=past, failed_as_if_alone=True)
+
+    assert found.verdict is Decision.UNDECIDED
 
 
-@pytest.mark.parametrize(
-    ("facts", "tolerable"),
-    [
-        ({}, False),
-        ({"preceding_intersection": DISJOINT}, True),
-        ({"preceding_intersection": DISJOINT, "polluters": (POLLUTER,)}, True),
-        ({"preceding_intersection": TOUCHES}, False),
-        ({"preceding_intersection": DOUBTFUL}, False),
-        ({"polluters": (POLLUTER,)}, False),
-        ({"intersection": UNCHANGED}, True),
-    ],
-)
-def test_a_state_dependent_test_is_tolerable_only_when_what_ran_before_it_cannot_touch_the_change(
-    facts, tolerable
-):
-    assert is_tolerable(judged(reruns(forked="P"), **facts)) is tolerable
+def test_a_failure_like_proven_regressions_is_likely_real():
+    verdict = judged(is_like_others=3)
+
+    assert verdict.verdict is Decision.LIKELY_REAL
+    assert "3 other tests" in verdict.evidence
 
 
-# A pass that proves nothing
+def test_forks_that_agree_because_of_their_process_prove_no_regression():
+    forks = BothSides(here=counts(10, 10), base=counts(0, 10))
+    mixed = replace(forks, here_in_interpreters=counts(1, 2), base_in_interpreters=counts(0, 2))
+
+    assert judged(forks).verdict is Decision.UNDECIDED
+    assert judged(replace(mixed, here=counts(9, 10))).verdict is Decision.UNDECIDED
 
 
-@pytest.mark.parametrize("stage", ["immediate", "postponed"])
-def test_a_test_that_passes_only_where_it_has_failed_before_is_judged_as_if_it_never_passed(stage):
-    found = reruns(**{stage: "P"}, forked="FF")
+# Whatever the facts are
 
-    real = judged(found, intersection=TOUCHES)
-    open_ = judged(found, intersection=DISJOINT)
-
-    assert (real.verdict, real.kind) == (Decision.LIKELY_REAL, None)
-    assert open_.verdict is Decision.UNDECIDED
-    assert "passes only where it has failed before" in real.evidence
+RUNS = st.integers(0, 45)
+SIGNATURES = st.sampled_from([HOW, OTHER, ""])
 
 
-def test_one_pass_in_a_new_process_is_proof_again():
-    verdict = judged(reruns(immediate="P", forked="FFFFP"), intersection=DISJOINT)
-
-    assert verdict.verdict is Decision.FLAKY
-
-
-def test_a_new_test_that_fails_sometimes_is_flaky_for_it_cannot_have_been_broken():
-    verdict = judged(reruns(immediate="P"), intersection=TOUCHES, base_check=NEW_AT_BASE)
-
-    assert verdict.verdict is Decision.FLAKY
-    assert not is_tolerable(verdict)
+@st.composite
+def run_counts(draw, *, passes_only: bool = False) -> RunCounts:
+    failures = {} if passes_only else draw(st.dictionaries(SIGNATURES, st.integers(1, 45), max_size=2))
+    return RunCounts(passed=draw(RUNS), failures=failures)
 
 
-def test_a_test_that_touches_only_changed_tests_stays_flaky():
-    found = Intersection(touches=(OF_A_TEST,), changed=12)
+@st.composite
+def any_evidence(draw, **facts):
+    base_passes = facts.pop("base_passes", False)
 
-    assert judged(reruns(immediate="P"), intersection=found).verdict is Decision.FLAKY
+    def one() -> BothSides:
+        here, base = draw(run_counts()), draw(run_counts(passes_only=base_passes))
+        return BothSides(here=here, base=base, here_in_interpreters=here, base_in_interpreters=base)
+
+    usual = {
+        "comparisons": {condition: one() for condition in draw(st.sets(st.sampled_from(list(Condition))))},
+        "failed_as_if_alone": draw(st.booleans()),
+        "ran_out_of_time": draw(st.booleans()),
+        "intersection": draw(st.sampled_from([None, TOUCHES, DISJOINT])),
+        "reruns": tuple(
+            rerun(stage, letter)
+            for stage in (Stage.IMMEDIATE, Stage.POSTPONED)
+            for letter in draw(st.sampled_from(["", "P", "F"]))
+        ),
+        "base": replace(
+            VALID,
+            doubt=draw(st.sampled_from(["", "shallow"])),
+            invalid=draw(st.sampled_from(["", None, "it reads a file"])),
+            is_last_commit=draw(st.booleans()),
+        ),
+    }
+    return evidence(**(usual | facts))
 
 
-def test_a_failure_that_its_random_numbers_bring_back_is_undecided_when_the_base_cannot_be_asked():
-    facts = {"same_state": Tally(n=1, failed=1), "intersection": TOUCHES}
-    problem = BaseCheck(condition=Condition.RANDOM_STATE, problem="no worktree")
-
-    assert judged(reruns(immediate="P"), **facts).verdict is Decision.UNDECIDED
-    assert judged(reruns(immediate="P"), **facts, base_check=problem).verdict is Decision.UNDECIDED
-    asked = checked((2, 2), (2, 1))
-    assert judged(reruns(immediate="P"), **facts, base_check=asked).verdict is Decision.FLAKY
+@given(any_evidence(base_passes=True))
+def test_a_test_that_never_failed_at_the_base_is_never_cleared(failure):
+    assert judge(failure).verdict not in CLEARED
 
 
-@pytest.mark.parametrize(
-    ("preceding", "decision"),
-    [
-        (None, Decision.UNDECIDED),
-        (TOUCHES, Decision.UNDECIDED),
-        (DOUBTFUL, Decision.UNDECIDED),
-        (Intersection(touches=(OF_A_TEST,), changed=12), Decision.FLAKY),
-        (DISJOINT, Decision.FLAKY),
-    ],
-)
-def test_state_that_the_change_may_have_left_behind_is_undecided_when_the_base_cannot_be_asked(
-    preceding, decision
-):
-    verdict = judged(reruns(forked="P"), polluters=(POLLUTER,), preceding_intersection=preceding)
+@given(any_evidence())
+def test_nothing_is_cleared_at_a_doubtful_or_invalid_base(failure):
+    if failure.base.doubt or failure.base.invalid != "":
+        assert judge(failure).verdict not in CLEARED
 
-    assert verdict.verdict is decision
+
+@given(any_evidence())
+def test_only_cleared_failures_are_tolerable_and_have_evidence(failure):
+    verdict = judge(failure)
+
+    assert verdict.is_tolerable is (verdict.verdict in CLEARED)
+    assert verdict.evidence
+    assert verdict.as_json()["tolerable"] is verdict.is_tolerable
+
+
+@given(any_evidence(), st.sampled_from([None, TOUCHES, DISJOINT]))
+def test_what_was_recorded_never_changes_a_verdict(failure, other):
+    assert judge(failure).verdict is judge(replace(failure, intersection=other)).verdict

@@ -4,57 +4,39 @@ from __future__ import annotations
 
 from triage_samples import TEST, entity
 
-from flakehound.core.history import Tally
 from flakehound.core.outcomes import Outcome
-from flakehound.triage.evidence import BaseCheck, Condition, FailureEvidence, Rerun, Stage
+from flakehound.triage.comparison import BothSides, RunCounts
+from flakehound.triage.evidence import BaseFacts, Condition, FailureEvidence, Rerun, Stage
 from flakehound.triage.intersection import Intersection, Touch
-from flakehound.triage.verdict import judge
+from flakehound.triage.verdict import TriageVerdict, judge
 
-HOW = "a1b2c3d4"  # the signature of the failure
-
-
-TOUCH = Touch(entity=entity(), reason="it executes line 12")
-
-
-TOUCHES = Intersection(touches=(TOUCH,), changed=12)
-
-
+HOW, OTHER = "a1b2c3d4", "99999999"  # signatures
+TOUCHES = Intersection(touches=(Touch(entity=entity(), reason="it executes line 12"),), changed=12)
 DISJOINT = Intersection(touches=(), changed=12)
+VALID = BaseFacts(name="main", invalid="")
 
 
-DOUBTFUL = Intersection(touches=(), changed=12, doubts=("it started a process: git status",))
+def counts(failed: int, runs: int, signature: str = HOW) -> RunCounts:
+    return RunCounts(passed=runs - failed, failures={signature: failed} if failed else {})
 
 
-UNCHANGED = Intersection(touches=(), changed=0)
-
-
-NEW_AT_BASE = BaseCheck(condition=Condition.ALONE, problem="it does not exist at the base", is_new=True)
-
-
-def reruns(immediate="F", postponed="F", forked="F", new="F"):
-    letters = zip(Stage, (immediate, postponed, forked, new), strict=False)
-    return tuple(
-        Rerun(
-            stage=stage,
-            outcome=Outcome(letter),
-            seed=7,
-            signature=HOW if letter in "FECT" else "",
-            recorded=stage is Stage.NEW_INTERPRETER,
-        )
-        for stage, found in letters
-        for letter in found
+def sides(here: tuple[int, int], base: tuple[int, int], at_base: str = HOW) -> BothSides:
+    """Failures and runs of both sides, all in new interpreters."""
+    made_here, made_there = counts(*here), counts(*base, signature=at_base)
+    return BothSides(
+        here=made_here, base=made_there, here_in_interpreters=made_here, base_in_interpreters=made_there
     )
 
 
-def judged(found=None, **facts):
-    facts = {"intersection": DISJOINT, "signature": HOW, "base": "main", **facts}
-    return judge(FailureEvidence(id=TEST, reruns=reruns() if found is None else found, **facts))
+def evidence(alone: BothSides | None = None, **facts: object) -> FailureEvidence:
+    compared = {} if alone is None else {Condition.ALONE: alone}
+    usual: dict[str, object] = {"signature": HOW, "base": VALID, "comparisons": compared}
+    return FailureEvidence(id=TEST, **(usual | facts))  # type: ignore[arg-type]
 
 
-def checked(here, base, *, condition=Condition.RANDOM_STATE, signature=HOW):
-    return BaseCheck(
-        condition=condition,
-        here=Tally(n=here[0], failed=here[1]),
-        base=Tally(n=base[0], failed=base[1]),
-        signature=signature,
-    )
+def judged(alone: BothSides | None = None, **facts: object) -> TriageVerdict:
+    return judge(evidence(alone, **facts))
+
+
+def rerun(stage: Stage, letter: str) -> Rerun:
+    return Rerun(stage=stage, outcome=Outcome(letter))

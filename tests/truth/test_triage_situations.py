@@ -144,14 +144,15 @@ def test_a_regression_is_found_wherever_git_keeps_it(shop, how):
     assert verdicts_of(shop) == dict.fromkeys(expected, BROKEN)
 
 
-def test_a_changed_configuration_concerns_every_test(shop):
+def test_nothing_is_cleared_after_a_change_of_configuration(shop):
     shop.replace("pytest.ini", "pythonpath = .", "pythonpath = .\naddopts = --import-mode=importlib")
     (shop.outside / "down").touch()
 
     shop.pytest()
 
-    assert verdicts_of(shop) == {"test_down": BROKEN}
+    assert verdicts_of(shop) == {"test_down": ("undecided", None)}
     assert shop.triage()["test_down"]["touches"] == ["pytest.ini"]
+    assert "pytest.ini, which can act before pytest starts" in str(shop.triage()["test_down"]["evidence"])
 
 
 def test_a_regression_that_came_in_with_a_merge_is_likely_real(shop):

@@ -1,20 +1,16 @@
-"""Everything that is known about one failing test: reruns, comparison with the change, runs without the change."""
+"""Everything that is known about one failing test: its reruns, and runs of one condition here and at the base."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.statistics.rates import fisher_p_value
+from flakehound.triage.comparison import BothSides, Difference, RunCounts
 from flakehound.triage.intersection import Intersection
 
-NO_RUNS = Tally()
-# After this many failures and no pass in new processes, a pass in the process of the failure proves nothing.
-DECISIVE_FAILURES = 3
-_SIGNIFICANCE = 0.05  # a larger p-value is taken for chance, not for a regression
+MIN_PAST_RUNS = 10  # of the store, so that a failure before the change counts
 
 
 class Stage(Enum):
@@ -24,7 +20,7 @@ class Stage(Enum):
     POSTPONED = "postponed"  # rerun at the end of the same process
     FORKED = "forked"  # rerun in a process in which no test ran before
     NEW_INTERPRETER = "new-interpreter"
-    INTERSECT = "intersect"  # the comparison of the change with what the test depends on
+    BASE = "base"  # the comparison with runs at the base
 
 
 NEW_PROCESS_STAGES = (Stage.FORKED, Stage.NEW_INTERPRETER)
@@ -38,7 +34,6 @@ class Rerun:
     outcome: Outcome  # NOT_RUN: it was planned but did not run
     seed: int | None = None
     signature: str = ""  # of its failure; empty: it did not fail, or the failure is not known
-    recorded: bool = False  # the dependencies of the test were recorded during this rerun
 
     @property
     def passed(self) -> bool:
@@ -56,12 +51,6 @@ class Rerun:
         return self.stage in NEW_PROCESS_STAGES
 
 
-def first_passed_stage(reruns: Sequence[Rerun]) -> Stage | None:
-    """The first stage in which a rerun passed."""
-    passed = {rerun.stage for rerun in reruns if rerun.passed}
-    return next((stage for stage in Stage if stage in passed), None)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastRuns:
     """The latest runs of the test in the store, without runs that contain the change."""
@@ -76,44 +65,25 @@ class PastRuns:
         return f"failed {self.failed} of the last {self.runs} runs on {branches}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WithoutChange:
-    """What is known about the test without the change, from the store or from a run at the base."""
-
-    alone: Tally = NO_RUNS  # first in its process, as the recorded rerun was
-    after_others: Tally = NO_RUNS  # after other tests, which may have made it pass
-    signature: str = ""  # of the failure alone; empty: not known
-    past_runs: PastRuns | None = None
-
-
 class Condition(Enum):
-    """Which condition of the failure was repeated when the test was run here and at the base."""
+    """Under which condition a test runs here and at the base."""
 
-    RANDOM_STATE = "with the random state of the failure"
-    AFTER_POLLUTERS = "after the same tests"
-    SAME_ORDER = "in the same order"
     ALONE = "alone"
+    RANDOM_STATE = "with the random numbers of the failure"
+    AFTER_OTHERS = "after the same tests"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BaseCheck:
-    """The condition of the failure, repeated with the change (here) and without it (at the base)."""
+class BaseFacts:
+    """What is known about the base of the change."""
 
-    condition: Condition
-    here: Tally = NO_RUNS
-    base: Tally = NO_RUNS
-    signature: str = ""  # of the failure at the base; empty: not known
-    problem: str = ""  # why it could not be repeated at the base
-    is_new: bool = False  # the test, or its polluter, does not exist at the base
-
-    @property
-    def shows_a_regression(self) -> bool:
-        """Whether it always fails here and never at the base, or more often here than chance explains."""
-        here, base = self.here, self.base
-        if not here.failed or not base.n:
-            return False
-        always = here.failed == here.n and not base.failed
-        return always or fisher_p_value(here.failed, here.n, base.failed, base.n) < _SIGNIFICANCE
+    name: str = "the base"
+    problem: str = ""  # why nothing can be run there, as part of a sentence
+    doubt: str = ""  # why it may contain a part of the change, as part of a sentence
+    is_last_commit: bool = False  # an earlier commit of the same work may have broken the test
+    is_new: bool = False  # the test, or a test before it, does not exist there
+    # Why runs there do not show how the test behaves without the change; None: not checked yet.
+    invalid: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,83 +91,82 @@ class FailureEvidence:
     """One failing test and everything that is known about its failure."""
 
     id: NodeId
-    reruns: tuple[Rerun, ...]
+    reruns: tuple[Rerun, ...] = ()
     signature: str = ""  # of the failure to judge; empty: not known
-    same_state: Tally = NO_RUNS  # further reruns, from the random state of the failure
-    base: str = "the base"  # the name of the revision that the change is compared with
-    intersection: Intersection | None = None
-    why_not_compared: str = (
-        ""  # why there is no intersection, as part of a sentence: "the folder is no git repository"
-    )
-    versioned: bool = True  # False: there is no git, so there is no change either
+    base: BaseFacts = BaseFacts()
+    comparisons: Mapping[Condition, BothSides] = field(default_factory=dict)
     polluters: tuple[NodeId, ...] = ()
-    # Of the polluters; if none are known, of all tests that ran before it in its process. None: not recorded.
-    preceding_intersection: Intersection | None = None
-    without_change: WithoutChange = WithoutChange()
-    base_check: BaseCheck | None = None
+    intersection: Intersection | None = None  # of a recorded rerun; explains a verdict, never decides
+    past_runs: PastRuns | None = None
+    # Whether the failure itself counts as a run alone: no test ran before it, or these do not make it fail again.
+    failed_as_if_alone: bool = False
+    is_like_others: int = 0  # number of failures with the same signature that are proven regressions
     why_not_rerun: str = ""  # why reruns are missing, as part of a sentence
+    ran_out_of_time: bool = False
 
     @property
-    def first_passed(self) -> Stage | None:
-        """The first stage in which the test passed; also None if it passes only after it has failed."""
-        return None if self.passes_only_after_failing else first_passed_stage(self.reruns)
-
-    @property
-    def passed_in_its_process(self) -> bool:
-        """Whether a rerun passed in the process of the failure."""
-        return any(rerun.passed for rerun in self.reruns if not rerun.in_new_process)
+    def passed_in_its_process(self) -> Stage | None:
+        """The first stage in the process of the failure in which a rerun passed."""
+        return next((rerun.stage for rerun in self.reruns if rerun.passed and not rerun.in_new_process), None)
 
     @property
     def new_process_reruns(self) -> list[Rerun]:
-        """The reruns in processes in which no test had run before."""
-        return [rerun for rerun in self.reruns if rerun.in_new_process]
+        """The conclusive reruns in processes in which no test had run before."""
+        return [rerun for rerun in self.reruns if rerun.in_new_process and rerun.is_conclusive]
+
+    def compared(self, condition: Condition) -> BothSides:
+        """The runs of a condition on both sides."""
+        return self.comparisons.get(condition, BothSides())
 
     @property
-    def passes_only_after_failing(self) -> bool:
-        """Whether it fails in every new process and passes only in a process in which it has failed before.
+    def condition(self) -> Condition:
+        """The condition under which it is compared: the first that makes it fail here."""
+        alone = self.compared(Condition.ALONE)
+        if not alone.here.failed:
+            for condition in (Condition.RANDOM_STATE, Condition.AFTER_OTHERS):
+                if self.compared(condition).here.failed:
+                    return condition
+        return Condition.ALONE
 
-        The failure left something behind, such as a filled cache or a file. The pass is no sign of flakiness: in a
-        new process the test fails again.
+    @property
+    def sides(self) -> BothSides:
+        """The runs of the condition under which it is compared."""
+        return self.compared(self.condition)
+
+    @property
+    def difference(self) -> Difference:
+        """What the runs of both sides prove under the condition.
+
+        The failure itself was chosen because it failed. So it counts only for the question whether the base fails
+        as well, never for the question whether the test fails more often here.
         """
-        conclusive = [rerun for rerun in self.new_process_reruns if rerun.is_conclusive]
-        return len(conclusive) >= DECISIVE_FAILURES and not any(rerun.passed for rerun in conclusive)
+        found = self.sides.difference
+        if found is Difference.OPEN and self.condition is Condition.ALONE and self.failed_as_if_alone:
+            with_failure = replace(self.sides, here=self._alone_with_failure).difference
+            return with_failure if with_failure is Difference.AS_OFTEN_AT_BASE else found
+        return found
 
     @property
-    def depends_on_random_state(self) -> bool:
-        """Whether it passes with other random numbers and fails again with those of the failure."""
-        return self.first_passed is not None and self.same_state.failed > 0
+    def passes_here(self) -> bool:
+        """Whether a run of ours in a new process passed with the change."""
+        return any(sides.here.passed for sides in self.comparisons.values())
 
     @property
-    def may_depend_on_change(self) -> bool:
-        """Whether the test, or what ran before it, depends on the change, or may."""
-        found = (self.intersection, self.preceding_intersection)
-        return any(intersection.intersects for intersection in found if intersection)
+    def failed_as_often_before(self) -> bool:
+        """Whether stored runs without the change failed in the same way and as often as the runs here."""
+        past = self.past_runs
+        if past is None or past.runs < MIN_PAST_RUNS or not past.same_failure or not self.failed_as_if_alone:
+            return False
+        before = RunCounts(passed=past.runs - past.failed, failures={self.signature: past.same_failure})
+        sides = BothSides(here=self._alone_with_failure, base=before)
+        return self.condition is Condition.ALONE and sides.difference is Difference.AS_OFTEN_AT_BASE
 
     @property
-    def unchanged(self) -> bool:
-        """Whether nothing changed since the base."""
-        return self.intersection is not None and not self.intersection.changed
+    def _alone_with_failure(self) -> RunCounts:
+        return self.compared(Condition.ALONE).here + RunCounts(failures={self.signature: 1})
 
-    @property
-    def recorded_same_failure(self) -> bool:
-        """Whether the recorded rerun failed in the same way; otherwise its dependencies may be others."""
-        return [rerun.signature for rerun in self.reruns if rerun.recorded] == [self.signature] != [""]
 
-    @property
-    def failed_before(self) -> bool:
-        """Whether the test is known to have failed in the same way without the change."""
-        without, check = self.without_change, self.base_check
-        return bool(
-            (without.past_runs and without.past_runs.same_failure)
-            or (without.alone.failed and self.is_same_failure(without.signature))
-            or (check and check.base.failed and self.is_same_failure(check.signature))
-        )
-
-    @property
-    def is_new(self) -> bool:
-        """Whether the test, or its polluter, does not exist at the base."""
-        return self.base_check is not None and self.base_check.is_new
-
-    def is_same_failure(self, signature: str) -> bool:
-        """Whether a signature is that of the failure to judge."""
-        return bool(signature) and signature == self.signature
+def first_passed_stage(reruns: Sequence[Rerun]) -> Stage | None:
+    """The first stage in which a rerun passed."""
+    passed = {rerun.stage for rerun in reruns if rerun.passed}
+    return next((stage for stage in Stage if stage in passed), None)

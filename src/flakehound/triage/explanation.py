@@ -1,12 +1,15 @@
-"""The sentence that explains a verdict to the user, with the counts that prove it."""
+"""The sentence that explains a verdict to the user: the deciding clause first, then counts and details."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from flakehound.core.history import Tally
-from flakehound.triage.evidence import BaseCheck, FailureEvidence, Rerun, Stage, first_passed_stage
+from flakehound.core.outcomes import NodeId
+from flakehound.triage.comparison import RunCounts
+from flakehound.triage.evidence import Condition, FailureEvidence, Rerun, Stage
 from flakehound.triage.intersection import Intersection, Touch
+
+_MAX_POLLUTERS = 2
 
 
 def sentence(*clauses: str) -> str:
@@ -14,88 +17,127 @@ def sentence(*clauses: str) -> str:
     return "; ".join(clause for clause in clauses if clause)
 
 
-def rerun_counts(failure: FailureEvidence) -> str:
-    """How often it passed in each stage of reruns."""
-    conclusive = [rerun for rerun in failure.reruns if rerun.is_conclusive]
-    if not conclusive:
-        return sentence(_no_rerun(failure.reruns), failure.why_not_rerun)
-    if first_passed_stage(conclusive) is None:
-        counts = ", ".join(
-            f"{len(_in_stage(conclusive, stage))} {stage.value}" for stage in Stage if _in_stage(conclusive, stage)
-        )
-        return f"failed all of {_counted(len(conclusive), 'rerun')} ({counts})"
-    only = "passes only where it has failed before" if failure.passes_only_after_failing else ""
-    return sentence(_by_stage(conclusive), only)
+def passes_at_base(failure: FailureEvidence) -> str:
+    """Why it is a regression: it passes at the base and fails here."""
+    here, base, name = failure.sides.here, failure.sides.base, failure.base.name
+    how = _condition(failure)
+    if not base.failed and not here.passed:
+        return f"passes at {name} ({base.passed} of {base.n} runs {how}), fails here ({_failed(here)})"
+    return f"fails more often here: {_failed(here)} runs {how}, {_failed(base)} at {name}"
 
 
-def _by_stage(conclusive: Sequence[Rerun]) -> str:
-    return ", ".join(
-        _stage(stage, _in_stage(conclusive, stage)) for stage in Stage if _in_stage(conclusive, stage)
+def fails_at_base(failure: FailureEvidence) -> str:
+    """Why it is cleared: it fails without the change as often."""
+    if failure.sides.base.failed or not failure.failed_as_often_before:
+        words = "as often" if failure.passes_here else "as well"
+        return f"fails at {failure.base.name} {words}: {both_sides(failure)}"
+    return f"failed in the same way before the change: {failure.past_runs}; {both_sides(failure)}"
+
+
+def both_sides(failure: FailureEvidence) -> str:
+    """The counts of both sides under the condition."""
+    here, base = failure.sides.here, failure.sides.base
+    if not here.n:
+        return ""
+    at_base = f", {_failed(base)} at {failure.base.name}" if base.n else ""
+    return f"failed {_failed(here)} {_runs(here)} {_condition(failure)} here{at_base}"
+
+
+def like_others(failure: FailureEvidence) -> str:
+    """Why it is taken for a regression without runs of its own."""
+    others = "test" if failure.is_like_others == 1 else "tests"
+    return (
+        f"fails in the same way as {failure.is_like_others} other {others} that pass at {failure.base.name} "
+        "and fail here"
     )
 
 
-def relation_to_change(failure: FailureEvidence) -> str:
-    """How the test is related to the change."""
-    found = failure.intersection
-    if found is None:
-        return failure.why_not_compared
-    if failure.unchanged:
-        return f"nothing changed since {failure.base}"
-    own = touching(found)
-    return sentence(own or _disjoint(found), _polluters(failure))
+def why_open(failure: FailureEvidence) -> str:
+    """Why nothing is proven."""
+    base = failure.base
+    if not failure.sides.here.n:
+        return sentence(_no_rerun(failure.reruns), failure.why_not_rerun, _no_base(failure))
+    if base.problem or base.is_new:
+        return sentence(_no_base(failure), both_sides(failure))
+    time = "no time for more runs" if failure.ran_out_of_time else ""
+    if not failure.sides.here.failed:
+        return sentence("the failure did not occur again", both_sides(failure), time)
+    other = failure.sides.base.failed - failure.sides.same_at_base.failed
+    if other:
+        return sentence(f"fails in another way at {base.name}", both_sides(failure), time)
+    return sentence("neither proven flaky nor a regression", both_sides(failure), time)
 
 
-def effect_of_random_state(failure: FailureEvidence) -> str:
-    """Whether the random numbers of the failure make it fail again."""
-    again = failure.same_state
-    return f"with the random numbers of the failure failed {_of_runs(again)}" if again.failed else ""
+def _no_base(failure: FailureEvidence) -> str:
+    base = failure.base
+    if base.is_new:
+        return f"there is nothing to compare with at {base.name}: {base.problem}"
+    return f"not compared with a base: {base.problem}" if base.problem else ""
 
 
-def _disjoint(found: Intersection) -> str:
-    return "does not touch the 1 change" if found.changed == 1 else f"touches none of {_changes(found)}"
+def details(failure: FailureEvidence) -> Iterator[str]:
+    """What else is known: reruns in its process, polluters, what it touches, earlier runs."""
+    yield _in_its_process(failure.reruns)
+    if failure.passed_in_its_process and failure.new_process_reruns and not failure.passes_here:
+        yield "passes only where it has failed before"
+    if failure.polluters:
+        yield f"fails after {_names(failure.polluters)}"
+    if failure.intersection is not None:
+        yield touching(failure.intersection)
+    if failure.past_runs is not None and not failure.failed_as_often_before:
+        yield str(failure.past_runs)
 
 
 def touching(found: Intersection) -> str:
-    """Which changes the test touches, or may touch; empty: none."""
+    """Which changes the test touches, or may touch."""
     if found.touches:
         return f"touches {_named(found.touches)}"
-    return f"may touch {_changes(found)}: {found.doubts[0]}" if found.doubts else ""
-
-
-def base_comparison(check: BaseCheck, base: str) -> str:
-    """How often the test failed under the same condition here and at the base."""
-    if check.problem:
-        return f"{base} could not be checked: {check.problem}"
-    if not (check.here.n and check.base.n):
+    if not found.changed:
         return ""
-    return f"{check.condition.value} failed {_of_runs(check.here)} here and {_of_runs(check.base)} at {base}"
+    if found.doubts:
+        return f"may touch {_changes(found)}: {found.doubts[0]}"
+    return f"was not seen to touch {_changes(found)}"
 
 
-def past_runs(failure: FailureEvidence) -> str:
-    """How often it failed in the latest runs of the store."""
-    return str(failure.without_change.past_runs or "")
+def _in_its_process(reruns: Sequence[Rerun]) -> str:
+    """How the reruns in the process of the failure ended."""
+    stages = [stage for stage in (Stage.IMMEDIATE, Stage.POSTPONED) if _conclusive(reruns, stage)]
+    words = []
+    for stage in stages:
+        found = _conclusive(reruns, stage)
+        passed = sum(rerun.passed for rerun in found)
+        outcome = f"passed {passed} of" if passed else "failed"
+        words.append(f"{outcome} {_counted(len(found), f'{stage.value} rerun')}")
+    return ", ".join(words)
+
+
+def _conclusive(reruns: Sequence[Rerun], stage: Stage) -> list[Rerun]:
+    return [rerun for rerun in reruns if rerun.stage is stage and rerun.is_conclusive]
 
 
 def _no_rerun(found: Sequence[Rerun]) -> str:
     ran = any(rerun.outcome.is_pass or rerun.outcome.value == "S" for rerun in found)
-    return "every rerun was skipped or failed as expected" if ran else "no rerun could run"
+    return "every rerun was skipped or failed as expected" if ran else "no rerun in a new process"
 
 
-def _in_stage(found: Sequence[Rerun], stage: Stage) -> list[Rerun]:
-    return [rerun for rerun in found if rerun.stage is stage]
+def _condition(failure: FailureEvidence) -> str:
+    if failure.condition is Condition.AFTER_OTHERS and failure.polluters:
+        return f"after {_names(failure.polluters)}"
+    return failure.condition.value
 
 
-def _stage(stage: Stage, found: Sequence[Rerun]) -> str:
-    passed = sum(rerun.passed for rerun in found)
-    return f"passed {passed} of {_counted(len(found), f'{stage.value} rerun')}"
+def _names(tests: Sequence[NodeId]) -> str:
+    shown = " and ".join(tests[:_MAX_POLLUTERS])
+    more = len(tests) - _MAX_POLLUTERS
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _polluters(failure: FailureEvidence) -> str:
-    if failure.preceding_intersection is None:
-        return f"fails after {' and '.join(failure.polluters)}" if failure.polluters else ""
-    names = " and ".join(failure.polluters) or "what ran before it"
-    found = touching(failure.preceding_intersection) or "touches none of them"
-    return f"fails after {names}, which {found}" if failure.polluters else f"{names} {found}"
+def _failed(counts: RunCounts) -> str:
+    return f"{counts.failed} of {counts.n}"
+
+
+def _runs(counts: RunCounts) -> str:
+    return "run" if counts.n == 1 else "runs"
 
 
 def _named(touches: Sequence[Touch]) -> str:
@@ -105,10 +147,6 @@ def _named(touches: Sequence[Touch]) -> str:
 
 def _changes(found: Intersection) -> str:
     return "the 1 change" if found.changed == 1 else f"the {found.changed} changes"
-
-
-def _of_runs(tally: Tally) -> str:
-    return f"{tally.failed} of {tally.n}"
 
 
 def _counted(number: int, word: str) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from flakehound.core.failure_signatures import signature_of
-from flakehound.core.history import Tally
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import CollectedTest, Isolation, Order, Setting, Suite
 from flakehound.core.records import Failure, RunRecord
@@ -80,75 +79,23 @@ def _collected(test: NodeId) -> CollectedTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PastOutcomes:
-    """What the store holds about one test from runs without the change."""
-
-    past: PastRuns | None
-    at_base: Tally  # after other tests, in clean checkouts of the base
-    alone_at_base: Tally  # first in its process, in clean checkouts of the base
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Execution:
     """One execution of the test in a stored run."""
 
     outcome: Outcome
     signature: str  # of the failure; empty: it passed, or the failure is not known
     branch: str
-    is_original: bool  # in the order of the user's own run, not a rerun of ours
-    at_base: bool
-    is_first: bool  # in its process
-
-    @property
-    def tally(self) -> Tally:
-        """The execution as a count."""
-        return Tally(n=1, failed=int(self.outcome.is_failure))
 
 
-def past_outcomes(
-    store: Store, rootdir: Path, test: NodeId, signature: str, *, base: str | None, of_the_change: Collection[str]
-) -> PastOutcomes:
-    """The outcomes of a test in the latest runs; leaves out commits `of_the_change` and modified checkouts."""
-    executions = list(_executions(store, rootdir, test, base, of_the_change))
-    at_base = [execution for execution in executions if execution.at_base]
-    return PastOutcomes(
-        past=_past_runs([execution for execution in executions if execution.is_original], signature),
-        at_base=_total(execution for execution in at_base if execution.is_original and not execution.is_first),
-        alone_at_base=_total(execution for execution in at_base if execution.is_first),
-    )
+def past_runs(
+    store: Store, rootdir: Path, test: NodeId, signature: str, *, commits: Collection[str]
+) -> PastRuns | None:
+    """How a test ended in the latest runs of clean checkouts of these commits; None: it never failed there.
 
-
-def _total(executions: Iterable[_Execution]) -> Tally:
-    return sum((execution.tally for execution in executions), Tally())
-
-
-def _executions(
-    store: Store, rootdir: Path, test: NodeId, base: str | None, of_the_change: Collection[str]
-) -> Iterator[_Execution]:
-    for session in store.plain_runs(str(rootdir), MAX_RUNS_READ):
-        if session.id is None or not _is_without_change(session, of_the_change):
-            continue
-        for record in store.records(session.id):
-            for position, executed, outcome in record:
-                if executed != test or not (outcome.is_failure or outcome.is_pass):
-                    continue
-                failure = record.failures.get(position)
-                yield _Execution(
-                    outcome=outcome,
-                    signature=signature_of(failure) if failure else "",
-                    branch=session.settings.branch,
-                    is_original=record.setting is Setting.ORIGINAL,
-                    at_base=session.commit == base,
-                    is_first=position == 0,
-                )
-
-
-def _is_without_change(session: SessionInfo, of_the_change: Collection[str]) -> bool:
-    commit = session.commit
-    return commit is not None and not commit.endswith(DIRTY) and commit not in of_the_change
-
-
-def _past_runs(executions: Sequence[_Execution], signature: str) -> PastRuns | None:
+    The commits have to be the base and its ancestors: another commit may be an earlier version of the change,
+    which was amended since.
+    """
+    executions = list(_executions(store, rootdir, test, commits))
     failed = [execution for execution in executions if execution.outcome.is_failure]
     if not failed:
         return None
@@ -158,6 +105,24 @@ def _past_runs(executions: Sequence[_Execution], signature: str) -> PastRuns | N
         branches=len({execution.branch for execution in executions}),
         same_failure=sum(execution.signature == signature for execution in failed) if signature else 0,
     )
+
+
+def _executions(store: Store, rootdir: Path, test: NodeId, commits: Collection[str]) -> Iterator[_Execution]:
+    for session in store.plain_runs(str(rootdir), MAX_RUNS_READ):
+        if session.id is None or session.commit not in commits:
+            continue
+        for record in store.records(session.id):
+            if record.setting is not Setting.ORIGINAL:
+                continue  # a rerun of ours
+            for position, executed, outcome in record:
+                if executed != test or not (outcome.is_failure or outcome.is_pass):
+                    continue
+                failure = record.failures.get(position)
+                yield _Execution(
+                    outcome=outcome,
+                    signature=signature_of(failure) if failure else "",
+                    branch=session.settings.branch,
+                )
 
 
 def recent_failures(store: Store, rootdir: str) -> dict[NodeId, PastRuns]:

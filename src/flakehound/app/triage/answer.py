@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import json
 import platform
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from flakehound.app.sessions.plain_runs import (
-    PastOutcomes,
     PlainRun,
     import_pending_runs,
-    past_outcomes,
+    past_runs,
     plain_run_record,
     save_run,
 )
+from flakehound.app.triage.base_suite import BaseSuite
 from flakehound.app.triage.change import Change, change_of
 from flakehound.app.triage.failing_run import FailingRun
 from flakehound.app.triage.judge_failures import judge_failures
 from flakehound.app.triage.new_processes import NewProcesses
+from flakehound.app.triage.step_runner import PastRunsOf
 from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.outcomes import NodeId
 from flakehound.core.records import Failure, RunRecord
 from flakehound.report.triage.lines import triage_lines
 from flakehound.store import Store
-from flakehound.triage.verdict import TriageVerdict, is_tolerable
+from flakehound.triage.evidence import PastRuns
+from flakehound.triage.verdict import TriageVerdict
 
 SCHEMA = "flakehound/triage/1"
 
@@ -48,27 +51,39 @@ class TriageAnswer:
             "schema": SCHEMA,
             "since": base.revision if base else None,
             "since_name": base.name if base else None,
-            "since_why": base.why if base else self.change.problem,
+            "since_why": self.change.since_why,
+            "since_doubt": self.change.base_doubt or None,
             "changed": [str(entity) for entity in self.change.entities],
-            "tolerable": bool(self.verdicts) and all(map(is_tolerable, self.verdicts)),
+            "tolerable": bool(self.verdicts) and all(verdict.is_tolerable for verdict in self.verdicts),
             "failures": [verdict.as_json() for verdict in self.verdicts],
         }
 
 
 def judge_run(run: FailingRun, show_progress: Callable[[str], None]) -> TriageAnswer:
     """Judge every failure of a run and save the run, with its reruns, in the store."""
+    deadline_s = time.monotonic() + run.options.time_s
     changes: list[Change] = []
     notes = list(run.notes)
     with NewProcesses(run) as processes, _open_store(run, notes) as store:
-        if _needs_forks(run):
+        if run.options.forked:
+            show_progress("collecting the tests again")
             # The change is read from git while pytest collects, which saves time.
             problem = processes.open(during_collection=lambda: changes.append(change_of(run)))
             if problem:
                 notes.append(f"no reruns in forked processes: {problem}")
         change = changes[0] if changes else change_of(run)
         notes += change.notes
-        look_up = _store_look_up(run, change, store)
-        verdicts = judge_failures(run, change, processes, look_up=look_up, show_progress=show_progress)
+        with closing(BaseSuite(run, change, processes, deadline_s)) as base:
+            verdicts = judge_failures(
+                run,
+                change,
+                processes,
+                base=base,
+                look_up=_store_look_up(run, change, store),
+                deadline_s=deadline_s,
+                show_progress=show_progress,
+            )
+            notes += base.notes
         _save(store, run, change, processes, notes)
     return TriageAnswer(change=change, verdicts=tuple(verdicts), notes=tuple(notes))
 
@@ -88,10 +103,6 @@ def write_answer(answer: TriageAnswer, path: Path, *, json_file: Path | None) ->
     part.replace(path)
 
 
-def _needs_forks(run: FailingRun) -> bool:
-    return run.options.forked > 1 and not run.not_rerun and any(not failed.passed for failed in run.failures)
-
-
 @contextmanager
 def _open_store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
     """The store, with pending runs imported; if it cannot be opened, None, and a note is added."""
@@ -106,14 +117,9 @@ def _open_store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
         yield store
 
 
-def _store_look_up(
-    run: FailingRun, change: Change, store: Store | None
-) -> Callable[[NodeId, str], PastOutcomes | None]:
-    def look_up(test: NodeId, signature: str) -> PastOutcomes | None:
-        if store is None:
-            return None
-        base = change.base.revision if change.base else None
-        return past_outcomes(store, run.rootdir, test, signature, base=base, of_the_change=change.commits)
+def _store_look_up(run: FailingRun, change: Change, store: Store | None) -> PastRunsOf:
+    def look_up(test: NodeId, signature: str) -> PastRuns | None:
+        return None if store is None else past_runs(store, run.rootdir, test, signature, commits=change.ancestors)
 
     return look_up
 

@@ -1,87 +1,155 @@
-"""Repeat the condition of a failure at the base, without the change."""
+"""The suite at the base of the change: checked out when it is first needed, then run there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from flakehound.app.triage.change import Change
 from flakehound.app.triage.failing_run import FailingRun
 from flakehound.app.triage.new_processes import NewProcesses
-from flakehound.core.failure_signatures import signature_of
-from flakehound.core.history import Tally
 from flakehound.core.plans import Order
 from flakehound.core.records import RunRecord
-from flakehound.engine.git.base_runs import NOT_AT_BASE, runs_at_base
-from flakehound.engine.git.worktree import BaseTree, NoTree, temporary_checkout
+from flakehound.engine.git.base_runs import NOT_AT_BASE
+from flakehound.engine.git.base_session import BaseSession
+from flakehound.engine.git.base_validity import BaseValidity
+from flakehound.engine.git.worktree import BaseTree, NoTree, folder_checkout, temporary_checkout
 from flakehound.engine.processes.launch import Target
-from flakehound.triage.evidence import NO_RUNS, BaseCheck, Condition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsAtBase:
+    """The runs of an order at the base, or why there are none."""
+
+    records: tuple[RunRecord, ...] = ()
+    problem: str = ""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the reason is that a test does not exist at the base."""
+        return NOT_AT_BASE in self.problem
 
 
 class BaseSuite:
-    """The suite at the base: checked out when it is first needed, removed by `close`."""
+    """The suite at the base; `close` removes the checkout."""
 
-    def __init__(self, run: FailingRun, change: Change, processes: NewProcesses) -> None:
+    def __init__(self, run: FailingRun, change: Change, processes: NewProcesses, deadline_s: float) -> None:
         self._run = run
         self._change = change
         self._processes = processes
+        self._deadline_s = deadline_s
         self._open = ExitStack()
-        self._tree: BaseTree | NoTree | None = None
+        self._session: BaseSession | None = None
+        self._no_tree = ""
+        self._collected_files: tuple[Path, ...] | None = None
+        self.notes: list[str] = []
 
     def close(self) -> None:
-        """Remove the checkout."""
+        """End the session at the base and remove the checkout."""
         self._open.close()
 
-    def check(
+    @property
+    def problem(self) -> str:
+        """Why nothing can be run at the base, as part of a sentence; empty: nothing is known against it."""
+        base = self._change.base
+        if base is None:
+            return self._change.problem or "no base is known"
+        if not base.is_commit and base.folder is None:
+            return f"{base.name} has no files"
+        return self._no_tree
+
+    def run(
         self,
-        condition: Condition,
         order: Order,
-        here: Tally = NO_RUNS,
-        random_state: Mapping[str, Any] | None = None,
         *,
-        times: int,
-    ) -> BaseCheck | None:
-        """Run an order at the base; None if there is no commit to check out."""
-        if self._change.repository is None or self._change.base is None or not self._change.base.is_commit:
+        forks: int,
+        new_interpreters: int,
+        seed: int,
+        random_state: Mapping[str, Any] | None = None,
+    ) -> RunsAtBase:
+        """Run an order at the base, with seeds from this one upwards.
+
+        Where it cannot be forked, all runs are in new interpreters.
+        """
+        session = self._session_for(order)
+        if session is None:
+            return RunsAtBase(problem=self.problem)
+        problem = session.why_not_collected(order)
+        if problem:
+            return RunsAtBase(problem=problem)
+        records = session.run_in_forks(order, forks, seed) if forks else []
+        missing = new_interpreters + forks - len(records)
+        if missing:
+            state = self._processes.state_file(random_state) if random_state else None
+            runs = session.run_in_new_interpreters(order, missing, seed + len(records), state, recorded=False)
+            if runs.problem:
+                return RunsAtBase(problem=runs.problem)
+            records += runs.records
+        return RunsAtBase(records=tuple(records))
+
+    def why_invalid(self, order: Order) -> str:
+        """Run an order once at the base and check what it used; empty: only what the base has."""
+        session = self._session_for(order)
+        if session is None:
+            return self.problem
+        runs = session.run_recorded(order, self._processes.fresh_seed(1))
+        return runs.problem or _why_not_the_base(runs.validity)
+
+    def _session_for(self, order: Order) -> BaseSession | None:
+        """The session, with the files of these tests collected; None: there is no tree."""
+        if self._session is None and not self.problem:
+            self._start()
+        session = self._session
+        if session is None:
             return None
-        tree = self._checkout()
-        if isinstance(tree, NoTree):
-            return BaseCheck(condition=condition, here=here, problem=tree.why)
-        arguments = self._processes.arguments_for(order)
-        runs = runs_at_base(
-            tree,
-            Target(python=self._run.python, cwd=self._run.cwd, pytest_args=arguments),
-            order,
-            times=times,
-            limits=self._processes.limits,
-            random_state=self._processes.state_file(random_state) if random_state else None,
-            rootdir=self._run.rootdir,
-        )
-        return BaseCheck(
-            condition=condition,
-            here=here,
-            base=tally_of(runs.records),
-            signature=_signature(runs.records),
-            problem=runs.problem,
-            is_new=NOT_AT_BASE in runs.problem,
-        )
+        files = tuple(dict.fromkeys(self._run.rootdir / test.partition("::")[0] for test in order))
+        if self._collected_files is None or not set(files) <= set(self._collected_files):
+            failing = [self._run.rootdir / failed.id.partition("::")[0] for failed in self._run.failures]
+            self._collected_files = tuple(dict.fromkeys([*(self._collected_files or failing), *files]))
+            session.open(self._collected_files)
+        return session
 
-    def _checkout(self) -> BaseTree | NoTree:
-        if self._tree is None:
+    def _start(self) -> None:
+        base = self._change.base
+        assert base is not None
+        if base.folder is not None:
+            checkout = folder_checkout(base.folder, self._run.rootdir)
+        else:
             assert self._change.repository is not None
-            assert self._change.base is not None
-            checkout = temporary_checkout(self._change.repository, self._change.base.revision)
-            self._tree = self._open.enter_context(checkout)
-        return self._tree
+            checkout = temporary_checkout(self._change.repository, base.revision)
+        tree = self._open.enter_context(checkout)
+        if isinstance(tree, NoTree):
+            self._no_tree = tree.why
+            return
+        self._session = self._new_session(tree)
+        self._open.callback(self._session.close)
+        copied = self._session.add_ignored_files(since_s=self._run.started_s, changed=self._change.paths)
+        self.notes += copied.notes
+
+    def _new_session(self, tree: BaseTree) -> BaseSession:
+        run = self._run
+        return BaseSession(
+            tree,
+            Target(python=run.python, cwd=run.cwd, pytest_args=self._processes.options),
+            rootdir=run.rootdir,
+            limits=self._processes.limits,
+            hash_seed=self._processes.hash_seed,
+            renames=self._change.renames,
+            deadline_s=self._deadline_s,
+        )
 
 
-def tally_of(records: Sequence[RunRecord]) -> Tally:
-    """How often the last test of each run passed or failed; skips are not counted."""
-    outcomes = [record.last for record in records if record.last.is_failure or record.last.is_pass]
-    return Tally(n=len(outcomes), failed=sum(outcome.is_failure for outcome in outcomes))
-
-
-def _signature(records: Sequence[RunRecord]) -> str:
-    failures = (record.failures.get(len(record.order) - 1) for record in records)
-    return next((signature_of(failure) for failure in failures if failure), "")
+def _why_not_the_base(validity: BaseValidity) -> str:
+    """Why a run at the base may depend on the change all the same; empty: it does not."""
+    if validity.problem:
+        return validity.problem
+    if validity.ignored_files:
+        return f"it uses {validity.ignored_files[0]}, which git ignores and the change may have written"
+    if validity.outside_files:
+        return f"it reads {validity.outside_files[0]}, which the change may have written"
+    if validity.services:
+        return f"it talks to {validity.services[0]}, which may run the change"
+    return validity.doubts[0] if validity.doubts else ""

@@ -18,6 +18,7 @@ from flakehound.core.records import Failure
 from flakehound.triage.evidence import Rerun, Stage
 
 SCHEMA = "flakehound/triage-facts/1"
+DEFAULT_TIME_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,7 @@ class TriageOptions:
     json_file: Path | None
     store: Path
     seed: int
+    time_s: float = DEFAULT_TIME_S  # for all verdicts of the run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,13 @@ class FailingRun:
         """How long its process took for all tests up to the failed one."""
         process = self._process_of(failed)
         return sum(process.durations_s[: failed.position + 1]) if process else 0.0
+
+    def test_s(self, test: NodeId) -> float:
+        """How long the test itself took; 0 if that is not known."""
+        for process in self.processes:
+            if test in process.order:
+                return process.durations_s[process.order.index(test)]
+        return 0.0
 
     def _process_of(self, failed: FailedTest) -> ObservedProcess | None:
         return next((process for process in self.processes if process.worker == failed.worker), None)
@@ -137,6 +146,7 @@ def _options(options: Mapping[str, Any], cwd: Path, rootdir: Path) -> TriageOpti
         json_file=cwd / options["json"] if options["json"] else None,
         store=cwd / options["store"] if options["store"] else rootdir / DEFAULT_STORE,
         seed=options["seed"],
+        time_s=float(options.get("time_s", DEFAULT_TIME_S)),
     )
 
 

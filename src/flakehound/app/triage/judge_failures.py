@@ -1,50 +1,26 @@
-"""Judge the failures of a run: execute each step that `triage/next_step.py` decides on, then judge."""
+"""Judge the failures of a run: execute each step that `triage/next_step.py` decides on, in rounds, then judge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from flakehound.app.sessions.plain_runs import PastOutcomes
-from flakehound.app.triage.base_suite import BaseSuite, tally_of
+from flakehound.app.triage.base_suite import BaseSuite
 from flakehound.app.triage.change import Change
 from flakehound.app.triage.failing_run import FailedTest, FailingRun
 from flakehound.app.triage.new_processes import NewProcesses
-from flakehound.core.failure_signatures import signature_of
-from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import Isolation
-from flakehound.core.records import RunRecord
-from flakehound.engine.processes.spawn import RecordedRun, RecordingRequest
-from flakehound.triage.dependencies import RecordedDependencies
-from flakehound.triage.evidence import Condition, FailureEvidence, Rerun, Stage, WithoutChange
-from flakehound.triage.intersection import Intersection, intersect
-from flakehound.triage.next_step import (
-    CompareWithBase,
-    ConfirmInNewProcess,
-    Judge,
-    KnownFailure,
-    LookUpStore,
-    RecordDependencies,
-    RecordPolluters,
-    RepeatRandomState,
-    RerunInForks,
-    RunAloneAtBase,
-    SearchPolluters,
-    Step,
-    TriageScope,
-    next_step,
-)
-from flakehound.triage.verdict import TriageVerdict, judge
+from flakehound.app.triage.step_runner import PastRunsOf, StepRunner
+from flakehound.triage.comparison import FIRST_RUNS
+from flakehound.triage.evidence import BaseFacts, FailureEvidence
+from flakehound.triage.failure_shape import shape_of
+from flakehound.triage.next_step import Judge, KnownFailure, LookUpStore, Step, TriageScope, next_step
+from flakehound.triage.verdict import Decision, TriageVerdict, judge
 
-_PROGRESS: dict[type[Step], str] = {
-    RerunInForks: "rerunning {} in a new process",
-    RecordDependencies: "rerunning {} in a new interpreter",
-    ConfirmInNewProcess: "rerunning {} in a new process",
-    SearchPolluters: "searching what makes {} fail",
-    RunAloneAtBase: "running {} at the base",
-    CompareWithBase: "running {} at the base",
-}
+# With more failures, those with one signature are judged by a few of them.
+MAX_SEPARATE_FAILURES = 10
+MEMBERS_RUN_PER_GROUP = 3
 
 
 def judge_failures(
@@ -52,186 +28,127 @@ def judge_failures(
     change: Change,
     processes: NewProcesses,
     *,
-    look_up: Callable[[NodeId, str], PastOutcomes | None],
+    base: BaseSuite,
+    look_up: PastRunsOf,
+    deadline_s: float,
     show_progress: Callable[[str], None],
 ) -> list[TriageVerdict]:
-    """One verdict per failure; `look_up` finds a test and the signature of its failure in the store."""
-    with closing(BaseSuite(run, change, processes)) as base:
-        triage = _Triage(run, change, processes, base, look_up, show_progress)
-        return [triage.verdict_on(failed) for failed in run.failures]
+    """One verdict per failure; `look_up` finds a test and the signature of its failure in the store.
+
+    `deadline_s`, of the monotonic clock: no run begins that is not expected to end before it.
+    """
+    runner = StepRunner(run, change, processes, base, look_up)
+    return _Rounds(run, change, runner, deadline_s, show_progress).verdicts()
 
 
-class _Triage:
-    """Executes the steps of a triage, one failure after the other."""
+class _Rounds:
+    """Gives each failure one step after the other, in turn, so that none of them uses up the time."""
 
     def __init__(
         self,
         run: FailingRun,
         change: Change,
-        processes: NewProcesses,
-        base: BaseSuite,
-        look_up: Callable[[NodeId, str], PastOutcomes | None],
+        runner: StepRunner,
+        deadline_s: float,
         show_progress: Callable[[str], None],
     ) -> None:
         self._run = run
         self._change = change
-        self._processes = processes
-        self._base = base
-        self._look_up = look_up
+        self._runner = runner
+        self._deadline_s = deadline_s
         self._show_progress = show_progress
-        top = change.repository.top if change.repository else run.rootdir
-        self._top = top.resolve()
-        self._to_record = RecordingRequest(root=self._top, files=change.python_files, watched=change.data_files)
+        reruns = run.options.forked
         self._scope = TriageScope(
-            new_process_reruns=0 if run.not_rerun else run.options.forked,
-            compares_with_change=bool(change.entities) and run.options.intersect,
-            change_is_complete=not change.problem,
-            check_base=run.options.check_base,
+            first_runs=max(FIRST_RUNS, reruns) if reruns else 0,
+            has_base=not runner.base_problem,
         )
+        self._known = [self._initial_knowledge(failed) for failed in run.failures]
+        self._was_interrupted = False
 
-    def verdict_on(self, failed: FailedTest) -> TriageVerdict:
-        """Judge one failure; an interrupt ends the steps, and the verdict uses what is known so far."""
-        known = self._initial_knowledge(failed)
+    def verdicts(self) -> list[TriageVerdict]:
+        """The verdicts, in the order of the failures; an interrupt ends the runs, what is known is judged."""
+        groups = _groups(self._known) if len(self._known) > MAX_SEPARATE_FAILURES else []
+        waiting = {place for group in groups for place in group[MEMBERS_RUN_PER_GROUP:]}
         try:
-            while not isinstance(step := next_step(known, self._scope), Judge):
-                if type(step) in _PROGRESS:
-                    self._show_progress(_PROGRESS[type(step)].format(failed.id))
-                known = self._execute(step, known, failed)
-                known = replace(known, steps=(*known.steps, step))
+            self._make_rounds([place for place in range(len(self._known)) if place not in waiting])
+            rest = [place for group in groups for place in self._not_settled_by_group(group)]
+            self._make_rounds(rest)
         except KeyboardInterrupt:
-            verdict = judge(known.evidence)
-            return replace(verdict, evidence=f"interrupted; {verdict.evidence}")
-        return judge(known.evidence)
+            self._was_interrupted = True
+        return [self._verdict(known) for known in self._known]
+
+    def _make_rounds(self, places: Sequence[int]) -> None:
+        open_places = list(places)
+        while open_places:
+            open_places = [place for place in open_places if self._take_step(place, len(open_places))]
+
+    def _take_step(self, place: int, number_open: int) -> bool:
+        """Take the next step for one failure; returns whether there may be more."""
+        known = self._known[place]
+        step = next_step(known, self._scope)
+        if isinstance(step, Judge):
+            return False
+        left_s = self._deadline_s - time.monotonic()
+        affordable = step if isinstance(step, LookUpStore) else self._runner.part_that_fits(step, known, left_s)
+        if affordable is None:
+            evidence = replace(known.evidence, ran_out_of_time=True)
+            self._known[place] = replace(known, evidence=evidence)
+            return False
+        if not isinstance(step, LookUpStore):
+            self._show_progress(_progress(affordable, known, number_open, left_s))
+        failed = self._run.failures[place]
+        known = self._runner.execute(affordable, known, failed)
+        self._known[place] = replace(known, steps=(*known.steps, affordable))
+        return True
+
+    def _not_settled_by_group(self, group: Sequence[int]) -> Iterator[int]:
+        """The members of a group that need runs of their own; the others fail like proven regressions."""
+        run_members, others = group[:MEMBERS_RUN_PER_GROUP], group[MEMBERS_RUN_PER_GROUP:]
+        decisions = {judge(self._known[place].evidence).verdict for place in run_members}
+        for place in others:
+            if decisions == {Decision.LIKELY_REAL}:
+                known = self._known[place]
+                evidence = replace(known.evidence, is_like_others=len(run_members))
+                self._known[place] = replace(known, evidence=evidence)
+            else:
+                yield place
 
     def _initial_knowledge(self, failed: FailedTest) -> KnownFailure:
+        preceding = self._run.before(failed)
         evidence = FailureEvidence(
             id=failed.id,
             reruns=failed.reruns,
-            signature=signature_of(failed.failure),
-            same_state=failed.same_state,
-            base=self._change.base_name,
-            why_not_compared=self._why_not_compared(),
-            versioned=self._change.versioned,
+            signature=shape_of(failed.failure),
+            base=BaseFacts(
+                name=self._change.base_name,
+                problem=self._runner.base_problem,
+                doubt=self._change.base_doubt or (self._change.problem if self._change.base else ""),
+                is_last_commit=self._change.base is not None and self._change.base.is_last_commit,
+                invalid=self._runner.why_base_is_invalid,
+            ),
             why_not_rerun=self._run.not_rerun,
+            failed_as_if_alone=not preceding,
         )
         return KnownFailure(
             evidence=evidence,
-            preceding=self._run.before(failed),
+            preceding=preceding,
             duration_s=self._run.duration_s(failed),
             has_random_state=failed.random_state is not None,
         )
 
-    def _why_not_compared(self) -> str:
-        if self._change.problem:
-            return self._change.problem
-        if not self._run.options.intersect:
-            return "it was not compared with the change (--flakehound-no-intersect)"
-        return "what it depends on was not recorded"
-
-    def _execute(self, step: Step, known: KnownFailure, failed: FailedTest) -> KnownFailure:
-        match step:
-            case RerunInForks():
-                return _with_reruns(known, self._processes.run_in_forks(failed.id, step.times))
-            case RecordDependencies():
-                return self._record_dependencies(step, known, failed)
-            case ConfirmInNewProcess():
-                return self._confirm(step, known)
-            case RepeatRandomState():
-                records = self._processes.run_in_new_interpreters((failed.id,), 1, failed.random_state)
-                evidence = replace(known.evidence, same_state=tally_of(records))
-                return replace(known, evidence=evidence)
-            case SearchPolluters():
-                return self._search_polluters(known, failed)
-            case RecordPolluters():
-                return self._record_polluters(step, known)
-            case LookUpStore():
-                return self._look_up_store(known)
-            case RunAloneAtBase():
-                return self._run_alone_at_base(known)
-            case CompareWithBase():
-                return self._compare_with_base(step, known, failed)
-            case Judge():
-                return known
-
-    def _record_dependencies(
-        self, step: RecordDependencies, known: KnownFailure, failed: FailedTest
-    ) -> KnownFailure:
-        evidence = known.evidence
-        state = failed.random_state if step.with_random_state else None
-        recorded = self._processes.run_recorded((failed.id,), self._to_record, state)
-        if recorded is not None and not step.with_random_state:
-            rerun = replace(_rerun(recorded.records[0]), recorded=True)
-            evidence = replace(evidence, reruns=(*evidence.reruns, rerun))
-        if self._run.options.intersect and not self._change.problem:
-            evidence = replace(evidence, intersection=self._intersection(recorded, failed.id))
-        return replace(known, evidence=evidence)
-
-    def _confirm(self, step: ConfirmInNewProcess, known: KnownFailure) -> KnownFailure:
-        test = known.evidence.id
-        records = self._processes.run_in_forks(test, 1)
-        if not records and step.or_new_interpreter:
-            records = self._processes.run_in_new_interpreters((test,), 1)
-        return replace(_with_reruns(known, records), cannot_confirm=not records)
-
-    def _search_polluters(self, known: KnownFailure, failed: FailedTest) -> KnownFailure:
-        verdict = self._processes.search_polluters(failed)
-        if verdict is None or not verdict.polluters or not verdict.minimal_order:
-            return known
-        evidence = replace(known.evidence, polluters=verdict.minimal_order[:-1])
-        return replace(known, evidence=evidence)
-
-    def _record_polluters(self, step: RecordPolluters, known: KnownFailure) -> KnownFailure:
-        recorded = self._processes.run_recorded(step.order, self._to_record)
-        found = self._intersection(recorded, known.evidence.polluters[-1])
-        return replace(known, evidence=replace(known.evidence, preceding_intersection=found))
-
-    def _intersection(self, recorded: RecordedRun | None, test: NodeId) -> Intersection:
-        written = recorded.dependencies if recorded else None
-        return intersect(
-            self._change.entities,
-            None if written is None else RecordedDependencies.from_json(written),
-            test=test,
-            root=str(self._top),
-            rootdir=str(self._run.rootdir.resolve()),
-        )
-
-    def _look_up_store(self, known: KnownFailure) -> KnownFailure:
-        found = self._look_up(known.evidence.id, known.evidence.signature)
-        if found is None:
-            return known
-        without_change = WithoutChange(alone=found.alone_at_base, after_others=found.at_base, past_runs=found.past)
-        return replace(known, evidence=replace(known.evidence, without_change=without_change))
-
-    def _run_alone_at_base(self, known: KnownFailure) -> KnownFailure:
-        check = self._base.check(Condition.SAME_ORDER, (known.evidence.id,), times=1)
-        if check is None or check.problem:
-            return replace(known, evidence=replace(known.evidence, base_check=check))
-        without = known.evidence.without_change
-        without = replace(
-            without, alone=without.alone + check.base, signature=check.signature or without.signature
-        )
-        evidence = replace(known.evidence, without_change=without)
-        return replace(known, evidence=evidence, failed_alone_at_base=check.base.failed > 0)
-
-    def _compare_with_base(self, step: CompareWithBase, known: KnownFailure, failed: FailedTest) -> KnownFailure:
-        state = failed.random_state if step.with_random_state else None
-        here = step.known_here + tally_of(
-            self._processes.run_in_new_interpreters(step.order, step.runs_here, state)
-        )
-        check = self._base.check(step.condition, step.order, here, state, times=step.runs_at_base)
-        return replace(known, evidence=replace(known.evidence, base_check=check))
+    def _verdict(self, known: KnownFailure) -> TriageVerdict:
+        verdict = judge(known.evidence)
+        return replace(verdict, evidence=f"interrupted; {verdict.evidence}") if self._was_interrupted else verdict
 
 
-def _with_reruns(known: KnownFailure, records: list[RunRecord]) -> KnownFailure:
-    reruns = (*known.evidence.reruns, *map(_rerun, records))
-    return replace(known, evidence=replace(known.evidence, reruns=reruns))
+def _groups(failures: Sequence[KnownFailure]) -> list[list[int]]:
+    """The places of failures with one signature, as far as there are several."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, known in enumerate(failures):
+        places[known.evidence.signature].append(place)
+    return [group for signature, group in places.items() if signature and len(group) > MEMBERS_RUN_PER_GROUP]
 
 
-def _rerun(record: RunRecord) -> Rerun:
-    failure = record.failures.get(len(record.order) - 1)
-    return Rerun(
-        stage=Stage.FORKED if record.isolation is Isolation.FORK else Stage.NEW_INTERPRETER,
-        outcome=record.last,
-        seed=record.seed,
-        signature=signature_of(failure) if failure else "",
-    )
+def _progress(step: Step, known: KnownFailure, number_open: int, left_s: float) -> str:
+    more = f", {number_open} failures open" if number_open > 1 else ""
+    return f"{StepRunner.describe(step, known)}{more}, {max(0.0, left_s):.0f} s left"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -12,8 +13,8 @@ from typing import Any
 
 from flakehound.app.triage.failing_run import FailedTest, FailingRun
 from flakehound.core.errors import FailedStep, attempt
-from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun
+from flakehound.core.outcomes import Outcome
+from flakehound.core.plans import Batch, Isolation, Order, Setting, SingleRun, hash_seed_of_run
 from flakehound.core.records import RunRecord
 from flakehound.core.verdicts import Verdict
 from flakehound.engine.processes.launch import Target
@@ -22,7 +23,8 @@ from flakehound.engine.processes.spawn import RecordedRun, RecordingRequest, Spa
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.report.pytest_arguments import options_only
 
-SEARCH_LIMIT_S = 30.0  # for the polluter of one test
+SEARCH_LIMIT_S = 20.0  # for the polluter of one test
+_GUESSED_START_S = 1.0  # of a new interpreter, until one was measured
 
 
 class NewProcesses:
@@ -35,9 +37,12 @@ class NewProcesses:
         self._opened: OpenSuite | None = None
         self._problem = ""  # why the suite cannot be opened
         self._next_seed = run.options.seed
+        self.hash_seed = self.fresh_seed()  # of the collected sessions, here and at the base
         slowest_s = max((s for process in run.processes for s in process.durations_s), default=0.0)
         self._limits = Limits(test_limit_s=test_limit_for(slowest_s, None))
         self.records: list[RunRecord] = []  # everything that ran
+        self.start_s = _GUESSED_START_S  # measured: a new interpreter with its collection
+        self.fork_s = 0.0  # measured: a fork besides its tests; 0: not yet
 
     def __enter__(self) -> NewProcesses:
         return self
@@ -56,7 +61,7 @@ class NewProcesses:
                 self._target,
                 jobs=1,
                 isolation=None,
-                hash_seed=self._fresh_seed(),
+                hash_seed=self.hash_seed,
                 limits=self._limits,
                 with_reference=False,
                 during_collection=during_collection,
@@ -68,53 +73,72 @@ class NewProcesses:
             self._opened = opened
         return self._problem
 
-    def run_in_forks(self, test: NodeId, times: int) -> list[RunRecord]:
-        """Run the test alone in copies of the collected session; empty without a session that has the test."""
+    def run_in_forks(self, order: Order, times: int, seed: int) -> list[RunRecord]:
+        """Run an order in copies of the collected session, with seeds from this one upwards.
+
+        Empty without a session that has the tests.
+        """
+        if not times:
+            return []
         if self._opened is None and not self._problem:
             self.open(lambda: None)
         opened = self._opened
-        if opened is None or opened.isolation is not Isolation.FORK or test not in opened.suite.order:
+        if opened is None or opened.isolation is not Isolation.FORK or not set(order) <= set(opened.suite.order):
             return []
         plan = Batch(
-            orders=((test,),) * times,
-            why=f"does {test} fail again in a new process?",
-            setting=Setting.ALONE,
-            seed=self._fresh_seed(times),
+            orders=(order,) * times,
+            why=f"does {order[-1]} fail again in a new process?",
+            setting=Setting.ALONE if len(order) == 1 else Setting.PROBE,
+            seed=seed % 2**32,
         )
+        began_s = time.monotonic()
         records = list(opened.pool.run_now(plan, self._limits))
+        tests_s = sum(sum(record.durations_s) for record in records)
+        self.fork_s = max(0.0, (time.monotonic() - began_s - tests_s) / times)
         self.records += records
         return records
 
-    def run_recorded(
-        self, order: Order, to_record: RecordingRequest, random_state: Mapping[str, Any] | None = None
-    ) -> RecordedRun | None:
+    def run_recorded(self, order: Order, to_record: RecordingRequest, seed: int) -> RecordedRun | None:
         """Run an order in a new interpreter and record what its last test depends on; None: it could not run."""
-        spawner = self._spawner(order, random_state)
-        run = attempt(lambda: spawner.run_recorded(self._plan(order), self._limits, (), to_record))
+        spawner = self._spawner(order, None)
+        began_s = time.monotonic()
+        run = attempt(lambda: spawner.run_recorded(self._plan(order, seed), self._limits, (), to_record))
         if isinstance(run, FailedStep):
             return None
+        self._note_start(began_s, run.records)
         self.records += run.records
         return run if run.records and run.records[0].last is not Outcome.NOT_RUN else None
 
     def run_in_new_interpreters(
-        self, order: Order, times: int, random_state: Mapping[str, Any] | None = None
+        self, order: Order, times: int, seed: int, random_state: Mapping[str, Any] | None = None
     ) -> list[RunRecord]:
-        """Run an order in new interpreters; the last test starts with the random state, if one is given."""
+        """Run an order in new interpreters, with seeds from this one upwards, each with a hash seed of its own.
+
+        The last test starts with the random state, if one is given.
+        """
         spawner = self._spawner(order, random_state)
         records: list[RunRecord] = []
-        for _ in range(times):
-            run = attempt(lambda: spawner.run_single(self._plan(order), self._limits, ()))
+        for number in range(times):
+            plan = self._plan(order, seed + number)
+            began_s = time.monotonic()
+            run = attempt(lambda plan=plan: spawner.run_single(plan, self._limits, ()))  # type: ignore[misc]
             if not isinstance(run, FailedStep):
+                self._note_start(began_s, run[0])
                 records += run[0]
                 self.records += run[0]
         return records
+
+    def _note_start(self, began_s: float, records: Sequence[RunRecord]) -> None:
+        """Measure what a new interpreter takes besides its tests."""
+        tests_s = sum(sum(record.durations_s) for record in records)
+        self.start_s = max(0.0, time.monotonic() - began_s - tests_s)
 
     def _spawner(self, order: Order, random_state: Mapping[str, Any] | None) -> Spawner:
         state = self.state_file(random_state) if random_state else None
         target = replace(self._target, pytest_args=self.arguments_for(order), random_state=state)
         return Spawner(target, self._path("n"))
 
-    def search_polluters(self, failed: FailedTest) -> Verdict | None:
+    def search_polluters(self, failed: FailedTest, limit_s: float) -> Verdict | None:
         """Search which of the tests that ran before it make it fail; None: the search is not possible."""
         opened, among = self._opened, self._run.before(failed)
         if opened is None or not among or not {failed.id, *among} <= set(opened.suite.order):
@@ -125,33 +149,40 @@ class NewProcesses:
             opened,
             failed.id,
             jobs=1,
-            seed=self._fresh_seed(),
+            seed=self.fresh_seed(),
             test_limit_s=None,
             among=among,
-            limit_s=SEARCH_LIMIT_S,
+            limit_s=limit_s,
         )
 
     def arguments_for(self, order: Order) -> tuple[str, ...]:
         """pytest's arguments for the files of these tests only, so that no other file is imported."""
         files = dict.fromkeys(str(self._run.rootdir / test.partition("::")[0]) for test in order)
-        return (*options_only(self._run.pytest_args, str(self._run.cwd)), *files)
+        return (*self.options, *files)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """pytest's arguments without paths and ids."""
+        return tuple(options_only(self._run.pytest_args, str(self._run.cwd)))
 
     @property
     def limits(self) -> Limits:
         """How long one test may take."""
         return self._limits
 
-    def _plan(self, order: Order) -> SingleRun:
+    def _plan(self, order: Order, seed: int) -> SingleRun:
         setting = Setting.ALONE if len(order) == 1 else Setting.PROBE
         return SingleRun(
             order=order,
             why=f"does {order[-1]} fail again in a new interpreter?",
             setting=setting,
             isolation=Isolation.SPAWN,
-            seed=self._fresh_seed(),
+            seed=seed % 2**32,
+            hash_seed=hash_seed_of_run(seed),
         )
 
-    def _fresh_seed(self, times: int = 1) -> int:
+    def fresh_seed(self, times: int = 1) -> int:
+        """A seed; as many that follow it are not used by others."""
         self._next_seed = (self._next_seed + times) % 2**32
         return (self._next_seed - times) % 2**32
 
