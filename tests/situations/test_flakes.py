@@ -15,13 +15,10 @@ RECOGNISED = {"flaky", "unrelated"}
 WANTED = {UNRELATED.group: (0.85, 0.02), TOUCHING.group: (0.6, 0.03)}
 
 
-def marked(situation: Situation) -> object:
-    """The situation as a parameter; most start several real sessions."""
-    marks = () if situation.quick else (pytest.mark.slow,)
-    return pytest.param(situation, id=f"{situation.group}-{situation.name}", marks=marks)
+pytestmark = [pytest.mark.chance, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("situation", [marked(one) for one in (*UNRELATED, *TOUCHING)])
+@pytest.mark.parametrize("situation", [*UNRELATED, *TOUCHING], ids=lambda one: f"{one.group}-{one.name}")
 def test_a_flake_is_not_blamed_on_the_change(
     situation: Situation, record_property: Callable[[str, object], None]
 ) -> None:
@@ -35,7 +32,6 @@ def test_a_flake_is_not_blamed_on_the_change(
     assert answer.code == (0 if set(answer.verdicts.values()) <= RECOGNISED else 1), told
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("situations", [UNRELATED, TOUCHING], ids=lambda one: one.group)
 def test_most_flakes_are_recognised(situations: Situations) -> None:
     found = {one.name: one.answer().verdicts.get(one.tests[0], "did not fail") for one in situations}

@@ -21,14 +21,15 @@ from .wrong_run import WRONG_RUN
 REGRESSIONS: list[Situation] = [
     *EVIDENCE, *UNSEEN_FILES, *UNSEEN_TEXT, *WRONG_RUN, *RULES, *BASES, *UNSTEADY_BASES, *TOLERANCE, *LAYOUTS,
 ]  # fmt: skip
-PROVABLE = [situation for situation in REGRESSIONS if situation.base_runs and not situation.only_code]
+PROVABLE = [one for one in REGRESSIONS if one.base_runs and not one.only_code and not one.sometimes]
 CLEARED = {"flaky", "unrelated"}
 WANTED_SHARE = 0.8  # of the regressions whose base can be run are called likely real
 
 
 def marked(situation: Situation) -> object:
     """The situation as a parameter; most start several real sessions."""
-    marks = () if situation.quick else (pytest.mark.slow,)
+    marks = [] if situation.quick else [pytest.mark.slow]
+    marks += [pytest.mark.chance] if situation.sometimes else []
     return pytest.param(situation, id=f"{situation.group}-{situation.name}", marks=marks)
 
 

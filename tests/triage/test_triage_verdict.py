@@ -141,10 +141,10 @@ def test_few_or_no_stored_runs_clear_nothing(past):
 
 
 def test_a_failure_like_proven_regressions_is_likely_real():
-    verdict = judged(is_like_others=3)
+    verdict = judged(sides((2, 2), (0, 2)), is_like_others=30)
 
     assert verdict.verdict is Decision.LIKELY_REAL
-    assert "3 other tests" in verdict.evidence
+    assert verdict.evidence == "passes at main (2 of 2 runs alone), fails here (2 of 2), like 30 other tests"
 
 
 def test_forks_that_agree_because_of_their_process_prove_no_regression():

@@ -44,12 +44,9 @@ def both_sides(failure: FailureEvidence) -> str:
 
 
 def like_others(failure: FailureEvidence) -> str:
-    """Why it is taken for a regression without runs of its own."""
+    """Why a few runs suffice: many tests of the same run behave in this way."""
     others = "test" if failure.is_like_others == 1 else "tests"
-    return (
-        f"fails in the same way as {failure.is_like_others} other {others} that pass at {failure.base.name} "
-        "and fail here"
-    )
+    return f"{passes_at_base(failure)}, like {failure.is_like_others} other {others}"
 
 
 def why_open(failure: FailureEvidence) -> str:

@@ -19,7 +19,7 @@ RUNS_WITH_RANDOM_STATE = FIRST_RUNS
 # Runs without an outcome after which no more are made: the test skips itself, say.
 MAX_RUNS_WITHOUT_OUTCOME = 2 * FIRST_RUNS
 # Numbers of the runs that are in a new interpreter, which has its own hash seed; the others are forks: quick ones.
-_IN_NEW_INTERPRETERS = frozenset({1, 3, 7, 15, 25, 35})
+_IN_NEW_INTERPRETERS = frozenset({1, 3, 7, 15, 25, 35, 50, 70})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +105,12 @@ def next_step(known: KnownFailure, scope: TriageScope) -> Step:
     if not scope.first_runs or known.evidence.is_like_others:
         return Judge()
     return _find_condition(known, scope) or (_compare(known, scope) if scope.has_base else None) or Judge()
+
+
+def survey_step(known: KnownFailure, runs: int, *, at_base: bool) -> RunSide:
+    """A few runs alone, in forks only: the first look at one of many failures."""
+    order = known.order_for(Condition.ALONE)
+    return RunSide(at_base=at_base, condition=Condition.ALONE, order=order, forks=runs, new_interpreters=0)
 
 
 def _find_condition(known: KnownFailure, scope: TriageScope) -> Step | None:

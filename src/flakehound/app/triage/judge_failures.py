@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from flakehound.app.triage.base_suite import BaseSuite
@@ -13,14 +12,25 @@ from flakehound.app.triage.failing_run import FailedTest, FailingRun
 from flakehound.app.triage.new_processes import NewProcesses
 from flakehound.app.triage.step_runner import PastRunsOf, StepRunner
 from flakehound.triage.comparison import FIRST_RUNS
-from flakehound.triage.evidence import BaseFacts, FailureEvidence
+from flakehound.triage.evidence import BaseFacts, Condition, FailureEvidence
 from flakehound.triage.failure_shape import shape_of
-from flakehound.triage.next_step import Judge, KnownFailure, LookUpStore, Step, TriageScope, next_step
-from flakehound.triage.verdict import Decision, TriageVerdict, judge
+from flakehound.triage.next_step import (
+    Judge,
+    KnownFailure,
+    LookUpStore,
+    Step,
+    TriageScope,
+    next_step,
+    survey_step,
+)
+from flakehound.triage.verdict import TriageVerdict, judge
 
-# With more failures, those with one signature are judged by a few of them.
+# With more failures a survey comes first: a few quick runs of each test on both sides. If more than this number
+# fail here and pass at the base, the change has broken all of these.
 MAX_SEPARATE_FAILURES = 10
-MEMBERS_RUN_PER_GROUP = 3
+# A flaky test among them fails twice here and passes twice at the base with at most 6 %.
+SURVEY_RUNS = 2
+MAX_SURVEY_SHARE = 0.7  # of the time
 
 
 def judge_failures(
@@ -67,15 +77,31 @@ class _Rounds:
 
     def verdicts(self) -> list[TriageVerdict]:
         """The verdicts, in the order of the failures; an interrupt ends the runs, what is known is judged."""
-        groups = _groups(self._known) if len(self._known) > MAX_SEPARATE_FAILURES else []
-        waiting = {place for group in groups for place in group[MEMBERS_RUN_PER_GROUP:]}
+        places = range(len(self._known))
         try:
-            self._make_rounds([place for place in range(len(self._known)) if place not in waiting])
-            rest = [place for group in groups for place in self._not_settled_by_group(group)]
-            self._make_rounds(rest)
+            if len(self._known) > MAX_SEPARATE_FAILURES and self._scope.first_runs and self._scope.has_base:
+                self._make_survey()
+            self._make_rounds([place for place in places if not self._known[place].evidence.is_like_others])
         except KeyboardInterrupt:
             self._was_interrupted = True
         return [self._verdict(known) for known in self._known]
+
+    def _make_survey(self) -> None:
+        """Run every test a few times in forks on both sides, and mark those that the change has broken."""
+        now_s = time.monotonic()
+        end_s = now_s + MAX_SURVEY_SHARE * (self._deadline_s - now_s)
+        for at_base in (False, True):
+            for place, known in enumerate(self._known):
+                step = survey_step(known, SURVEY_RUNS, at_base=at_base)
+                if time.monotonic() < end_s and (not at_base or _fails_always(known)):
+                    self._show_progress(_progress(step, known, len(self._known) - place, end_s - time.monotonic()))
+                    known = self._runner.execute(step, known, self._run.failures[place])
+                    self._known[place] = replace(known, steps=(*known.steps, step))
+        broken = [place for place, known in enumerate(self._known) if _passes_at_base_only(known)]
+        for place in broken if len(broken) > MAX_SEPARATE_FAILURES else ():
+            known = self._known[place]
+            evidence = replace(known.evidence, is_like_others=len(broken) - 1)
+            self._known[place] = replace(known, evidence=evidence)
 
     def _make_rounds(self, places: Sequence[int]) -> None:
         open_places = list(places)
@@ -100,18 +126,6 @@ class _Rounds:
         known = self._runner.execute(affordable, known, failed)
         self._known[place] = replace(known, steps=(*known.steps, affordable))
         return True
-
-    def _not_settled_by_group(self, group: Sequence[int]) -> Iterator[int]:
-        """The members of a group that need runs of their own; the others fail like proven regressions."""
-        run_members, others = group[:MEMBERS_RUN_PER_GROUP], group[MEMBERS_RUN_PER_GROUP:]
-        decisions = {judge(self._known[place].evidence).verdict for place in run_members}
-        for place in others:
-            if decisions == {Decision.LIKELY_REAL}:
-                known = self._known[place]
-                evidence = replace(known.evidence, is_like_others=len(run_members))
-                self._known[place] = replace(known, evidence=evidence)
-            else:
-                yield place
 
     def _initial_knowledge(self, failed: FailedTest) -> KnownFailure:
         preceding = self._run.before(failed)
@@ -141,12 +155,14 @@ class _Rounds:
         return replace(verdict, evidence=f"interrupted; {verdict.evidence}") if self._was_interrupted else verdict
 
 
-def _groups(failures: Sequence[KnownFailure]) -> list[list[int]]:
-    """The places of failures with one signature, as far as there are several."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, known in enumerate(failures):
-        places[known.evidence.signature].append(place)
-    return [group for signature, group in places.items() if signature and len(group) > MEMBERS_RUN_PER_GROUP]
+def _fails_always(known: KnownFailure) -> bool:
+    here = known.evidence.compared(Condition.ALONE).here
+    return here.n >= SURVEY_RUNS and not here.passed
+
+
+def _passes_at_base_only(known: KnownFailure) -> bool:
+    base = known.evidence.compared(Condition.ALONE).base
+    return _fails_always(known) and base.n >= SURVEY_RUNS and not base.failed
 
 
 def _progress(step: Step, known: KnownFailure, number_open: int, left_s: float) -> str:
