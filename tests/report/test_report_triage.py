@@ -34,6 +34,13 @@ def test_verdict_evidence_and_sum_stand_in_this_order():
     ]
 
 
+def test_a_change_of_comments_is_told_from_no_change():
+    of_comments = a_triage(a_failure(), changed=()) | {"changed_files": 2}
+
+    assert triage_lines(of_comments)[0].startswith("only comments, layout or line endings changed, in 2 files")
+    assert triage_lines(a_triage(a_failure(), changed=()))[0].startswith("nothing changed")
+
+
 def test_what_needs_the_developer_comes_before_what_does_not():
     flaky = a_failure("a::flaky", "flaky", kind="not-bursty")
     order = [

@@ -54,6 +54,7 @@ class TriageAnswer:
             "since_why": self.change.since_why,
             "since_doubt": self.change.base_doubt or None,
             "changed": [str(entity) for entity in self.change.entities],
+            "changed_files": len(self.change.paths),
             "tolerable": bool(self.verdicts) and all(verdict.is_tolerable for verdict in self.verdicts),
             "failures": [verdict.as_json() for verdict in self.verdicts],
         }

@@ -37,7 +37,13 @@ def _changes(triage: Mapping[str, Any], wrapper: LineWrapper) -> Iterator[str]:
     changed = triage["changed"]
     if triage["since"] is None:
         return
-    summary = f"{counted(len(changed), 'change')}: {few(changed, _MAX_CHANGES)}" if changed else "nothing changed"
+    if changed:
+        summary = f"{counted(len(changed), 'change')}: {few(changed, _MAX_CHANGES)}"
+    elif triage.get("changed_files"):
+        files = counted(triage["changed_files"], "file")
+        summary = f"only comments, layout or line endings changed, in {files}"
+    else:
+        summary = "nothing changed"
     yield from wrapper.wrap(f"{summary} ({triage['since_why']})")
 
 
