@@ -63,6 +63,7 @@ class TriageVerdict:
     condition: Condition | None = None  # under which both sides were compared
     here: RunCounts = NO_COUNTS
     base: RunCounts = NO_COUNTS
+    base_name: str = ""
 
     @property
     def is_tolerable(self) -> bool:
@@ -77,6 +78,7 @@ class TriageVerdict:
             "kind": self.kind.value if self.kind else None,
             "stage": self.stage.value if self.stage else None,
             "tolerable": self.is_tolerable,
+            "why_tolerable": f"as often at {self.base_name}" if self.is_tolerable else None,
             "evidence": self.evidence,
             "touches": [str(touch.entity) for touch in self.touches],
             "polluters": list(self.polluters),
@@ -170,4 +172,5 @@ def _verdict(
         condition=failure.condition if sides.here.n else None,
         here=sides.here,
         base=sides.base,
+        base_name=failure.base.name,
     )
