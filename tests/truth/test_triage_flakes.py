@@ -16,6 +16,9 @@ import pytest
 from .shop import Shop
 from .situation_samples import BROKEN, verdicts_of
 
+pytestmark = pytest.mark.slow
+
+
 # A failure that no change causes
 
 
