@@ -90,12 +90,14 @@ class FailingRun:
         process = self._process_of(failed)
         return sum(process.durations_s[: failed.position + 1]) if process else 0.0
 
-    def test_s(self, test: NodeId) -> float:
-        """How long the test itself took; 0 if that is not known."""
-        for process in self.processes:
-            if test in process.order:
-                return process.durations_s[process.order.index(test)]
-        return 0.0
+    def tests_s(self, tests: Order) -> float:
+        """How long these tests took; those without a known time count as nothing."""
+        known = {
+            test: duration_s
+            for process in self.processes
+            for test, duration_s in zip(process.order, process.durations_s, strict=False)
+        }
+        return sum(known.get(test, 0.0) for test in tests)
 
     def _process_of(self, failed: FailedTest) -> ObservedProcess | None:
         return next((process for process in self.processes if process.worker == failed.worker), None)

@@ -47,7 +47,7 @@ def judge_failures(
 
     `deadline_s`, of the monotonic clock: no run begins that is not expected to end before it.
     """
-    runner = StepRunner(run, change, processes, base, look_up)
+    runner = StepRunner(run, change, processes, base, look_up, deadline_s)
     return _Rounds(run, change, runner, deadline_s, show_progress).verdicts()
 
 
@@ -115,7 +115,7 @@ class _Rounds:
         if isinstance(step, Judge):
             return False
         left_s = self._deadline_s - time.monotonic()
-        affordable = step if isinstance(step, LookUpStore) else self._runner.part_that_fits(step, known, left_s)
+        affordable = step if isinstance(step, LookUpStore) else self._runner.part_that_fits(step, left_s)
         if affordable is None:
             evidence = replace(known.evidence, ran_out_of_time=True)
             self._known[place] = replace(known, evidence=evidence)

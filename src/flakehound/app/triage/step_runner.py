@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -46,12 +47,14 @@ class StepRunner:
         processes: NewProcesses,
         base: BaseSuite,
         look_up: PastRunsOf,
+        deadline_s: float,
     ) -> None:
         self._run = run
         self._change = change
         self._processes = processes
         self._base = base
         self._look_up = look_up
+        self._deadline_s = deadline_s
         self._top = (change.top or run.rootdir).resolve()
         self._to_record = RecordingRequest(root=self._top, files=change.python_files, watched=change.data_files)
 
@@ -82,12 +85,12 @@ class StepRunner:
                 return f"searching what makes {known.evidence.id} fail"
         return f"rerunning {known.evidence.id}"
 
-    def part_that_fits(self, step: Step, known: KnownFailure, left_s: float) -> Step | None:
+    def part_that_fits(self, step: Step, left_s: float) -> Step | None:
         """The step with as many of its runs as fit into the time; None: not even one does."""
         if isinstance(step, SearchPolluters):
             return step if left_s > 0 else None
         order = step.order if isinstance(step, RunSide | CheckBase) else ()
-        tests_s = known.duration_s if len(order) > 1 else self._run.test_s(known.evidence.id)
+        tests_s = self._run.tests_s(order)
         interpreter_s = tests_s + self._processes.start_s
         if isinstance(step, CheckBase):
             return step if interpreter_s <= left_s else None
@@ -117,7 +120,8 @@ class StepRunner:
                 return known
 
     def _search_polluters(self, known: KnownFailure, failed: FailedTest) -> KnownFailure:
-        verdict = self._processes.search_polluters(failed, SEARCH_LIMIT_S)
+        limit_s = min(SEARCH_LIMIT_S, self._deadline_s - time.monotonic())
+        verdict = self._processes.search_polluters(failed, limit_s)
         if verdict is None or not verdict.polluters or not verdict.minimal_order:
             return known
         evidence = replace(known.evidence, polluters=verdict.minimal_order[:-1])
