@@ -47,3 +47,15 @@ def test_a_whole_hunt_runs_them():
 
     orders = [order for plan, _disturbed in simulator.started for order in plan.orders]
     assert orders.count((B, A)) == 2
+
+
+def test_a_first_run_that_still_goes_on_is_one_of_the_runs_that_were_asked_for():
+    suite = suite_of("a.py::t0", "a.py::t1")
+    history = History(suite)
+
+    def originals(*, awaits_reference: bool) -> int:
+        options = SearchOptions(seed=1, runs=3, awaits_reference=awaits_reference)
+        return len(list(TechniqueRuns(history, options, lambda: OriginalOrder(history)).original_order()))
+
+    assert originals(awaits_reference=False) == 3
+    assert originals(awaits_reference=True) == 2

@@ -46,7 +46,7 @@ class TechniqueRuns:
         runs = self._history.runs_of(order, self._options.isolation)
         if self._options.isolation is Isolation.FORK:
             runs += min(1, self._history.runs_of(order, Isolation.SPAWN))
-        return runs
+        return runs + self._options.awaits_reference  # it goes on, and will be one of them
 
     def earlier_failures(self) -> Iterator[Batch]:
         """Runs of tests that failed in earlier hunts or pytest runs: most failures come from a few tests."""
