@@ -127,7 +127,6 @@ def test_a_folder_is_the_base_of_a_project_without_git(tmp_path):
     assert (change.repository, change.problem, change.top) == (None, "", now)
     assert change.python_files == (now / "a.py",)
     assert change.since_why == "compared with the folder ../before, as asked"
-    assert change.versioned
 
 
 def test_a_folder_is_the_base_in_a_repository_as_well(checkout, tmp_path):

@@ -39,11 +39,6 @@ class Change:
     notes: tuple[str, ...] = ()
 
     @property
-    def versioned(self) -> bool:
-        """Whether there is anything that the user's tree can be compared with."""
-        return self.repository is not None or self.base is not None
-
-    @property
     def top(self) -> Path | None:
         """The folder that the paths of the change are relative to; None if the change is not known."""
         if self.repository is not None:

@@ -77,7 +77,7 @@ def validity_of(
 ) -> BaseValidity:
     """Judge a run by its recorded dependencies; `ignored` are files of the user's tree that git ignores."""
     folders = InterpreterFolders.of(target)
-    problem = reason_if_invalid(tree, dependencies, folders)
+    problem = _reason_if_invalid(tree, dependencies, folders)
     if problem or dependencies is None:
         return BaseValidity(problem=problem)
     doubts: list[str] = list(dependencies.get("doubts", ()))
@@ -90,11 +90,8 @@ def validity_of(
     )
 
 
-def reason_if_invalid(
-    tree: BaseTree, dependencies: Mapping[str, Any] | None, folders: InterpreterFolders | None = None
-) -> str:
+def _reason_if_invalid(tree: BaseTree, dependencies: Mapping[str, Any] | None, folders: InterpreterFolders) -> str:
     """Why a run proves nothing about the base: it used the user's changed files, or may have used them."""
-    folders = folders or InterpreterFolders()
     if dependencies is None:
         return "the test took its process with it, so it cannot be told whose code it ran"
     if "imported" not in dependencies:

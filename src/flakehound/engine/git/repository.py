@@ -114,11 +114,6 @@ class Repository:
         result = self.git("symbolic-ref", "--quiet", "--short", "HEAD")
         return result.text if result.succeeded else ""
 
-    def commits_since(self, base: str) -> frozenset[str]:
-        """The commits that led from the base to here."""
-        result = self.git("rev-list", f"{base}..HEAD")
-        return frozenset(result.text.split()) if result.succeeded else frozenset()
-
     def ancestors(self, commit: str) -> frozenset[str]:
         """The commit and the latest commits before it."""
         result = self.git("rev-list", f"--max-count={MAX_ANCESTORS}", commit)
