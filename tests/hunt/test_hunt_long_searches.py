@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from simulator import Simulator, fails_after_all, hunt, id_of, suite_of
+from simulated_loop import SESSION_HASH_SEED
+from simulator import Simulator, fails_after_all, fails_if, hunt, id_of, suite_of
 
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import RunPlan, Walk
 from flakehound.hunt.agenda import Agenda
+from flakehound.hunt.long_limits import FIRST_QUICK_ORDERS
 
 TESTS = 400
 TEST_S = 0.1  # 40 seconds in all: long enough for suspects to share runs
@@ -16,11 +18,13 @@ def at(place: int) -> NodeId:
     return id_of(f"f{place // 25}.py::t{place}")
 
 
-def hunted(behaviours: dict[int, object], time_left_s: float = 400.0, **options: object):
+def hunted(
+    behaviours: dict[int, object], time_left_s: float = 400.0, interpreter_s: float = 2.0, **options: object
+):
     suite = suite_of(*(f"f{place // 25}.py::t{place}" for place in range(TESTS)))
     planted = {at(place): behaviour for place, behaviour in behaviours.items()}
     times = {test.id: TEST_S for test in suite.tests}
-    simulator = Simulator(suite, planted, test_s=times, fork_s=0.02, interpreter_s=2.0)  # type: ignore[arg-type]
+    simulator = Simulator(suite, planted, test_s=times, fork_s=0.02, interpreter_s=interpreter_s)  # type: ignore
     return hunt(
         simulator,
         jobs=2,
@@ -61,3 +65,37 @@ def test_a_walk_leaves_out_tests_beside_which_nothing_may_run():
     assert walks
     assert all(alone.isdisjoint(order) for order in walks)
     assert set(found.verdicts[at(5)].polluters) == {at(150), at(300)}
+
+
+def test_a_long_search_goes_on_with_the_prefix_with_which_it_began():
+    """Each of its runs fails after fewer tests; beginning again with these would repeat its first runs."""
+    found = hunted({5: fails_after_all(at(150), at(300))}, time_left_s=600.0)
+
+    looks = [record.order for record in found.history.records if "do the quick tests before" in record.why]
+    assert len(looks) <= 3  # two shares of the quick tests, or all of them
+    assert set(found.verdicts[at(5)].polluters) == {at(150), at(300)}
+
+
+def test_a_test_that_fails_after_others_with_another_hash_seed_runs_alone_with_it_only_once():
+    found = hunted(
+        {210: fails_if(lambda moment: bool(moment.earlier) and moment.hash_seed != SESSION_HASH_SEED)},
+        time_left_s=900.0,
+    )
+
+    alone = [record for record in found.history.records if "alone with this hash seed" in record.why]
+    assert len(alone) == 1
+
+
+def test_later_orders_of_quick_tests_have_hash_seeds_of_their_own_where_a_start_is_cheap():
+    def hash_seeds(interpreter_s: float) -> list[int | None]:
+        records = hunted({}, time_left_s=900.0, interpreter_s=interpreter_s).history.records
+        orders = [record for record in records if record.why == "another order of the quick tests"]
+        return [record.hash_seed for record in orders if len(record.order) >= TESTS // 8]  # 5 seconds and longer
+
+    cheap, expensive = hash_seeds(1.0), hash_seeds(60.0)
+
+    assert set(cheap[:FIRST_QUICK_ORDERS]) == {SESSION_HASH_SEED}
+    later = cheap[FIRST_QUICK_ORDERS:]
+    assert len(set(later)) == len(later) > 1
+    assert SESSION_HASH_SEED not in later
+    assert set(expensive) == {SESSION_HASH_SEED}

@@ -248,7 +248,7 @@ def test_orders_of_quick_tests_differ_and_keep_files_together():
     for record in simulator.run(reference_plan(simulator.suite)):
         history.add(record)
 
-    orders = list(islice(quick_orders(history, simulator.suite.order, seed=3), 12))
+    orders = list(islice(quick_orders(history, simulator.suite.order, seed=3, share=0.5), 12))
 
     assert len(set(orders)) == 12
     for order in orders[2:]:

@@ -56,11 +56,20 @@ MIN_WHOLE_ORDER_SHARE = 0.8
 MAX_ORDER_SHARE = 0.5
 MAX_ORDER_SHARE_BESIDE_OTHERS = 0.65
 
-# Shares of the suite's time that orders of its quickest tests take, in turn. In xarray and in simulated suites
-# 70 to 79 % of the tests take an eighth of the time, 95 to 97 % half of it. Both sizes get the same time.
-QUICK_SHARES = (0.125, 0.125, 0.125, 0.125, 0.5)
-# Of these, the orders that run before the groups, so that the suspects of all of them share the runs of groups.
+# Share of the suite's time that its quick tests take together: 70 to 94 % of the tests of networkx, xarray and of
+# simulated suites.
+QUICK_SHARE = 0.125
+# Orders of the quick tests that run before the groups, so that all suspects of them share the runs of groups.
 FIRST_QUICK_ORDERS = 2
+# Shares of the time of the suite that further orders of its quickest tests take; the index chooses which is
+# next. 40 % of the tests of simulated suites take a fortieth of the time, 95 to 97 % half of it.
+ORDER_SHARES = (0.025, QUICK_SHARE, 0.5)
+# Shares among which joint polluters are searched before the whole order is.
+JOINT_SEARCH_SHARES = (QUICK_SHARE, 0.5)
+
+# Share of its own time that the start of a new interpreter may add to a later order of quick tests: it then has a
+# hash seed of its own as well.
+MAX_START_SHARE_OF_QUICK_ORDER = 0.5
 
 # Hash seeds with which the quick tests run once the groups are done. By published rates hash seeds decide about
 # few tests, so that the index would never try one in a short hunt.

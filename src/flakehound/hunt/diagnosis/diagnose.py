@@ -77,8 +77,10 @@ def _try_hash_seed_of_failures(suspect: Suspect) -> Question[None]:
     if hash_seed is not None and suspect.isolation is Isolation.FORK and suspect.is_long(suspect.test_order.tests):
         alone = suspect.history.tally_by_hash_seed(suspect.test, Setting.ALONE).get(hash_seed, Tally())
         why = f"does {suspect.test} fail alone with this hash seed, too?"
-        order, missing = (suspect.test,), limits.CLEAN_RUNS - alone.n
-        yield from suspect.ask.ensure_runs_with_hash_seed(order, hash_seed, missing=missing, why=why)
+        # One run, because it starts an interpreter; more only if it failed, which may have been chance.
+        times = limits.CLEAN_RUNS if alone.failed else 1
+        order = (suspect.test,)
+        yield from suspect.ask.ensure_runs_with_hash_seed(order, hash_seed, missing=times - alone.n, why=why)
 
 
 def _fails_whenever_alone(suspect: Suspect) -> Question[bool]:

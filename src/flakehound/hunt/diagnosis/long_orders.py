@@ -83,7 +83,7 @@ def _quick_part_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[O
     why = f"do the quick tests before {suspect.test} decide?"
     alone = suspect.tests_that_run_alone
     rest = tuple(test for test in effect.prefix if test not in alone) if alone else effect.prefix
-    shares = [*sorted(set(long_limits.QUICK_SHARES)), *([1.0] if len(rest) < len(effect.prefix) else [])]
+    shares = [*long_limits.JOINT_SEARCH_SHARES, *([1.0] if len(rest) < len(effect.prefix) else [])]
     for share in shares:
         quick = quick_tests(suspect.history.costs, rest, share) if share < 1 else rest
         tally = yield from suspect.ask.tally_of_last((*quick, suspect.test), why=why)

@@ -173,6 +173,11 @@ def _shortest_failure(suspect: Suspect) -> Execution | None:
     failures = suspect.history.failures_of(suspect.test)
     candidates = [s for s in failures if s.record.order.index(suspect.test) == s.position]
     shortest = min(candidates, key=lambda s: s.position, default=None)
+    if shortest is not None and suspect.is_long(shortest.record.order[: shortest.position]):
+        # A long search begins again after each of its runs and must find the prefix again with which it began.
+        # Runs that end with the test were made by the search itself.
+        others = [s for s in candidates if s.position < len(s.record.order) - 1]
+        shortest = min(others, key=lambda s: s.position, default=shortest)
     if shortest is None or not _is_mixed_after_same_tests(suspect, shortest):
         return shortest  # the usual case; comparing hundreds of failures would take long
     signatures_by_chance = {_signature(s) for s in candidates if _is_mixed_after_same_tests(suspect, s)}

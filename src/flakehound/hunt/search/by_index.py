@@ -14,7 +14,7 @@ from functools import cached_property
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Batch, Isolation, Order, RunPlan, Setting, SharedPrefix, SingleRun
-from flakehound.hunt import limits
+from flakehound.hunt import limits, long_limits
 from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.original_order import OriginalOrder
 from flakehound.hunt.search.expected_gain import WAYS_WITHOUT_NEIGHBOURS, ExpectedGain, Ways
@@ -254,7 +254,10 @@ class IndexSearch:
         long_runs = self._stages.long_suite_runs
         uses_quick_tests = self._stages.is_long and not self._has_counted_runs
         if uses_quick_tests:
-            plan_sequences += [long_runs.quick_orders(), long_runs.quick_hash_seeds()]
+            plan_sequences += [
+                *map(long_runs.quick_orders, long_limits.ORDER_SHARES),
+                long_runs.quick_hash_seeds(),
+            ]
         if "rerun" in techniques and self._options.runs is None:
             plan_sequences.append(runs.original_order())
         if "rerun" in techniques or self._can_run_pairs:

@@ -42,6 +42,7 @@ WAYS_WHEN_REPEATED = (*WAYS_ALONE, FlakyWay.REPEATED)
 WAYS_IN_PAIRS = (FlakyWay.ANYWHERE,)
 WAYS_TOGETHER = (FlakyWay.ANYWHERE,)  # some tests of the suite in one process
 WAYS_WITHOUT_NEIGHBOURS = (FlakyWay.ANYWHERE, FlakyWay.ALONE)  # the same, but none that are close to each other
+_SETTINGS_WITH_HASH_SEEDS = (Setting.ORIGINAL, Setting.SHUFFLED, Setting.PROBE)
 NEARLY_ALL_TESTS = 0.95  # share of the tests from which on an order counts as a run of the whole suite
 # The ways that are likelier in a file with another flaky test; for non-idempotent tests that is not known.
 _LIKELIER_IN_FLAKY_FILES = tuple(way for way in FlakyWay if way is not FlakyWay.REPEATED)
@@ -206,7 +207,7 @@ class ExpectedGain:
             FlakyWay.COLD: tally(test, Setting.ALONE).n,
             FlakyWay.REPEATED: tally(test, Setting.REPEATED).n,
             FlakyWay.HASH_SEED: max(
-                0, len(self._history.tally_by_hash_seed(test, Setting.ORIGINAL, Setting.PROBE)) - 1
+                0, len(self._history.tally_by_hash_seed(test, *_SETTINGS_WITH_HASH_SEEDS)) - 1
             ),
         }
 
@@ -225,9 +226,9 @@ class ExpectedGain:
 
 def ways_shown_by(plan: SingleRun) -> Ways:
     """The ways of being flaky that a run of many tests in one process can show."""
-    if plan.setting is Setting.SHUFFLED:
-        return WAYS_IN_OTHER_ORDER
     has_new_hash_seed = plan.isolation is Isolation.SPAWN and plan.hash_seed is not None
+    if plan.setting is Setting.SHUFFLED:
+        return (*WAYS_IN_OTHER_ORDER, FlakyWay.HASH_SEED) if has_new_hash_seed else WAYS_IN_OTHER_ORDER
     if plan.setting is Setting.PROBE:
         return (*WAYS_TOGETHER, FlakyWay.HASH_SEED) if has_new_hash_seed else WAYS_TOGETHER
     return WAYS_IN_NEW_INTERPRETER if has_new_hash_seed else WAYS_IN_ORIGINAL_ORDER

@@ -6,6 +6,7 @@ Lazy sequences, like those of `techniques.py`; empty if their technique is not u
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import isqrt
 
 from flakehound.core.history import History
@@ -52,7 +53,7 @@ class LongSuiteRuns:
     def slow_repeated(self) -> Iterator[Batch]:
         """Each test that was not repeated yet, twice in one process; a batch takes as long as a quick order."""
         costs, batch, seconds = self._history.costs, list[Order](), 0.0
-        batch_s = min(long_limits.QUICK_SHARES) * costs.tests_s(self._history.suite.order)
+        batch_s = long_limits.QUICK_SHARE * costs.tests_s(self._history.suite.order)
         for test in self._history.suite.tests if self._runs_alone else ():
             if self._is_not_repeated_yet(test):
                 batch.append((test.id, test.id))
@@ -74,13 +75,27 @@ class LongSuiteRuns:
     def _is_not_repeated_yet(self, test: CollectedTest) -> bool:
         return test.repeatable and not self._history.tally(test.id, Setting.REPEATED).n
 
-    def quick_orders(self) -> Iterator[SingleRun]:
+    def quick_orders(self, share: float = long_limits.QUICK_SHARE) -> Iterator[SingleRun]:
         """Other orders of the tests that take little time; for suites in which a whole run takes long."""
         if "idflakies" not in self._options.techniques:
             return
-        for order in quick_orders(self._history, self._runs.tests_in_orders(), self._options.seed):
+        orders = quick_orders(self._history, self._runs.tests_in_orders(), self._options.seed, share)
+        shares = sorted({long_limits.QUICK_SHARE, *long_limits.ORDER_SHARES})
+        for number, order in enumerate(orders):
             if self._history.runs_of(order) == 0:
-                yield self._runs.single_run(order, "another order of the quick tests", Setting.SHUFFLED)
+                plan = self._runs.single_run(order, "another order of the quick tests", Setting.SHUFFLED)
+                is_first = share == long_limits.QUICK_SHARE and number < long_limits.FIRST_QUICK_ORDERS
+                hash_seed_number = len(shares) * number + shares.index(share)
+                yield plan if is_first else self._with_own_hash_seed(plan, hash_seed_number)
+
+    def _with_own_hash_seed(self, plan: SingleRun, number: int) -> SingleRun:
+        """The plan with another hash seed, if the start of a new interpreter adds little to its time."""
+        costs, share = self._history.costs, long_limits.MAX_START_SHARE_OF_QUICK_ORDER
+        is_cheap = costs.start_s(Isolation.SPAWN) <= share * costs.tests_s(plan.order)
+        if not is_cheap or not self._varies_hash_seed:
+            return plan
+        hash_seed = hash_seed_for(self._options.seed, 3 * limits.MAX_HASH_SEEDS + number)
+        return replace(plan, isolation=Isolation.SPAWN, hash_seed=hash_seed)
 
     def writers_first(self) -> Iterator[SingleRun]:
         """The tests without which other orders run, then the quick tests backwards."""
@@ -113,4 +128,4 @@ class LongSuiteRuns:
                 yield self._runs.single_run(order, "quick tests without those close to them", Setting.PROBE)
 
     def _quick_tests(self) -> Order:
-        return quick_tests(self._history.costs, self._runs.tests_in_orders(), min(long_limits.QUICK_SHARES))
+        return quick_tests(self._history.costs, self._runs.tests_in_orders(), long_limits.QUICK_SHARE)

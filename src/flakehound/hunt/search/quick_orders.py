@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from itertools import cycle
 
 from flakehound.core.history import History
-from flakehound.core.plans import Order, Suite
-from flakehound.hunt import long_limits
+from flakehound.core.plans import Order
 from flakehound.hunt.quick_tests import quick_tests
 from flakehound.hunt.search.orders import orders_by_group, round_robin
 
 
-def quick_orders(history: History, tests: Order, seed: int) -> Iterator[Order]:
-    """Orders of the quick tests, without end; some of them have more and slower tests than the others."""
-    orders_of = cache(
-        lambda share: _orders_of(history.suite, quick_tests(history.costs, tests, share), f"{seed}:{share}")
-    )
-    for share in cycle(long_limits.QUICK_SHARES):
-        order = next(orders_of(share), None)
-        if order is None:
-            return
-        yield order
+def quick_orders(history: History, tests: Order, seed: int, share: float) -> Iterator[Order]:
+    """Orders of the quickest of these tests, which take this share of their time; without end.
 
-
-def _orders_of(suite: Suite, tests: Order, seed: str) -> Iterator[Order]:
-    """Orders that keep files or classes together, so that their fixtures are set up once."""
+    They keep files or classes together, so that their fixtures are set up once.
+    """
+    suite, tests = history.suite, quick_tests(history.costs, tests, share)
     if len(tests) < 2:
         return
     yield halves_reversed(tests)
     yield halves_swapped(tests)
     present, number = frozenset(tests), 0
     while True:
-        by_file = orders_by_group(suite, "module", f"{seed}:{number}", present)
-        by_class = orders_by_group(suite, "parent", f"{seed}:{number}", present)
+        by_file = orders_by_group(suite, "module", f"{seed}:{share}:{number}", present)
+        by_class = orders_by_group(suite, "parent", f"{seed}:{share}:{number}", present)
         yield from round_robin(by_file, by_class)
         number += 1
 

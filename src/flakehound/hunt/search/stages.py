@@ -97,7 +97,7 @@ class StagedSearch:
         yield from islice(hash_seeds, long_limits.FIRST_QUICK_HASH_SEEDS)
         yield from long_runs.slow_repeated_if_affordable(time_left_s())
         self.at_first_round = False
-        quick = round_robin(long_runs.quick_orders(), hash_seeds)
+        quick = round_robin(*map(long_runs.quick_orders, long_limits.ORDER_SHARES), hash_seeds)
         single = chain(long_runs.slow_repeated(), runs.each_alone(), runs.each_alone_again())
         spread: Iterator[RunPlan] = long_runs.spread_groups()
         alone = round_robin(spread, single) if self._has_runs_alone else iter(())
