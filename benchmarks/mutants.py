@@ -8,7 +8,6 @@ passed at the commit, because no failure is called unrelated without one.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import queue
@@ -19,7 +18,7 @@ import subprocess
 import tarfile
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +66,11 @@ RELEASES = (
     Release(name="boltons", version="26.2.0"),
     Release(name="humanize", version="4.16.0", requirements=("freezegun",), source="src"),
     Release(name="cachetools", version="8.0.0", source="src"),
+    Release(name="toolz", version="1.2.0", tests="toolz/tests"),
+    Release(name="tabulate", version="0.10.0", requirements=("wcwidth",), tests="test"),
+    Release(name="natsort", version="8.4.0", requirements=("hypothesis", "pytest-mock")),
+    Release(name="xmltodict", version="1.0.4"),
+    Release(name="h11", version="0.16.0", tests="h11/tests"),
 )
 
 
@@ -310,25 +314,11 @@ def row(tally: Tally) -> Row:
     )
 
 
-def write_failure_listener(folder: Path) -> None:
-    """The plugin that writes the ids of failed tests."""
-    (folder / "failure_listener.py").write_text(_FAILURE_LISTENER)
-
-
-def check_release(release: Release, options: argparse.Namespace, wanted: int) -> Tally:
-    """Judge mutants of one release until `wanted` of them make a test fail."""
-    with temporary_folder() as folder:
-        ours = folder / "ours"
-        ours.mkdir()
-        write_installed_flakehound(ours)
-        write_failure_listener(ours)
-        repository = make_repository(release, options.cache, folder, ours)
-        check = SourceCheck(repository, wanted, options.jobs)
-        return check.run(shuffled_mutants(repository, options.seed), options.jobs)
-
-
-def main() -> None:
-    parser = benchmark_parser(__doc__, repeats=1)
+def check_projects(
+    description: str | None, releases: Sequence[Release], check_one: Callable[[Repository, int, int, int], Tally]
+) -> None:
+    """A benchmark as a command: `check_one` gets a repository, the number of mutants, their seed, and the jobs."""
+    parser = benchmark_parser(description, repeats=1)
     parser.add_argument(
         "--mutants", type=int, default=100, help="mutants to judge in all projects (default %(default)s)"
     )
@@ -337,15 +327,35 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=CACHE, help="sdists and environments (default %(default)s)")
     parser.add_argument("names", nargs="*", metavar="PROJECT", help="default: all")
     options = parser.parse_args()
-    releases = [release for release in RELEASES if not options.names or release.name in options.names]
+    chosen = [release for release in releases if not options.names or release.name in options.names]
     tallies = []
-    for number, release in enumerate(releases):
-        wanted = options.mutants * (number + 1) // len(releases) - options.mutants * number // len(releases)
-        tallies.append(check_release(release, options, wanted))
+    for number, release in enumerate(chosen):
+        wanted = options.mutants * (number + 1) // len(chosen) - options.mutants * number // len(chosen)
+        with temporary_folder() as folder:
+            repository = make_repository(release, options.cache, folder, installed_plugins(folder))
+            tallies.append(check_one(repository, wanted, options.seed, options.jobs))
     notes = [f"violation in {tally.name}: {text}" for tally in tallies for text in tally.violations]
     notes += [f"no answer in {tally.name}: {text}" for tally in tallies for text in tally.unanswered]
     notes += [f"{tally.name}: kinds {dict(sorted(tally.kinds.items()))}" for tally in tallies]
     report_results([row(tally) for tally in tallies], options.json, notes)
+
+
+def installed_plugins(folder: Path) -> Path:
+    """A folder for PYTHONPATH with flakehound as if installed, and the plugin that writes ids of failed tests."""
+    ours = folder / "ours"
+    ours.mkdir()
+    write_installed_flakehound(ours)
+    (ours / "failure_listener.py").write_text(_FAILURE_LISTENER)
+    return ours
+
+
+def check_source_mutants(repository: Repository, wanted: int, seed: int, jobs: int) -> Tally:
+    """Judge mutants of one project's files until `wanted` of them make a test fail."""
+    return SourceCheck(repository, wanted, jobs).run(shuffled_mutants(repository, seed), jobs)
+
+
+def main() -> None:
+    check_projects(__doc__, RELEASES, check_source_mutants)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ a program that tests start.
 
 from __future__ import annotations
 
-import argparse
 import random
 import shutil
 import subprocess
@@ -15,11 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutants import MutantCheck, Release, Repository, Tally, make_repository, row, write_failure_listener
-from plugin_cost import write_installed_flakehound
-from revisions import CACHE
-from running import temporary_folder
-from side_by_side import benchmark_parser, report_results
+from mutants import MutantCheck, Release, Repository, Tally, check_projects
 from source_mutants import Mutant
 
 RELEASES = (
@@ -183,40 +178,10 @@ def _is_changed(folder: Path) -> bool:
     return bool(_git(folder, "status", "--porcelain").strip())
 
 
-def check_release(release: Release, options: argparse.Namespace, wanted: int) -> Tally:
-    """Judge mutants of one release until `wanted` of them make a test fail."""
-    with temporary_folder() as folder:
-        ours = folder / "ours"
-        ours.mkdir()
-        write_installed_flakehound(ours)
-        write_failure_listener(ours)
-        repository = make_repository(release, options.cache, folder, ours)
-        check = SemanticCheck(repository, wanted, options.jobs)
-        return check.run(shuffled(repository.folder, options.seed), options.jobs)
-
-
-def main() -> None:
-    parser = benchmark_parser(__doc__, repeats=1)
-    parser.add_argument("--mutants", type=int, default=100, help="mutants to judge in all (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the choice of mutants (default %(default)s)")
-    parser.add_argument("--jobs", type=int, default=2, help="mutants at once (default %(default)s)")
-    parser.add_argument("--cache", type=Path, default=CACHE, help="sdists and environments (default %(default)s)")
-    parser.add_argument("names", nargs="*", metavar="PROJECT", help="default: all")
-    options = parser.parse_args()
-    releases = [release for release in RELEASES if not options.names or release.name in options.names]
-    tallies = [
-        check_release(
-            release,
-            options,
-            options.mutants * (number + 1) // len(releases) - options.mutants * number // len(releases),
-        )
-        for number, release in enumerate(releases)
-    ]
-    notes = [f"violation in {tally.name}: {text}" for tally in tallies for text in tally.violations]
-    notes += [f"no answer in {tally.name}: {text}" for tally in tallies for text in tally.unanswered]
-    notes += [f"{tally.name}: kinds {dict(sorted(tally.kinds.items()))}" for tally in tallies]
-    report_results([row(tally) for tally in tallies], options.json, notes)
+def check_semantic_mutants(repository: Repository, wanted: int, seed: int, jobs: int) -> Tally:
+    """Judge mutants of one project until `wanted` of them make a test fail."""
+    return SemanticCheck(repository, wanted, jobs).run(shuffled(repository.folder, seed), jobs)
 
 
 if __name__ == "__main__":
-    main()
+    check_projects(__doc__, RELEASES, check_semantic_mutants)
