@@ -21,7 +21,7 @@ _FLAGS = {
 _NUMBERS = {
     "immediate": "rerun a failing test N times directly after its failure, in the same process (default: 1)",
     "postponed": "rerun it N times after the last test, in the same process (default: 1)",
-    "forked": "rerun it N times in new processes (default: 2)",
+    "forked": "rerun it N times in new processes first, at least 3 (default: 3); 0: never",
 }
 _TEXTS = {
     "threshold": (

@@ -23,7 +23,7 @@ REVEAL = """
 DEFAULTS = {
     "immediate": 1,
     "postponed": 1,
-    "forked": 2,
+    "forked": 3,
     "threshold": 0.01,
     "since": None,
     "intersect": True,

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from verdict_samples import DISJOINT, HOW, OTHER, TOUCHES, VALID, counts, evidence, judged, rerun, sides
 
 from flakehound.core.outcomes import NodeId
+from flakehound.core.past_runs import PastRuns
 from flakehound.triage.comparison import BothSides, RunCounts
-from flakehound.triage.evidence import BaseFacts, Condition, PastRuns, Stage
+from flakehound.triage.evidence import BaseFacts, Condition, Stage
 from flakehound.triage.verdict import Decision, FlakyKind, judge
 
 POLLUTER = NodeId("tests/test_user.py::test_ban")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.past_runs import PastRuns
 from flakehound.triage.comparison import BothSides, Difference, RunCounts
 from flakehound.triage.intersection import Intersection
 
@@ -49,20 +50,6 @@ class Rerun:
     def in_new_process(self) -> bool:
         """Whether it ran in a process in which no test had run before."""
         return self.stage in NEW_PROCESS_STAGES
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PastRuns:
-    """The latest runs of the test in the store, without runs that contain the change."""
-
-    failed: int
-    runs: int
-    branches: int
-    same_failure: int = 0  # failures with the signature of the failure to judge
-
-    def __str__(self) -> str:
-        branches = "1 branch" if self.branches == 1 else f"{self.branches} branches"
-        return f"failed {self.failed} of the last {self.runs} runs on {branches}"
 
 
 class Condition(Enum):

@@ -86,7 +86,7 @@ def read_options(config: pytest.Config, environment: Mapping[str, str]) -> Plugi
     return PluginOptions(
         immediate=sources.value("immediate", _number, "1", 1),
         postponed=sources.value("postponed", _number, "1", 1),
-        forked=sources.value("forked", _number, "2", 2),
+        forked=sources.value("forked", _number, "3", 3),
         threshold=sources.value("threshold", _share, "1%", 0.01),
         since=sources.value("since", _revision(config), "main", None),
         intersect=not sources.flag("no-intersect"),

@@ -16,12 +16,12 @@ from flakehound.app.hunt.suite_trace import calls_if_affordable
 from flakehound.app.sessions.plain_runs import recent_failures
 from flakehound.core.doubtful_failures import DoubtfulFailures
 from flakehound.core.outcomes import NodeId
+from flakehound.core.past_runs import PastRuns
 from flakehound.core.plans import Order
 from flakehound.core.statistics.prevalence import Priors
 from flakehound.engine.git.recent_changes import recently_changed_files
 from flakehound.engine.git.repository import Repository, open_repository
 from flakehound.hunt.options import INDEX
-from flakehound.triage.evidence import PastRuns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

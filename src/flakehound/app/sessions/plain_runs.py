@@ -11,10 +11,10 @@ from pathlib import Path
 
 from flakehound.core.failure_signatures import signature_of
 from flakehound.core.outcomes import NodeId, Outcome
+from flakehound.core.past_runs import PastRuns
 from flakehound.core.plans import CollectedTest, Isolation, Order, Setting, Suite
 from flakehound.core.records import Failure, RunRecord
 from flakehound.store import SessionCommand, SessionInfo, SessionSettings, Store
-from flakehound.triage.evidence import PastRuns
 
 MAX_RUNS_READ = 40  # the latest ones; older runs say little about the current code
 DIRTY = "-dirty"  # appended to a commit if files of the checkout differed from it

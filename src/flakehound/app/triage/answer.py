@@ -27,10 +27,10 @@ from flakehound.app.triage.new_processes import NewProcesses
 from flakehound.app.triage.step_runner import PastRunsOf
 from flakehound.core.errors import FailedStep, attempt
 from flakehound.core.outcomes import NodeId
+from flakehound.core.past_runs import PastRuns
 from flakehound.core.records import Failure, RunRecord
 from flakehound.report.triage.lines import triage_lines
 from flakehound.store import Store
-from flakehound.triage.evidence import PastRuns
 from flakehound.triage.verdict import TriageVerdict
 
 SCHEMA = "flakehound/triage/1"

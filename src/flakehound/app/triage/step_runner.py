@@ -12,13 +12,14 @@ from flakehound.app.triage.failing_run import FailedTest, FailingRun
 from flakehound.app.triage.new_processes import SEARCH_LIMIT_S, NewProcesses
 from flakehound.core.failure_signatures import signature_of
 from flakehound.core.outcomes import NodeId
+from flakehound.core.past_runs import PastRuns
 from flakehound.core.plans import Isolation
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.spawn import RecordedRun, RecordingRequest
 from flakehound.triage.changes import EntityKind
 from flakehound.triage.comparison import RunCounts
 from flakehound.triage.dependencies import RecordedDependencies
-from flakehound.triage.evidence import Condition, FailureEvidence, PastRuns, Rerun, Stage
+from flakehound.triage.evidence import Condition, FailureEvidence, Rerun, Stage
 from flakehound.triage.failure_shape import shape_of
 from flakehound.triage.files_before_pytest import files_before_pytest
 from flakehound.triage.intersection import intersect
