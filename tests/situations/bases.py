@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from zipfile import ZipFile
 
 from .project import Project
 from .situation import Situations
@@ -179,3 +180,46 @@ def the_project_is_in_a_folder_that_an_outer_repository_ignores(project: Project
     project.write_all(FILES)
     project.stored()
     project.replace("shop/cart.py", "sum(prices)", "sum(prices) + 1")
+
+
+@BASES.add("test_total")
+def the_base_is_an_sdist_and_there_is_no_repository(project: Project) -> None:
+    project.start(FILES)
+    shutil.rmtree(project.folder / ".git")
+    shutil.make_archive(str(project.room / "shop-1.0"), "gztar", project.room, project.folder.name)
+    project.replace("shop/cart.py", "sum(prices)", "sum(prices) + 1")
+    project.args = ("--flakehound-since=../shop-1.0.tar.gz",)
+
+
+@BASES.add("test_total")
+def the_base_is_a_wheel_and_there_is_no_repository(project: Project) -> None:
+    project.start(FILES)
+    shutil.rmtree(project.folder / ".git")
+    _make_wheel(project)
+    project.replace("shop/cart.py", "sum(prices)", "sum(prices) + 1")
+
+
+@BASES.add("test_total", base_runs=False)
+def the_base_is_a_wheel_and_the_test_itself_is_broken(project: Project) -> None:
+    project.start(FILES)
+    shutil.rmtree(project.folder / ".git")
+    _make_wheel(project)
+    project.replace("tests/test_cart.py", "== 3", "== 4")
+
+
+@BASES.add("test_total")
+def the_base_is_a_folder_and_the_root_folder_of_pytest_is_below_it(project: Project) -> None:
+    project.write_all({f"service/{name}": text for name, text in FILES.items()})
+    shutil.move(project.folder / "pytest.ini", project.folder / "service/pytest.ini")
+    shutil.rmtree(project.folder / ".git")
+    shutil.copytree(project.folder, project.room / "before")
+    project.folder /= "service"
+    project.replace("shop/cart.py", "sum(prices)", "sum(prices) + 1")
+    project.args = ("--flakehound-since=../../before",)
+
+
+def _make_wheel(project: Project) -> None:
+    with ZipFile(project.room / "shop-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.write(project.folder / "shop/cart.py", "shop/cart.py")
+        wheel.writestr("shop-1.0.dist-info/METADATA", "Name: shop\n")
+    project.args = ("--flakehound-since=../shop-1.0-py3-none-any.whl",)

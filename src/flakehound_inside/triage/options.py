@@ -211,15 +211,15 @@ def _seconds(text: str) -> float:
 
 
 def _revision(config: pytest.Config) -> Callable[[str], str]:
-    """A parser of a base: a revision, or a folder that exists."""
+    """A parser of a base: a revision, or a folder, an archive or a wheel that exists."""
 
     def parse(text: str) -> str:
         path = os.path.join(str(config.invocation_params.dir), os.path.expanduser(text))
         # No name of a revision begins like this; any other name may be both, and the controller asks git first.
-        if text.startswith((".", "~", "/")) and os.path.isdir(path):
+        if text.startswith((".", "~", "/")) and os.path.exists(path):
             return os.path.normpath(path)
         if not text or text.startswith(("-", ".", "~", "/")):
-            raise ValueError("takes a commit, a branch, a tag or a folder that exists")
+            raise ValueError("takes a commit, a branch, a tag, or a folder, sdist or wheel that exists")
         return text
 
     return parse

@@ -9,6 +9,7 @@ from pathlib import Path
 from flakehound.app.sessions.plain_runs import DIRTY, PENDING_FOLDER
 from flakehound.app.triage.failing_run import FailingRun
 from flakehound.core.errors import UsageError
+from flakehound.engine.git.archive_bases import archive_base
 from flakehound.engine.git.changed_files import ChangedFile, FileChanges, changed_files
 from flakehound.engine.git.folder_bases import files_changed_since, folder_base
 from flakehound.engine.git.repository import NoRepository, Repository, open_repository
@@ -105,9 +106,11 @@ def _base(run: FailingRun, repository: Repository | None, own_files: Collection[
     since, top = run.options.since, repository.top if repository else None
     # What git knows as a revision is one, even if there is a folder of that name.
     if since is not None and not (repository and repository.commit(since)):
-        folder = folder_base(since, cwd=run.cwd, rootdir=run.rootdir, top=top)
-        if folder is not None:
-            return folder
+        base = folder_base(since, cwd=run.cwd, rootdir=run.rootdir, top=top) or archive_base(
+            since, cwd=run.cwd, rootdir=run.rootdir, top=top
+        )
+        if base is not None:
+            return base
     return base_revision(repository, since=since, excluded=own_files) if repository else None
 
 

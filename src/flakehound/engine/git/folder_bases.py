@@ -13,15 +13,15 @@ from flakehound.core.errors import UsageError
 from flakehound.engine.file_digests import text_digest
 from flakehound.engine.git.changed_files import MAX_TOTAL_BYTES, ChangedFile, FileChanges, content_now, mode_of
 from flakehound.engine.git.revisions import Base
+from flakehound.engine.git.worktree import is_environment
 
 MAX_FILES = 200_000  # of one tree
 _ABSENT = "000000"
 _PARENTS_TRIED = 3  # above pytest's root folder, where no repository says how far the project reaches
-_SKIPPED = frozenset(
+SKIPPED_NAMES = frozenset(
     {".git", ".hg", ".svn", ".flakehound", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
     | {".tox", ".nox", "node_modules"}
 )
-_ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 
 
 class UnusableFolder(UsageError):
@@ -81,14 +81,14 @@ def _counterpart(folder: Path, root: Path, top: Path | None) -> Path:
     """The folder of the user's tree that has most names in common with the base."""
     parents = list(root.parents)
     limit = len(parents[: parents.index(top) + 1]) if top in parents else 0 if top == root else _PARENTS_TRIED
-    names = set(os.listdir(folder)) - _SKIPPED
+    names = set(os.listdir(folder)) - SKIPPED_NAMES
     candidates = [root, *(parent for parent in parents[:limit] if parent != parent.parent)]
     return max(candidates, key=lambda candidate: _likeness(candidate, names))
 
 
 def _likeness(candidate: Path, names: set[str]) -> float:
     try:
-        own = set(os.listdir(candidate)) - _SKIPPED
+        own = set(os.listdir(candidate)) - SKIPPED_NAMES
     except OSError:
         return 0.0
     return len(own & names) / len(own | names) if own | names else 0.0
@@ -100,12 +100,16 @@ def _files_below(folder: Path, skipped: Collection[str]) -> Iterator[tuple[str, 
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
-                if entry.name in _SKIPPED or entry.name.endswith(".pyc") or os.path.realpath(entry) in skipped:
+                if (
+                    entry.name in SKIPPED_NAMES
+                    or entry.name.endswith(".pyc")
+                    or os.path.realpath(entry) in skipped
+                ):
                     continue
                 path = Path(entry.path)
                 if not entry.is_dir(follow_symlinks=False):
                     yield path.relative_to(folder).as_posix(), path
-                elif not any((path / mark).exists() for mark in _ENVIRONMENT_MARKS):
+                elif not is_environment(path):
                     waiting.append(path)
 
 

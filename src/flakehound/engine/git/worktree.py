@@ -21,8 +21,14 @@ from flakehound.engine.processes.launch import Target
 from flakehound.engine.temporary_folders import is_abandoned, new_folder
 
 _TREE = "tree"
-# A folder of one of these names belongs to a tool; a folder with `pyvenv.cfg` is an environment.
+# A folder of one of these names belongs to a tool.
 _NOT_COPIED = frozenset({".git", ".hg", "node_modules", ".tox", ".nox"})
+_ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
+
+
+def is_environment(folder: Path) -> bool:
+    """Whether a folder is an environment of Python, and no part of a project."""
+    return any((folder / mark).exists() for mark in _ENVIRONMENT_MARKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,9 +176,7 @@ def _copy_tree(base: Path, tree: Path) -> str:
     """Copy a folder without environments and files of tools; returns the problem."""
 
     def left_out(folder: str, names: list[str]) -> list[str]:
-        return [
-            name for name in names if name in _NOT_COPIED or os.path.exists(f"{folder}/{name}/pyvenv.cfg")
-        ]  # fmt: skip
+        return [name for name in names if name in _NOT_COPIED or is_environment(Path(folder, name))]
 
     try:
         shutil.copytree(base, tree, symlinks=True, ignore=left_out)
