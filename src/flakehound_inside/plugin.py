@@ -32,7 +32,8 @@ _TEXTS = {
     "since": (
         "BASE",
         "the commit that your change starts from (default: what the environment of your CI names, else the merge "
-        "base with the default branch, else the last commit); or a folder, an sdist or a wheel with the project before your change",
+        "base with the default branch, else the last commit); or a folder, an sdist or a wheel with the "
+        "project before your change",
     ),
     "time": ("SECONDS", "the time for the verdicts on all failures, for example 90, 90s or 2m (default: 60)"),
     "json": ("FILE", "also write the verdicts to FILE, as flakehound/triage/1"),

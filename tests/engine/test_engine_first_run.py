@@ -17,7 +17,7 @@ from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.loop import RunLoop
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 
-QUICK = NodeId("test_it.py::test_quick")
+QUICK, WRITER = NodeId("test_it.py::test_quick"), NodeId("test_it.py::test_writes")
 WAITING = """
     import time, pytest
 
@@ -39,10 +39,10 @@ BINDING = WAITING.replace("import time", "import socket, time").replace(
 class Repeats:
     """A planner that plans one test alone again and again."""
 
-    def __init__(self, opened: OpenSuite, *, undisturbed: bool = False) -> None:
+    def __init__(self, opened: OpenSuite, *, before: tuple[NodeId, ...] = (), undisturbed: bool = False) -> None:
         self.planned = 0
         self._plan = SingleRun(
-            order=(QUICK,),
+            order=(*before, QUICK),
             why="a test of the engine",
             setting=Setting.ALONE,
             isolation=opened.isolation,
@@ -145,13 +145,31 @@ def test_failures_beside_a_first_run_that_writes_files_are_doubtful_and_so_are_i
     assert [record.outcomes[-1] for record in history.records] == [Outcome.NOT_RUN]
 
 
-def test_nothing_more_is_started_beside_a_first_run_once_it_has_written_a_file(open_sample):
+def test_beside_a_first_run_that_has_written_a_file_other_tests_run_and_its_writer_does_not(
+    open_sample, monkeypatch
+):
+    steady = "".join(f"\n    def test_{number}():\n        pass\n" for number in range(30))
+    budget, started = Budget(limit_s=120.0), list[tuple[NodeId, ...]]()
+    with opened_suite(open_sample({"test_it.py": WRITING_FIRST + steady}), budget) as opened:
+        submit = opened.pool.submit
+        monkeypatch.setattr(
+            opened.pool, "submit", lambda plan, limits: started.append(plan.order) or submit(plan, limits)
+        )
+        run_beside(opened, budget, Repeats(opened, before=(WRITER,)))
+
+    written = started.index((QUICK,))
+    assert written <= 30  # the first test wrote the file
+    assert set(started[written:]) == {(QUICK,)}
+    assert len(started) > written + 30
+
+
+def test_nothing_more_is_started_beside_a_first_run_of_which_many_tests_write_files(open_sample):
     budget = Budget(limit_s=120.0)
     with opened_suite(open_sample({"test_it.py": WRITING_FIRST}), budget) as opened:
         planner = Repeats(opened)
         run_beside(opened, budget, planner)
 
-    assert planner.planned <= 30  # a run takes a hundredth of the time of the suite
+    assert planner.planned <= 60  # one for each look at the first run, and those before the file was written
 
 
 def test_runs_beside_a_first_run_that_binds_an_address_are_no_evidence(open_sample, monkeypatch):

@@ -64,7 +64,8 @@ def queue():
 
 
 def start(queue, started, ends_in_s):
-    queue.pool.running.append(SimpleNamespace(plan=started, expected_end_s=queue.clock.now_s + ends_in_s))
+    now_s = queue.clock.now_s
+    queue.pool.running.append(SimpleNamespace(plan=started, started_s=now_s, expected_end_s=now_s + ends_in_s))
 
 
 def test_short_runs_start_beside_a_long_one_while_a_run_that_wants_no_company_waits(queue):
@@ -105,6 +106,14 @@ def test_a_run_that_writes_shared_files_waits_a_while_and_then_only_short_runs_s
     assert queue.next(planner) == plan(SHORT[1])
     queue.pool.running.clear()
     assert [queue.next(planner), queue.next(planner)] == [plan(WRITER), plan(LONG)]
+
+
+def test_short_runs_go_on_beside_a_run_that_takes_longer_than_expected(queue):
+    planner = Planned(follow_ups=[plan(SHORT[0], undisturbed=True), plan(SHORT[1])])
+    start(queue, plan(LONG), ends_in_s=90.0)
+    queue.clock.now_s = 100.0
+
+    assert queue.next(planner) == plan(SHORT[1])
 
 
 def test_nothing_starts_beside_a_run_that_goes_alone(queue):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 
 from file_samples import listing, opened, run
 
-from flakehound.core.outcomes import Outcome
+from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.engine.suite.lasting_files import FileGuard
 
 
@@ -123,3 +124,22 @@ def test_new_files_that_nobody_was_seen_to_make_stay_and_are_named(tmp_path):
 
     assert left == ["new"]
     assert [path.name for path in tree.iterdir()] == ["new"]
+
+
+SOCKET = """
+    import socket, tempfile
+    def test_listens():
+        # As long as the names that multiprocessing chooses.
+        socket.socket(socket.AF_UNIX).bind(tempfile.mkdtemp(prefix="pymp-") + "/listener-xxxxxxxx")
+    """
+
+
+def test_the_path_of_a_socket_in_the_temporary_folder_of_a_run_is_not_too_long(open_sample, monkeypatch, tmp_path):
+    long = tmp_path / ("t" * max(1, 72 - len(str(tmp_path))))  # in which a socket would have 105 characters
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    test = NodeId("test_it.py::test_listens")
+    with opened(open_sample({"test_it.py": SOCKET})) as suite:
+        record = run(suite, test)
+
+    assert record.outcomes == (Outcome.PASSED,)

@@ -41,6 +41,7 @@ class _RunningPlan:
     number: int
     plan: RunPlan = field(compare=False)
     records: list[RunRecord] = field(compare=False)
+    started_s: float = field(compare=False)
     expected_end_s: float = field(compare=False)
 
 
@@ -145,7 +146,7 @@ class SimulatedLoop:
             if plan is None:
                 break
             expected_end_s = now_s + self._history.costs.plan_s(plan)
-            self._pool.chosen.append(SimpleNamespace(plan=plan, expected_end_s=expected_end_s))
+            self._pool.chosen.append(SimpleNamespace(plan=plan, started_s=now_s, expected_end_s=expected_end_s))
         chosen, self._pool.chosen = self._pool.chosen, []
         disturbed = len(self._running) + len(chosen) > 1
         for job in chosen:
@@ -156,7 +157,7 @@ class SimulatedLoop:
         expected_end_s = now_s + self._history.costs.plan_s(plan)
         records = self._simulator.run(self._seeded(plan), disturbed=disturbed)
         self._started += 1
-        started = _RunningPlan(self._simulator.clock_s, self._started, plan, records, expected_end_s)
+        started = _RunningPlan(self._simulator.clock_s, self._started, plan, records, now_s, expected_end_s)
         heapq.heappush(self._running, started)
         self._simulator.clock_s = now_s
 

@@ -215,7 +215,11 @@ def test_numbers_in_toml_need_no_quotes(suite):
         ("threshold", "2", "takes a share of the tests, from 0 to 100% or from 0 to 1, not '2'"),
         ("threshold", "nan", "takes a share of the tests"),
         ("since", "", "takes a commit, a branch, a tag, or a folder, sdist or wheel that exists, not ''"),
-        ("since", "./nowhere", "takes a commit, a branch, a tag, or a folder, sdist or wheel that exists, not './nowhere'"),
+        (
+            "since",
+            "./nowhere",
+            "or a folder, sdist or wheel that exists, not './nowhere'",
+        ),
         ("time", "0", "takes seconds or minutes, as 90, 90s or 2m, not '0'"),
         ("time", "2h", "takes seconds or minutes, as 90, 90s or 2m, not '2h'"),
         ("time", "nan", "takes seconds or minutes"),

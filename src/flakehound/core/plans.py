@@ -179,6 +179,19 @@ def tests_of(plan: RunPlan) -> set[NodeId]:
     return {test for order in plan.orders for test in order}
 
 
+def without_tests(plan: RunPlan, tests: frozenset[NodeId]) -> RunPlan | None:
+    """The plan without runs of these tests; None if nothing is left, or if its processes are copied after them."""
+    if tests.isdisjoint(tests_of(plan)):
+        return plan
+    if isinstance(plan, SingleRun):
+        order = tuple(test for test in plan.order if test not in tests)
+        return replace(plan, order=order) if order else None
+    if isinstance(plan, Batch):
+        orders = tuple(order for order in plan.orders if tests.isdisjoint(order))
+        return replace(plan, orders=orders) if orders else None
+    return None
+
+
 def without_running(plan: RunPlan, running: Iterable[RunPlan]) -> RunPlan | None:
     """The plan without the copies that a running plan makes after the same prefix; None if none is left."""
     if not isinstance(plan, SharedPrefix):

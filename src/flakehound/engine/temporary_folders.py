@@ -8,12 +8,22 @@ import shutil
 import tempfile
 from pathlib import Path
 
-PREFIX = "fh-"  # short: tests create sockets below it, whose paths may have at most 107 characters
+PREFIX = "fh-"
+# Tests create sockets in their temporary folder, whose paths may have at most 107 characters. Those of
+# multiprocessing have 33 below it, and the temporary folder of a run has up to 39 below the user's one.
+MAX_PARENT_LENGTH = 35
+_SHORT_PARENT = "/tmp"
 
 
 def new_folder() -> Path:
-    """Create a folder that this process owns."""
-    return Path(tempfile.mkdtemp(prefix=own_prefix()))
+    """Create a folder that this process owns; not in the user's temporary folder if its path is long."""
+    return Path(tempfile.mkdtemp(prefix=own_prefix(), dir=_parent()))
+
+
+def _parent() -> str:
+    usual = tempfile.gettempdir()
+    is_short = len(usual) <= MAX_PARENT_LENGTH
+    return usual if is_short or not os.access(_SHORT_PARENT, os.W_OK | os.X_OK) else _SHORT_PARENT
 
 
 def own_prefix() -> str:
@@ -29,7 +39,7 @@ def is_abandoned(folder: Path) -> bool:
 
 def remove_abandoned_folders() -> None:
     """Remove the folders of hunts that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for folder in Path(_parent()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             if is_abandoned(folder) and folder.stat().st_uid == os.getuid():
                 shutil.rmtree(folder, ignore_errors=True)

@@ -25,7 +25,8 @@ class Job:
     plan: RunPlan
     limits: Limits
     disturbed: bool = False
-    expected_end_s: float = 0.0  # by the monotonic clock; the pool does not use it
+    started_s: float = 0.0  # by the monotonic clock, as the next one; the pool uses neither
+    expected_end_s: float = 0.0
     is_cancelled: bool = False
     is_done: bool = False
     records: tuple[RunRecord, ...] = ()

@@ -14,6 +14,11 @@ from flakehound.engine.suite.lasting_files import FileGuard, WriteNote
 MAX_WRITERS_SHARE = 0.05
 
 
+def left_out_beside(writers: frozenset[NodeId] | None, suite_size: int) -> frozenset[NodeId] | None:
+    """The tests that must not run beside a run in which these wrote shared files so far; None: no test may."""
+    return None if writers is None or len(writers) > MAX_WRITERS_SHARE * suite_size else writers
+
+
 @dataclass(slots=True)
 class FileWriters:
     """The tests that write the files of a guard."""

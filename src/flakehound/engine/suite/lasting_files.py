@@ -273,9 +273,9 @@ def has_files(folder: Path) -> bool:
     return any(True for _file in _files(folder))
 
 
-def has_noted_writes(notes: Path) -> bool:
-    """Whether an observed run has written lasting files so far; folders that existed before do not count."""
-    return any(note.saved != "folder" and not note.differs for note in notes_in(notes))
+def noted_writes(notes: Path) -> Iterator[WriteNote]:
+    """The lasting files that an observed run has written so far; folders that existed before do not count."""
+    return (note for note in notes_in(notes) if note.saved != "folder" and not note.differs)
 
 
 def notes_in(path: Path) -> Iterator[WriteNote]:

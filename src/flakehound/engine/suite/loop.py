@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 
 from flakehound.core.doubtful_failures import DoubtfulFailures, doubtful_failures, without_doubtful_failures
 from flakehound.core.history import History
-from flakehound.core.plans import Isolation, RunPlan, SingleRun, Walk, single_run
+from flakehound.core.plans import Isolation, RunPlan, SingleRun, Walk, single_run, without_tests
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.forkserver import ServerLost
 from flakehound.engine.processes.handshake import CollectionTimeout
 from flakehound.engine.processes.limits import Limits, test_limit_for
 from flakehound.engine.processes.pool import Job
 from flakehound.engine.suite.budget import Budget
+from flakehound.engine.suite.file_writers import left_out_beside
 from flakehound.engine.suite.open_suite import OpenSuite
 from flakehound.engine.suite.plan_queue import Planner, PlanQueue
 from flakehound.engine.suite.reference_run import ReferenceRun
@@ -94,7 +95,7 @@ class RunLoop:
                 if self._opened.must_run_alone:
                     self._cancel_rest()
                     self._held_records.clear()
-                elif not self._opened.writes_files_so_far:
+                else:
                     self._fill_pool(planner)
                     run.went_beside_others = run.went_beside_others or bool(self._pool.running)
                 self._wait_beside(run)
@@ -138,9 +139,18 @@ class RunLoop:
     def _fill_pool(self, planner: Planner) -> None:
         while len(self._pool.running) < self._max_running():
             plan = self._queue.next(planner)
+            plan = plan and self._without_writers(plan)
             if plan is None:
                 return
             self._submit(plan)
+
+    def _without_writers(self, plan: RunPlan) -> RunPlan | None:
+        """The part of the plan that may run now: beside the reference run no test that writes the same files."""
+        if self._held_records is None:
+            return plan
+        run = self._opened.reference_run
+        left_out = None if run is None else left_out_beside(run.file_writers, len(self._opened.suite.tests))
+        return None if left_out is None else without_tests(plan, left_out)
 
     def _submit(self, plan: RunPlan) -> None:
         guard = self._opened.guard
@@ -154,7 +164,8 @@ class RunLoop:
         if guard is not None:
             (guard.restore_for_spawn if plan.isolation is Isolation.SPAWN else guard.restore_for_fork)()
         job = self._pool.submit(plan, self._limits())
-        job.expected_end_s = time.monotonic() + self._history.costs.plan_s(plan)
+        job.started_s = time.monotonic()
+        job.expected_end_s = job.started_s + self._history.costs.plan_s(plan)
 
     def _limits(self) -> Limits:
         if self._history.records:

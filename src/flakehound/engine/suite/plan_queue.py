@@ -21,6 +21,9 @@ from flakehound.engine.suite.open_suite import OpenSuite
 from flakehound.engine.suite.plans_aside import PlansAside
 
 _MAX_UNAFFORDABLE_PLANS = 20  # in a row, after which the search is not asked for more
+# A run that takes longer than expected is expected to go on for this share of its time so far, so that other cores
+# do not wait for it.
+_OVERDUE_SHARE = 0.1
 _MAX_LONGER_PLANS = 4  # of the search that wait because they would not end before the runs that go on
 
 
@@ -106,8 +109,11 @@ class PlanQueue:
             if not self._opened.goes_alone(plan):
                 return plan
             self._aside.add(plan)
-        others_end_in_s = max(job.expected_end_s for job in self._pool.running) - self._clock_s()
-        return self._next_that_ends_in(others_end_in_s, planner)
+        return self._next_that_ends_in(max(map(self._expected_left_s, self._pool.running)), planner)
+
+    def _expected_left_s(self, job: Job) -> float:
+        now_s = self._clock_s()
+        return max(job.expected_end_s - now_s, _OVERDUE_SHARE * (now_s - job.started_s))
 
     def _next_that_ends_in(self, seconds: float, planner: Planner) -> RunPlan | None:
         for waiting in (self._follow_ups, self._split_plans):

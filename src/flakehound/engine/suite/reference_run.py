@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flakehound.core.errors import FlakehoundError
+from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Setting, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.engine.processes.collection_progress import CollectionProgress, read_collection_progress
@@ -16,7 +17,7 @@ from flakehound.engine.processes.handshake import Handshake, read_handshake
 from flakehound.engine.processes.launch import Target
 from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import RunFiles, Spawner
-from flakehound.engine.suite.lasting_files import has_noted_writes
+from flakehound.engine.suite.lasting_files import noted_writes
 from flakehound.engine.suite.parallelism import fixed_addresses
 
 _MAX_WAIT_FOR_CANCELLED_S = 3.0  # its guardian kills it within a tenth of a second
@@ -71,7 +72,14 @@ class ReferenceRun(threading.Thread):
     @property
     def may_share_files(self) -> bool:
         """Whether it has written a file so far that other runs may write, too."""
-        return has_noted_writes(self.writes)
+        return any(noted_writes(self.writes))
+
+    @property
+    def file_writers(self) -> frozenset[NodeId] | None:
+        """The tests that have written such files so far; None: they are not known."""
+        notes = list(noted_writes(self.writes))
+        is_known = all(note.test and note.phase != "collection" for note in notes)
+        return frozenset(NodeId(note.test) for note in notes) if is_known else None
 
     @property
     def binds_addresses(self) -> bool:
