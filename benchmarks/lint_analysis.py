@@ -1,7 +1,7 @@
 """What lint reads in the tests of the corpus, kept on disk until lint's code or the sdist changes.
 
-Findings, metrics and the other inputs of a score are kept; scores are not, because they take seconds. The code of a
-checkout is what `import flakehound` finds: `PYTHONPATH=/other/checkout/src` judges another one.
+Findings, metrics and the other inputs of a score are kept; scores are not, because they take seconds. The code
+is what `import flakehound` finds: `PYTHONPATH=/other/checkout/src` judges another checkout.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from lint_corpus import CorpusProject, sources_of
@@ -38,8 +39,12 @@ class AnalysedTest:
     body: str  # the lines of the test function
 
 
+@cache
 def code_digest() -> str:
-    """A hash of all code that an analysis can depend on: `lint`, `core`, this file, and the version of Python."""
+    """A hash of all code that an analysis can depend on: `lint`, `core`, this file, and the version of Python.
+
+    Computed once: what is edited while this process runs is not in the code that runs.
+    """
     files = [file for name in ("lint", "core") for file in sorted((_PACKAGE / name).rglob("*.py"))]
     hasher = hashlib.sha256(repr(sys.version_info[:2]).encode())
     for file in (*files, Path(__file__)):
@@ -48,15 +53,15 @@ def code_digest() -> str:
     return hasher.hexdigest()[:16]
 
 
-def analysis_of(project: CorpusProject, labelled: LabelledProject, cache: Path) -> list[AnalysedTest] | None:
+def analysis_of(project: CorpusProject, labelled: LabelledProject, folder: Path) -> list[AnalysedTest] | None:
     """What lint reads in the tests of a project, from the cache if it is there; None if lint crashed."""
-    file = cache / ".analysis" / code_digest_once() / f"{project.sdist}.pickle.gz"
+    file = folder / ".analysis" / code_digest() / f"{project.sdist}.pickle.gz"
     if file.exists():
         with gzip.open(file, "rb") as stream:
             known: list[AnalysedTest] | None = pickle.load(stream)
         return known
     try:
-        analysed = list(analyse_sources(sources_of(project, cache), labelled))
+        analysed = list(analyse_sources(sources_of(project, folder), labelled))
     except (RecursionError, ValueError, LookupError, TypeError, AttributeError):
         analysed = None
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -65,16 +70,6 @@ def analysis_of(project: CorpusProject, labelled: LabelledProject, cache: Path) 
         pickle.dump(analysed, stream)
     new.rename(file)
     return analysed
-
-
-_digests: list[str] = []
-
-
-def code_digest_once() -> str:
-    """`code_digest` as it was when this process first asked: later edits are not in the code that runs."""
-    if not _digests:
-        _digests.append(code_digest())
-    return _digests[0]
 
 
 def analyse_sources(root: Path, labelled: LabelledProject) -> Iterator[AnalysedTest]:

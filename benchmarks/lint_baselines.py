@@ -7,8 +7,8 @@
   length, assertions, and packages used (not its coverage, execution time and churn).
 * vocabulary: random forest on the tokens of the test's body, as in Pinto et al. (2020).
 
-All of them see the tests of a project weighted as lint's model does: those of one class as the square root of their
-number, and both classes equally. Their chances are corrected for the share of flaky tests in the training data.
+All of them weight the tests of a project as lint's model does: those of one class as the square root of their
+number, and both classes equally. Chances are corrected for the share of flaky tests in the training data.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Find an sdist of each labelled project that ships a labelled test, and list them in `lint_projects.csv`.
 
-Of a project's sdists on PyPI, the newest before the date of the labels is tried first, then the oldest after it, the
-newest of a year before, and the newest of all. The commits of the labels cannot be dated without their repositories.
-A project none of whose sdists ships a labelled test is left out. Sources are fetched as files: nothing is built,
+Of a project's sdists on PyPI, the newest before the date of the labels is tried first, then the oldest after it,
+the newest of a year before, and the newest of all. Commits cannot be dated without their repositories. A project
+none of whose sdists ships a labelled test is left out. Sources are fetched as files: nothing is built,
 imported or run. Prints numbers only, so that nobody sees anything about a test that is kept for judging.
 
     python benchmarks/lint_corpus.py [--cache DIR] [--data ../shared/data] [--out FILE.csv]

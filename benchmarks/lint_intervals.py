@@ -1,8 +1,8 @@
 """Figures about a ranking of the tests of many projects, with bootstrap intervals over projects.
 
-A figure is computed for many weightings of the projects at once: the first row of `Draws.weights` counts each project
-once and gives the estimate, the others count how often a resample has it. All figures see the same resamples, so
-the difference of two figures is a paired comparison.
+A figure is computed for many weightings of the projects at once: the first row of `Draws.weights` counts each
+project once and gives the estimate, the others count how often a resample has it. All figures see the same
+resamples, so the difference of two figures is a paired comparison.
 """
 
 from __future__ import annotations
@@ -92,14 +92,15 @@ def mean_over_projects(draws: Draws, by_project: Floats) -> Figure:
 def sums_by_project(ranked: RankedTests, values: Any) -> Floats:
     """The sum of a value of the tests of each project."""
     weights = np.asarray(values, dtype=float)
-    return np.bincount(ranked.project, weights=weights, minlength=ranked.projects)
+    sums = np.bincount(ranked.project, weights=weights, minlength=ranked.projects)
+    return np.asarray(sums, dtype=np.float64)
 
 
 # ------------------------------------------------------------------ ranking
 
 
 def won_pairs(ranked: RankedTests) -> Floats:
-    """In row p, column q: how many pairs of a positive of p and a negative of q are in the right order; ties half."""
+    """Row p, column q: how many positives of p and negatives of q are pairs in the right order; ties half."""
     scores, of_project = ranked.scores[ranked.positive], ranked.project[ranked.positive]
     won = np.zeros((ranked.projects, ranked.projects))
     for other in range(ranked.projects):

@@ -24,7 +24,18 @@ import numpy as np
 from flaky_sources import DATA
 from lint_baselines import cached_baselines
 from lint_corpus import SOURCES
-from lint_figures import KINDS, OURS, RULES, SHIPPED, Judged, Ranking, findings_figures, rankings_of, tables
+from lint_figures import (
+    COMMON,
+    KINDS,
+    OURS,
+    RULES,
+    SHIPPED,
+    Judged,
+    Ranking,
+    findings_figures,
+    rankings_of,
+    tables,
+)
 from lint_labels import CHOICE, DESIGN, REPORT, SPLITS
 from lint_report_uses import append_use, commit_of_checkout
 from lint_rows import Corpus, LabelledTest, read_corpus
@@ -103,9 +114,11 @@ def rankings(setting: Setting, judged: Judged, cache: Path) -> Iterator[Ranking]
         by_model[SHIPPED] = model_scores(default_model(), tests)
     by_rules = np.array([rule_score(test.findings, test.analysis.row.metric_cells()) for test in judged.tests])
     train = [test for test in setting.train if test.is_judged]
+    common = _chances(by_model[OURS], "flaky")[is_judged]
     for kind in KINDS:
         for name, scores in by_model.items():
             yield Ranking(name=name, kind=kind, chances=_chances(scores, kind)[is_judged])
+        yield Ranking(name=COMMON, kind=kind, chances=common)
         yield Ranking(name=RULES, kind=kind, chances=by_rules)
         positive = Judged.positives(train, kind)
         for name, chances in cached_baselines(train, positive, judged.tests, cache).items():
