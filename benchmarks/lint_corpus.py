@@ -42,6 +42,7 @@ class CorpusProject:
     split: str
     version: str
     sdist: str  # file name
+    uploaded: str  # date; long after the labels, its tests may have changed
 
 
 def read_projects(path: Path = PROJECTS) -> list[CorpusProject]:
@@ -106,7 +107,11 @@ def find_sdist(project: LabelledProject, cache: Path) -> CorpusProject | str:
             continue
         if ships_labelled_test(folder, project):
             return CorpusProject(
-                project=project.name, split=project.split, version=version_of(sdist, project), sdist=sdist.file
+                project=project.name,
+                split=project.split,
+                version=version_of(sdist, project),
+                sdist=sdist.file,
+                uploaded=sdist.uploaded[:10],
             )
         shutil.rmtree(folder)
     return problem

@@ -47,7 +47,8 @@ def lift_of(judged: Judged, has_finding: Floats, positive: NDArray[np.bool_]) ->
         return np.asarray(np.bincount(judged.project, weights=values, minlength=number), dtype=np.float64)
 
     tests, flaky, found, hits = (
-        sums(values) for values in (np.ones(len(positive)), positive * 1.0, has_finding, has_finding * positive)
+        sums(np.asarray(values, dtype=np.float64))
+        for values in (np.ones(len(positive)), positive, has_finding, has_finding * positive)
     )
     among_found, among_all = ratio(judged.draws, hits, found), ratio(judged.draws, flaky, tests)
     with np.errstate(invalid="ignore", divide="ignore"):

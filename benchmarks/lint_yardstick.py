@@ -1,9 +1,12 @@
 """Judge lint's ranking and findings on projects that its model was not trained on, against simple predictors.
 
 The tests of `lint_projects.csv` are scored by lint's model after refitting it without the scored projects: on
-choice for design, on design for choice, on both for report. The baselines are trained on the same projects. All
-figures have 95 % bootstrap intervals over projects. Only figures are printed, nothing about a single test.
-Each use of report is written to `lint_report_uses.csv`, with the reason that was given for it.
+choice for design, on design for choice, on both for report. The baselines are trained on the same projects. A
+further one knows nothing but the number of tests of the project: a project is in the corpus because it has a
+labelled test, so the tests of small projects are likelier to be flaky. What is not better than that, pooled over
+projects, says nothing; the figures within projects are free of it. All figures have 95 % bootstrap intervals over
+projects. Only figures are printed, nothing about a single test. Each use of report is written to
+`lint_report_uses.csv`, with the reason that was given for it.
 
     python benchmarks/lint_yardstick.py --split design|choice
     python benchmarks/lint_yardstick.py --split report --reason "release 1.4"
@@ -28,6 +31,7 @@ from lint_figures import (
     COMMON,
     KINDS,
     OURS,
+    PROJECT_SIZE,
     RULES,
     SHIPPED,
     Judged,
@@ -115,11 +119,13 @@ def rankings(setting: Setting, judged: Judged, cache: Path) -> Iterator[Ranking]
     by_rules = np.array([rule_score(test.findings, test.analysis.row.metric_cells()) for test in judged.tests])
     train = [test for test in setting.train if test.is_judged]
     common = _chances(by_model[OURS], "flaky")[is_judged]
+    by_size = 1 / np.bincount(judged.project)[judged.project]
     for kind in KINDS:
         for name, scores in by_model.items():
             yield Ranking(name=name, kind=kind, chances=_chances(scores, kind)[is_judged])
         yield Ranking(name=COMMON, kind=kind, chances=common)
         yield Ranking(name=RULES, kind=kind, chances=by_rules)
+        yield Ranking(name=PROJECT_SIZE, kind=kind, chances=by_size)
         positive = Judged.positives(train, kind)
         for name, chances in cached_baselines(train, positive, judged.tests, cache).items():
             yield Ranking(name=name, kind=kind, chances=chances)
