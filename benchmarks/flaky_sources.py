@@ -29,11 +29,20 @@ from flakehound.lint.source.project import Project
 CACHE = Path(os.environ.get("FLAKEHOUND_LINT_SDISTS", Path.home() / ".cache" / "flakehound-lint-sdists"))
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 _LINK = re.compile(r'<a href="([^"]+)"[^>]*data-upload-time="([^"]+)"[^>]*>([^<]+)</a>')
-_ARCHIVE_SUFFIXES = (".tar.gz", ".zip", ".tgz", ".tar.bz2")
+ARCHIVE_SUFFIXES = (".tar.gz", ".zip", ".tgz", ".tar.bz2")
 _MAX_FILE_BYTES = 2_000_000
 _FIRST_EXCLUDED_DATE = "2021"  # the study's commits are of 2020
 
 Key = tuple[str, str, str]  # file, class, function: the study's name of a test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sdist:
+    """One source distribution on PyPI."""
+
+    file: str
+    url: str
+    uploaded: str  # ISO date and time, so that dates compare as text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +69,7 @@ def fetch_sources(name: str, cache: Path) -> bool:
         return True
     try:
         url = _sdist_url(name)
-        for path, content in _source_files(url, _download(url)) if url else ():
+        for path, content in source_files(url, download(url)) if url else ():
             target = home.joinpath(*path.parts[1:])
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
@@ -74,21 +83,28 @@ def fetch_sources(name: str, cache: Path) -> bool:
 
 
 def _sdist_url(name: str) -> str | None:
-    page = _download(page_url(name)).decode()
-    sdists = [
-        (date, html.unescape(url)) for url, date, file in _LINK.findall(page) if file.endswith(_ARCHIVE_SUFFIXES)
+    old = [sdist for sdist in sdists_of(name) if sdist.uploaded < _FIRST_EXCLUDED_DATE]
+    return max(old, key=lambda sdist: (sdist.uploaded, sdist.url)).url if old else None
+
+
+def sdists_of(name: str) -> list[Sdist]:
+    """All sdists of a project, in the order of the index page."""
+    return [
+        Sdist(file=file, url=html.unescape(url).partition("#")[0], uploaded=date)
+        for url, date, file in _LINK.findall(download(page_url(name)).decode())
+        if file.endswith(ARCHIVE_SUFFIXES)
     ]
-    old = [(date, url) for date, url in sdists if date < _FIRST_EXCLUDED_DATE]
-    return max(old)[1].partition("#")[0] if old else None
 
 
-def _download(url: str) -> bytes:
+def download(url: str) -> bytes:
+    """The content of a URL of the package index."""
     with urllib.request.urlopen(urllib.request.Request(url, headers=HEADERS), timeout=120) as answer:
         return bytes(answer.read())
 
 
-def _source_files(url: str, content: bytes) -> Iterator[tuple[PurePosixPath, bytes]]:
-    members = _zip_members(content) if url.endswith(".zip") else _tar_members(content)
+def source_files(archive_name: str, content: bytes) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """The Python and configuration files of an sdist; the first part of each path is the sdist's own folder."""
+    members = _zip_members(content) if archive_name.endswith(".zip") else _tar_members(content)
     for name, read in members:
         path = PurePosixPath(name)
         if path.suffix in (".py", ".cfg", ".toml", ".ini") and ".." not in path.parts and len(path.parts) > 1:
