@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from simulated_loop import SESSION_HASH_SEED
-from simulator import Simulator, fails_after_all, fails_if, hunt, id_of, suite_of
+from simulator import Simulator, fails_after, fails_after_all, fails_if, hunt, id_of, suite_of
 
+from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
-from flakehound.core.plans import RunPlan, Walk
+from flakehound.core.plans import RunPlan, Setting, SingleRun, Walk
 from flakehound.hunt.agenda import Agenda
-from flakehound.hunt.long_limits import FIRST_QUICK_ORDERS
+from flakehound.hunt.diagnosis.findings import Finding
+from flakehound.hunt.group_runs import GroupRuns
+from flakehound.hunt.group_sweep import GroupSweep
+from flakehound.hunt.long_limits import FIRST_QUICK_ORDERS, MAX_ALIKE_SUSPECTS
+from flakehound.hunt.suite_groups import SuiteGroups
 
 TESTS = 400
 TEST_S = 0.1  # 40 seconds in all: long enough for suspects to share runs
@@ -99,3 +104,24 @@ def test_later_orders_of_quick_tests_have_hash_seeds_of_their_own_where_a_start_
     assert len(set(later)) == len(later) > 1
     assert SESSION_HASH_SEED not in later
     assert set(expensive) == {SESSION_HASH_SEED}
+
+
+def test_of_suspects_with_equal_failures_in_one_file_only_a_few_run_after_a_group_if_they_are_slow():
+    def served(test_s: float) -> int:
+        places = range(10)
+        suite = suite_of(*(f"f{place // 25}.py::t{place}" for place in range(TESTS)))
+        times = {test.id: TEST_S for test in suite.tests} | {at(place): test_s for place in places}
+        planted = {at(place): fails_after(at(300)) for place in places}
+        simulator = Simulator(suite, planted, test_s=times, fork_s=0.001)  # type: ignore[arg-type]
+        history = History(suite)
+        orders = [suite.order, *((at(300), at(place)) for place in places)]
+        for order in orders:
+            for record in simulator.run(SingleRun(order=order, why="", setting=Setting.PROBE)):
+                history.add(record)
+        findings = [Finding(test=at(place), needed_groups=(7,)) for place in places]
+        runs = GroupRuns(history, SuiteGroups(suite))
+        (plan,) = GroupSweep(history, lambda: runs, lambda: findings).plans_for_suspects(max_groups=1)
+        return len(plan.copies)
+
+    assert served(0.001) == 10
+    assert served(0.4) == MAX_ALIKE_SUSPECTS

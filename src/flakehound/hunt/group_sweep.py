@@ -76,10 +76,11 @@ class GroupSweep:
         """The suspects that take part now, as many as add no more than the time of the suite.
 
         Suspects with another failure, or in another file, first: those that look alike often share a polluter,
-        which is tried on the others once it is known.
+        which is tried on the others once it is known. So these may add only a part of that time.
         """
         costs, groups = self._history.costs, self._runs.groups.groups
         allowed_s = costs.tests_s(self._history.suite.order) if findings else 0.0
+        allowed_alike_s = long_limits.MAX_ALIKE_SHARE * allowed_s
         alike: dict[tuple[str, str], int] = {}
         ranked = []
         for place, finding in enumerate(findings):
@@ -87,21 +88,24 @@ class GroupSweep:
             alike[look] = alike.get(look, 0) + 1
             ranked.append((alike[look], place, finding))
         served: list[Finding] = []
-        for _rank, _place, finding in sorted(ranked, key=lambda item: item[:2]):
-            allowed_s -= len(groups) * costs.run_s((finding.test,), Isolation.FORK)
-            if served and allowed_s < 0:
+        for rank, _place, finding in sorted(ranked, key=lambda item: item[:2]):
+            cost_s = len(groups) * costs.run_s((finding.test,), Isolation.FORK)
+            allowed_s -= cost_s
+            allowed_alike_s -= cost_s if rank > long_limits.MAX_ALIKE_SUSPECTS else 0.0
+            if served and min(allowed_s, allowed_alike_s) < 0:
                 break
             served.append(finding)
         return served
 
     def _doubtful_cases(self) -> list[NodeId]:
-        """The tests that failed without being evidence, and not since; as many as add no more than the suite."""
+        """The tests that failed, but not as evidence; as many as add a share of the suite's time."""
         costs, groups = self._history.costs, self._runs.groups
-        allowed_s = costs.tests_s(self._history.suite.order) if self._doubtful else 0.0
+        suite_s = costs.tests_s(self._history.suite.order) if self._doubtful else 0.0
+        allowed_s = long_limits.MAX_DOUBTFUL_SHARE * suite_s
         cases = []
         for test in self._doubtful:
             allowed_s -= len(groups.groups) * costs.run_s((test,), Isolation.FORK)
-            if allowed_s < 0:
+            if cases and allowed_s < 0:
                 break
             if test in groups.number_of and not self._history.failures_of(test):
                 cases.append(test)

@@ -41,6 +41,15 @@ HASH_SEEDS_OF_FAILING_TESTS = 4
 # Suspects that run one after another behind a group, where processes cannot be copied.
 MAX_CHAINED_SUSPECTS = 64
 
+# Suspects of one file with one signature that take part in the runs of groups like all others, and the share of
+# the suite's time that further ones may add. They often share a polluter, which is tried on them once it is known.
+MAX_ALIKE_SUSPECTS = 3
+MAX_ALIKE_SHARE = 0.25
+
+# Share of the suite's time that runs of tests add to the runs of groups whose failures are no evidence. In dask 15
+# such tests, twelve of them with one cause, doubled the time of all groups.
+MAX_DOUBTFUL_SHARE = 0.25
+
 # Long walks that a search for tests that act together takes; it begins only if there is time for them.
 LONG_WALKS_PER_SEARCH = 2.0
 
