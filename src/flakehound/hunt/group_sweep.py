@@ -102,7 +102,7 @@ class GroupSweep:
         costs, groups = self._history.costs, self._runs.groups
         suite_s = costs.tests_s(self._history.suite.order) if self._doubtful else 0.0
         allowed_s = long_limits.MAX_DOUBTFUL_SHARE * suite_s
-        cases = []
+        cases: list[NodeId] = []
         for test in self._doubtful:
             allowed_s -= len(groups.groups) * costs.run_s((test,), Isolation.FORK)
             if cases and allowed_s < 0:
