@@ -35,7 +35,7 @@ CLIMBING = {
         def test_step(height, tmp_path):
             for number in range(height):
                 (tmp_path / str(number)).write_text("x")
-            time.sleep(height / 500)
+            time.sleep(height / 100)
     """
 }
 

@@ -14,7 +14,7 @@ from cli_projects import LIMIT_S, SHOP, SHOP_KINDS, SRC, environment, flakehound
 from flakehound.core.plans import Setting
 from flakehound.store import Store
 
-SHORT = ("--budget", "2s", "--json", "report.json")
+SHORT = ("--budget", "5s", "--json", "report.json")
 MAX_NIGHTS = 12  # a few are enough; a busy machine makes fewer runs in each
 VICTIM = {
     "test_v.py": """
@@ -213,7 +213,7 @@ def test_another_seed_has_another_hash_seed_and_so_no_common_evidence(tmp_path):
     env = {name: value for name, value in environment(**free).items() if name != "PYTHONHASHSEED"}
     said = [
         subprocess.run(
-            [sys.executable, "-m", "flakehound", "hunt", "--budget", "2s", *seed],
+            [sys.executable, "-m", "flakehound", "hunt", "--budget", "5s", *seed],
             cwd=folder,
             env=env,
             capture_output=True,
@@ -229,7 +229,7 @@ def test_another_seed_has_another_hash_seed_and_so_no_common_evidence(tmp_path):
 
 def test_two_hunts_at_once_share_a_store_and_a_later_one_goes_on_from_both(tmp_path):
     folder = write_project(tmp_path / "both", VICTIM)
-    command = [sys.executable, "-m", "flakehound", "hunt", "--budget", "3s", "--seed", "4"]
+    command = [sys.executable, "-m", "flakehound", "hunt", "--budget", "6s", "--seed", "4"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     both = [subprocess.Popen(command, cwd=folder, env=environment(), **pipes) for _hunt in range(2)]
     errors = [process.communicate(timeout=LIMIT_S)[1] for process in both]

@@ -219,7 +219,7 @@ def _revision(config: pytest.Config) -> Callable[[str], str]:
         if text.startswith((".", "~", "/")) and os.path.exists(path):
             return os.path.normpath(path)
         if not text or text.startswith(("-", ".", "~", "/")):
-            raise ValueError("takes a commit, a branch, a tag, or a folder, sdist or wheel that exists")
+            raise ValueError("takes a commit, branch or tag, or a folder, sdist or wheel that exists")
         return text
 
     return parse
