@@ -207,17 +207,6 @@ def the_base_is_a_wheel_and_the_test_itself_is_broken(project: Project) -> None:
     project.replace("tests/test_cart.py", "== 3", "== 4")
 
 
-@BASES.add("test_total")
-def the_base_is_a_folder_and_the_root_folder_of_pytest_is_below_it(project: Project) -> None:
-    project.write_all({f"service/{name}": text for name, text in FILES.items()})
-    shutil.move(project.folder / "pytest.ini", project.folder / "service/pytest.ini")
-    shutil.rmtree(project.folder / ".git")
-    shutil.copytree(project.folder, project.room / "before")
-    project.folder /= "service"
-    project.replace("shop/cart.py", "sum(prices)", "sum(prices) + 1")
-    project.args = ("--flakehound-since=../../before",)
-
-
 def _make_wheel(project: Project) -> None:
     with ZipFile(project.room / "shop-1.0-py3-none-any.whl", "w") as wheel:
         wheel.write(project.folder / "shop/cart.py", "shop/cart.py")

@@ -116,7 +116,7 @@ class BaseSuite:
         base = self._change.base
         assert base is not None
         if base.folder is not None:
-            checkout = folder_checkout(base.folder, base.folder_of or self._run.rootdir)
+            checkout = folder_checkout(base.folder, self._run.rootdir)
         else:
             assert self._change.repository is not None
             checkout = temporary_checkout(self._change.repository, base.revision)
