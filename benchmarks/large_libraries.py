@@ -47,6 +47,24 @@ LIBRARIES: Mapping[str, Library] = {
         classes=("dask.array.Array", "dask.highlevelgraph.HighLevelGraph", "dask.callbacks.Callback"),
         functions=("dask.utils.parse_timedelta", "dask.utils.format_time"),
     ),
+    "sympy": Library(
+        package="sympy",
+        modules=(
+            *("sympy.core.evalf", "sympy.utilities.misc", "sympy.printing.str", "sympy.matrices.utilities"),
+            *("sympy.core.numbers", "sympy.sets.sets", "sympy.utilities.iterables"),
+        ),
+        classes=("sympy.Symbol", "sympy.Integer", "sympy.FiniteSet", "sympy.printing.str.StrPrinter"),
+        functions=("sympy.utilities.misc.filldedent", "sympy.utilities.iterables.flatten"),
+    ),
+    "pandas": Library(
+        package="pandas",
+        modules=(
+            *("pandas.core.common", "pandas.core.missing", "pandas.io.formats.format", "pandas.core.algorithms"),
+            *("pandas.core.nanops", "pandas.core.indexing", "pandas.util._validators"),
+        ),
+        classes=("pandas.Series", "pandas.DataFrame", "pandas.Index", "pandas.RangeIndex"),
+        functions=("pandas.core.common.flatten", "pandas.core.common.pipe"),
+    ),
 }
 
 SNIPPETS: Mapping[str, Sequence[Snippet]] = {
@@ -121,6 +139,40 @@ SNIPPETS: Mapping[str, Sequence[Snippet]] = {
             imports=("from dask.utils import format_bytes",),
             lines=("text = format_bytes({n} * 2**30)",),
             check='text.endswith("GiB")',
+        ),
+    ),
+    "sympy": (
+        Snippet(
+            imports=("from sympy import Integer, Symbol",),
+            lines=('x = Symbol("x")', "power = (x + 1) ** {n}"),
+            check="power.subs(x, 1) == Integer(2) ** {n}",
+        ),
+        Snippet(
+            imports=("from sympy import Range",),
+            lines=("numbers = Range({n})",),
+            check="len(numbers) == {n}",
+        ),
+        Snippet(
+            imports=("from sympy import eye",),
+            lines=("identity = eye({n})",),
+            check="identity.trace() == {n}",
+        ),
+    ),
+    "pandas": (
+        Snippet(
+            imports=("import numpy as np", "import pandas as pd"),
+            lines=("series = pd.Series(np.arange({n}))",),
+            check="series.sum() == {n} * ({n} - 1) // 2",
+        ),
+        Snippet(
+            imports=("import pandas as pd",),
+            lines=('frame = pd.DataFrame({"a": range({n}), "b": 1})', 'sums = frame.groupby("b")["a"].count()'),
+            check="sums.loc[1] == {n}",
+        ),
+        Snippet(
+            imports=("import pandas as pd",),
+            lines=('days = pd.date_range("2024-01-01", periods={n})',),
+            check="len(days) == {n}",
         ),
     ),
 }

@@ -134,6 +134,25 @@ SUITES = (
             "dask/tests/test_config.py::test_collect_yaml_permission_errors",
             "dask/tests/test_threaded.py::test_interrupt",  # sometimes hangs
         ),
+    ),
+    LargeSuite(
+        name="sympy",
+        requirements=("sympy",),
+        paths=("sympy/core", "sympy/sets", "sympy/logic", "sympy/matrices"),
+        ignored=(
+            # The slowest files: without them one run takes about three minutes.
+            "sympy/matrices/tests/test_decompositions.py",
+            "sympy/matrices/tests/test_eigen.py",
+            "sympy/matrices/tests/test_matrices.py",
+        ),
+        held_out=True,
+    ),
+    LargeSuite(
+        name="pandas",
+        requirements=("pandas", "scipy", "hypothesis"),
+        paths=("pandas/tests/frame", "pandas/tests/reshape", "pandas/tests/resample"),
+        deselected=("pandas/tests/reshape/test_qcut.py::test_qcut_binning_issues",),
+        removed=("pyproject.toml",),
         held_out=True,
     ),
 )

@@ -43,6 +43,14 @@ def kinds_in(folder):
     return {test["id"].partition("::")[2]: test["kind"] for test in report_of(folder)["tests"]}
 
 
+def hunt_until(folder, kinds):
+    """Hunt on several nights until these kinds are known; returns the last hunt and the number of nights."""
+    nights, said = 1, hunt(folder)
+    while kinds_in(folder) != kinds and nights < MAX_NIGHTS:
+        nights, said = nights + 1, hunt(folder)
+    return said, nights
+
+
 def original_runs_of(folder, name):
     (test,) = [test for test in report_of(folder)["tests"] if test["id"].endswith(name)]
     return test["runs"]["original"]
@@ -65,10 +73,7 @@ def change_store(folder, statement):
 
 def test_short_hunts_of_the_same_code_together_find_what_a_long_one_finds(tmp_path):
     folder = write_project(tmp_path / "shop", SHOP)
-    nights = 0
-    while nights < MAX_NIGHTS and (not nights or kinds_in(folder) != SHOP_KINDS):
-        said = hunt(folder)
-        nights += 1
+    said, nights = hunt_until(folder, SHOP_KINDS)
 
     hunts = f"{nights - 1} earlier hunt"
     assert kinds_in(folder) == SHOP_KINDS
@@ -111,7 +116,7 @@ def test_a_test_that_failed_before_its_fix_and_passes_after_it_is_not_flaky(tmp_
 def test_a_flaky_test_that_was_fixed_runs_first_and_is_steady_afterwards(tmp_path):
     flaky = "import random\n\n\ndef test_luck():\n    assert random.random() > 0.5\n"
     folder = write_project(tmp_path / "luck", {"test_luck.py": flaky})
-    hunt(folder)
+    _said, nights = hunt_until(folder, {"test_luck": "nod"})
     before = kinds_in(folder)
     (folder / "test_luck.py").write_text(flaky.replace("0.5", "-1"))
     said = hunt(folder)
@@ -119,7 +124,7 @@ def test_a_flaky_test_that_was_fixed_runs_first_and_is_steady_afterwards(tmp_pat
     assert before == {"test_luck": "nod"}
     assert kinds_in(folder) == {"test_luck": "steady"}
     assert "the code has changed since the last hunt: one test that was flaky" in said.err
-    assert any("as in an earlier hunt?" in run.why for run in runs_by_session(folder)[1])
+    assert any("as in an earlier hunt?" in run.why for run in runs_by_session(folder)[nights])
 
 
 def test_a_changed_file_of_the_checkout_is_counted(tmp_path):
