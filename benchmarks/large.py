@@ -13,7 +13,7 @@ checked with plain pytest.
 
 Repeat number r, from 0, uses plants and hunts of seed S + r. Results are appended to a file after each hunt, and a
 hunt that is in it is not repeated, unless flakehound's source has changed. `third` is a third of the CPU time of
-one plain run. One suite is held out: it is used only with `--held-out`, to judge and not to tune.
+one plain run. Some suites are held out: they are used only with `--held-out`, to judge and not to tune.
 
 A result is bound to the source of flakehound and to the code that plants. `--report` shows those of the flakehound
 that is judged, as it is now; with `--all-versions` those of all. What a hunt printed stays in the suite's folder.

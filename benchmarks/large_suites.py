@@ -137,7 +137,7 @@ SUITES = (
     ),
     LargeSuite(
         name="sympy",
-        requirements=("sympy",),
+        requirements=("sympy", "numpy"),
         paths=("sympy/core", "sympy/sets", "sympy/logic", "sympy/matrices"),
         ignored=(
             # The slowest files: without them one run takes about three minutes.
