@@ -137,7 +137,7 @@ SUITES = (
     ),
     LargeSuite(
         name="sympy",
-        requirements=("sympy", "numpy"),
+        requirements=("sympy", "numpy", "hypothesis"),
         paths=("sympy/core", "sympy/sets", "sympy/logic", "sympy/matrices"),
         ignored=(
             # The slowest files: without them one run takes about three minutes.
