@@ -123,6 +123,21 @@ def test_a_damaged_model_is_reported_and_the_hunt_goes_on_without_scores(content
     assert "model.json' is not a model that this flakehound can use" in text
 
 
+def test_a_fault_of_lint_is_reported_and_the_hunt_goes_on_without_scores(tmp_path, monkeypatch):
+    def fail(_files, *, cwd):
+        raise OverflowError(f"in a test file of {cwd.name}")
+
+    (tmp_path / "test_a.py").write_text("def test_one(): pass")
+    monkeypatch.setattr("flakehound.app.lint.run.analyse_project", fail)
+    messages = Messages()
+
+    scores = static_scores(tmp_path, [NodeId("test_a.py::test_one")], time_s=600.0, progress=messages)
+
+    assert scores == StaticScores()
+    (text,) = messages.texts
+    assert f"which is a fault of flakehound: OverflowError: in a test file of {tmp_path.name}" in text
+
+
 def test_a_hunt_that_has_no_time_to_fit_the_model_waits_for_none(tmp_path, monkeypatch):
     (tmp_path / "test_a.py").write_text("def test_one(): pass")
     one = NodeId("test_a.py::test_one")

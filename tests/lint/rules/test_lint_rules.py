@@ -137,6 +137,7 @@ def test_a_rule_finds_its_cause(rule, text):
         ),
         ("directory-order", "import os\ndef test_it(p):\n    files = os.listdir(p)\n    files.sort()\n"),
         ("float-equality", "def test_it():\n    assert f() == 0.5\n    assert g() == 3\n"),
+        ("float-equality", f"def test_it():\n    assert f() == 1 + {'9' * 400}\n    assert g() == -{'9' * 400}\n"),
         (
             "environment-variable",
             "import os\nfrom unittest import mock\ndef test_it():\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 from flakehound.app.limited_step import attempt_within
 from flakehound.app.lint.model_file import is_model_ready, model_for
 from flakehound.app.progress import SILENT, Progress
-from flakehound.core.errors import FailedStep
+from flakehound.core.errors import FailedStep, FlakehoundError
 from flakehound.core.outcomes import NodeId
 from flakehound.core.statistics.prevalence import NOD_SHARE, ORDER_DEPENDENT_SHARE, with_odds_ratio
 from flakehound.hunt.limits import MAX_SCORES_SHARE, MODEL_FIT_S, SCORES_START_S, SCORES_TEST_S
@@ -38,7 +38,7 @@ def static_scores(
     if reading_s + MODEL_FIT_S > MAX_SCORES_SHARE * time_s and not is_model_ready(rootdir):
         return StaticScores()
     found = attempt_within(
-        lambda: _scores(rootdir, tests),
+        lambda: _scores_or_own_fault(rootdir, tests),
         _MAX_TIMES_EXPECTED * MAX_SCORES_SHARE * time_s,
         while_waiting=lambda: progress.show_state(lambda: f"scoring the source of {len(tests)} tests"),
     )
@@ -46,6 +46,16 @@ def static_scores(
         progress.message(f"hunting without the scores of lint: {found.what}")
         return StaticScores()
     return found
+
+
+def _scores_or_own_fault(rootdir: Path, tests: Sequence[NodeId]) -> StaticScores | FailedStep:
+    """The scores; lint reads any source there is, and a fault of ours in it must not end the hunt."""
+    try:
+        return _scores(rootdir, tests)
+    except FlakehoundError:
+        raise
+    except Exception as error:
+        return FailedStep(what=f"lint failed, which is a fault of flakehound: {type(error).__name__}: {error}")
 
 
 def _scores(rootdir: Path, tests: Sequence[NodeId]) -> StaticScores:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from math import inf
 
 from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.facts.functions import Call
@@ -42,12 +43,15 @@ def string_value(node: ast.AST | None) -> str | None:
 
 
 def number_value(node: ast.AST | None) -> float | None:
-    """The value of a number literal, also with a minus sign; None for other nodes."""
+    """The value of a number literal, also with a minus sign; None for other nodes, infinity if it is too large."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = number_value(node.operand)
         return None if inner is None else -inner
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        return float(node.value)
+        try:
+            return float(node.value)
+        except OverflowError:  # an integer of hundreds of digits, as in tests of sympy
+            return inf
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from math import isfinite
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
@@ -47,7 +48,7 @@ def _called_name(node: ast.Call) -> str:
 def _is_inexact(node: ast.expr) -> bool:
     """Whether it is a fraction that has no exact binary form: 0.1 has none, 0.5 has one."""
     number = number_value(node)
-    return number is not None and not float(number * 1024).is_integer()
+    return number is not None and isfinite(number) and not float(number * 1024).is_integer()
 
 
 def _computes(node: ast.expr) -> bool:
