@@ -74,6 +74,7 @@ class History:
         self._counts_after_prefix: Counter[tuple[int, NodeId, bool, bool]] = Counter()
         self._known_prefixes: dict[NodeId, set[int]] = defaultdict(set)  # hashes, after which each test ran
         self._failures: dict[NodeId, list[Execution]] = defaultdict(list)
+        self._failed_in_order: list[NodeId] = []  # the same tests in the original order
         self._first_pass: dict[NodeId, Execution] = {}
         self._last_forked_pass_s: dict[NodeId, float] = {}
         self._short_prefixes: dict[NodeId, set[Order]] = defaultdict(set)
@@ -227,7 +228,9 @@ class History:
 
     def failed_tests(self) -> Iterator[NodeId]:
         """The tests that failed at least once, in the original order."""
-        return (test.id for test in self.suite.tests if test.id in self._failures)
+        if len(self._failed_in_order) != len(self._failures):
+            self._failed_in_order = [test.id for test in self.suite.tests if test.id in self._failures]
+        return iter(self._failed_in_order)
 
     def first_pass_of(self, test: NodeId) -> Execution | None:
         """The first execution that passed; None if there is none."""

@@ -11,6 +11,9 @@ from flakehound.core.records import RunRecord
 from flakehound.hunt import limits, long_limits
 from flakehound.hunt.suite_groups import SuiteGroups
 
+_NO_RUNS = Tally()
+_NO_GROUPS: dict[int, Tally] = {}
+
 
 class GroupRuns:
     """Reads the history; a group counts whether its tests ran once or some of them twice.
@@ -60,16 +63,17 @@ class GroupRuns:
     def _add(self, number: int, test: NodeId, outcome: Outcome) -> None:
         self._runs[number, test] += 1
         if outcome.is_failure or outcome.is_pass:
-            known = self._tallies[test].get(number, Tally())
+            known = self.tally(number, test)
             self._tallies[test][number] = known + Tally(n=1, failed=int(outcome.is_failure))
 
     def tally(self, number: int, test: NodeId) -> Tally:
         """Passes and failures of a test right after a group."""
-        return self._tallies[test].get(number, Tally())
+        return self._tallies.get(test, _NO_GROUPS).get(number, _NO_RUNS)
 
     def is_unseen(self, number: int, test: NodeId) -> bool:
         """Whether the test should still run after the group: it never did, or had no outcome when it did."""
-        return not self.tally(number, test).n and self._runs[number, test] <= limits.MAX_RUNS_WITHOUT_OUTCOME
+        runs = self._runs.get((number, test), 0)
+        return runs <= limits.MAX_RUNS_WITHOUT_OUTCOME and not self.tally(number, test).n
 
     def was_swept(self, number: int) -> bool:
         """Whether the group has run in a process of its own."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from flakehound.core.costs import SUITE_TIME_REFRESH_FACTOR
 from flakehound.core.failure_signatures import signature_of
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Isolation, Order, RunPlan, Setting, SharedPrefix, SingleRun
-from flakehound.hunt import limits, long_limits
+from flakehound.hunt import long_limits
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.group_runs import GroupRuns
 
@@ -154,7 +155,7 @@ class GroupSweep:
     def _longest_repeated_s(self) -> float:
         """The time up to which tests are repeated: all of these together take a share of the suite's time."""
         records, longest_s = self._max_repeated_s
-        if len(self._history.records) >= limits.SUITE_TIME_REFRESH_FACTOR * records:
+        if len(self._history.records) >= SUITE_TIME_REFRESH_FACTOR * records:
             costs = self._history.costs
             left_s = long_limits.MAX_REPEATED_SHARE * costs.tests_s(self._history.suite.order)
             longest_s = 0.0

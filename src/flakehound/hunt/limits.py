@@ -128,10 +128,6 @@ MAX_FIRST_ROUND_SHARE = 0.4
 # of the largest"). Lower values make fewer, larger batches of less likely tests.
 MIN_INDEX_SHARE_IN_BATCH = 0.5
 
-# The number of runs in the history must have grown by this factor before the time of the whole suite is summed up
-# again. Only saves work of the planner in suites of many thousand tests; the mean times hardly change in between.
-SUITE_TIME_REFRESH_FACTOR = 1.1
-
 # --- Search: when a hunt by expected gain ends early -------------------------------------------------------------
 
 # A hunt ends early only if all of its time left is expected to show fewer flaky tests than this (decision 0024).

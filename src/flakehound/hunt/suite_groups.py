@@ -41,6 +41,10 @@ class SuiteGroups:
         """The number of the group that a test is in."""
         return {test: number for number, group in enumerate(self.groups) for test in group}
 
+    def numbers_in(self, tests: Order) -> list[int]:
+        """The numbers of the groups that have at least one of these tests, in the original order."""
+        return sorted({self.number_of[test] for test in tests if test in self.number_of})
+
     def without(self, number: int, test: NodeId) -> Order:
         """The tests of a group except this one."""
         group = self.groups[number]

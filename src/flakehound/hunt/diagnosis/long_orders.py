@@ -31,11 +31,7 @@ def _is_walk_cheaper(effect: OrderEffect, suspect: Suspect) -> bool:
     """Whether walks take much less time than the groups after which the test has not run yet."""
     runs, costs = suspect.group_runs, suspect.history.costs
     assert runs is not None
-    unseen = {
-        runs.groups.number_of[earlier]
-        for earlier in effect.prefix
-        if earlier in runs.groups.number_of and runs.is_unseen(runs.groups.number_of[earlier], suspect.test)
-    }
+    unseen = [n for n in runs.groups.numbers_in(effect.prefix) if runs.is_unseen(n, suspect.test)]
     groups_s = sum(costs.tests_s(runs.groups.groups[number]) for number in unseen)
     return costs.tests_s(effect.prefix) <= long_limits.MAX_WALK_SHARE * groups_s
 
@@ -44,8 +40,7 @@ def group_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
     """The group of the suite, of those with tests of the prefix, that has the effect; empty if there is none."""
     runs, test = suspect.group_runs, suspect.test
     assert runs is not None  # otherwise no prefix is long
-    number_of = runs.groups.number_of
-    numbers = sorted({number_of[earlier] for earlier in effect.prefix if earlier in number_of})
+    numbers = runs.groups.numbers_in(effect.prefix)
     why = f"does one group of tests decide about {test}?"
     for number in numbers:
         if shows(effect.outcome, runs.tally(number, test)):

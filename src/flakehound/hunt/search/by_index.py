@@ -100,7 +100,6 @@ class IndexSearch:
         # Estimated cost of the runs after the first round: of all, and of those that came from the stages.
         self._spent_s = self._staged_s = 0.0
         # Time of all tests, and the number of records when it was summed up.
-        self._suite_s, self._records_at_suite_time = 0.0, -1
         self._order_source: RunSource | None = None
         self._pair_source: RunSource | None = None
         self._pair_form = self._pairs_used = ""  # the form that was chosen, and the form that ran
@@ -214,7 +213,7 @@ class IndexSearch:
             is_staged, plan = True, self._next_staged(stages)
         if plan is not None:
             self._gain.count_planned(plan, ways)
-            cost_s = self._cost_s(plan)
+            cost_s = self._history.costs.plan_s(plan)
             self._spent_s += cost_s
             self._staged_s += cost_s if is_staged else 0.0
             self._planned.add(plan)
@@ -234,7 +233,7 @@ class IndexSearch:
         best, best_plan, largest_index = None, None, 0.0
         for source in sources:
             plan = source.peek(self._is_due)
-            if plan is None or (cost_s := self._cost_s(plan)) > time_left_s:
+            if plan is None or (cost_s := self._history.costs.plan_s(plan)) > time_left_s:
                 continue
             index = self._gain.of_plan(plan, source.ways) / cost_s
             if index > largest_index:
@@ -280,16 +279,6 @@ class IndexSearch:
     def _pair_plans(self, time_left_s: Callable[[], float]) -> Iterator[SharedPrefix]:
         self._pair_form = self._pairs.affordable_form(time_left_s())
         yield from self._pairs.plans(self._pair_form)
-
-    def _cost_s(self, plan: RunPlan) -> float:
-        """Expected cost of a plan; the time of the whole suite is needed often, so it is summed up only rarely."""
-        costs = self._history.costs
-        if not isinstance(plan, SingleRun) or len(plan.order) < len(self._test_order().tests):
-            return costs.plan_s(plan)
-        if len(self._history.records) > limits.SUITE_TIME_REFRESH_FACTOR * self._records_at_suite_time:
-            self._records_at_suite_time = len(self._history.records)
-            self._suite_s = costs.tests_s(plan.order)
-        return costs.start_s(plan.isolation) + self._suite_s
 
 
 def _repeated_tests(batch: Batch) -> set[NodeId]:
