@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from flakehound.core.order_memo import OrderMemo
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Batch, Isolation, Order, RunPlan, SharedPrefix, SingleRun, Walk
 from flakehound.core.records import RunRecord
@@ -34,11 +35,8 @@ MIN_TIMED_FORKS = 10
 # A fork with a larger overhead has waited for something else, such as child processes that outlived a test.
 MAX_PLAUSIBLE_FORK_S = 1.0
 
-# The times of orders with at least so many tests are kept, so many of them at most, and summed up again when the
-# number of runs has grown by the factor. Only saves work of the planner: in pandas with 23,000 tests both cores
-# waited for it three quarters of the time, because it summed up such orders several times after each run.
-MIN_CACHED_TESTS = 500
-MAX_CACHED_ORDERS = 1000
+# The number of runs must have grown by this factor before the time of a long order is summed up again. Only saves
+# work of the planner in suites of many thousand tests; the mean times hardly change in between.
 SUITE_TIME_REFRESH_FACTOR = 1.1
 
 
@@ -73,7 +71,7 @@ class RunCosts:
     unknown_test_s: float = DEFAULT_TEST_S  # of each other test
     # The first time of each test: for sets of tests that must not change whenever a mean does.
     first_test_s: Mapping[NodeId, float] = field(default_factory=dict)
-    long_orders: LongOrderTimes | None = None  # sums that were made before
+    long_orders_s: OrderMemo[float] = field(default_factory=OrderMemo)  # sums that were made before
 
     def start_s(self, isolation: Isolation) -> float:
         """What one process costs without its tests."""
@@ -85,9 +83,7 @@ class RunCosts:
 
     def tests_s(self, tests: Iterable[NodeId]) -> float:
         """What one execution of each of these tests takes."""
-        if self.long_orders is not None and isinstance(tests, tuple) and len(tests) >= MIN_CACHED_TESTS:
-            return self.long_orders.seconds(tests, self._sum_s)
-        return self._sum_s(tests)
+        return self.long_orders_s.value(tests, self._sum_s) if isinstance(tests, tuple) else self._sum_s(tests)
 
     def _sum_s(self, tests: Iterable[NodeId]) -> float:
         known, unknown_s = self.mean_test_s, self.unknown_test_s
@@ -113,32 +109,6 @@ class RunCosts:
     def plan_tests_s(self, plan: RunPlan) -> float:
         """What the tests of a plan take, without the starts of its processes."""
         return sum(self.tests_s(tests) for tests in _tests_by_process(plan))
-
-
-class LongOrderTimes:
-    """Remembers what long orders take: the planner asks for the same few of them after each run.
-
-    A sum is made again when the history has grown by a tenth; mean times hardly change in between.
-    """
-
-    def __init__(self) -> None:
-        self.records = 0  # in the history
-        self._known: dict[int, tuple[int, float]] = {}  # records at that time and seconds, by hash of the order
-
-    def forget(self) -> None:
-        """Forget all sums: what is assumed of tests without a time has changed."""
-        self._known.clear()
-
-    def seconds(self, order: Order, sum_s: Callable[[Order], float]) -> float:
-        """The sum for this order, which may be that of a slightly shorter history."""
-        key = hash(order)  # quick, because the hashes of strings are kept
-        records, seconds = self._known.get(key, (-1, 0.0))
-        if records < 0 or self.records > SUITE_TIME_REFRESH_FACTOR * records:
-            if len(self._known) >= MAX_CACHED_ORDERS:
-                self._known.clear()
-            seconds = sum_s(order)
-            self._known[key] = (self.records, seconds)
-        return seconds
 
 
 def _tests_by_process(plan: RunPlan) -> tuple[Order, ...]:
@@ -175,21 +145,22 @@ class CostMeasurements:
         self._fork = _Mean()
         self._new_interpreter = _Mean()
         self._costs: RunCosts | None = None
-        self._long_orders = LongOrderTimes()
+        self._long_orders_s = OrderMemo[float]()
+        self._records, self._records_at_sums = 0, 0
         self._expected_test_s = DEFAULT_TEST_S
         self._expected_start_s = DEFAULT_NEW_INTERPRETER_S
 
     def expect(self, *, test_s: float, new_interpreter_s: float) -> None:
         """Set what is assumed of tests and interpreters that have not been timed."""
         self._expected_test_s, self._expected_start_s = max(test_s, DEFAULT_TEST_S), new_interpreter_s
-        self._long_orders.forget()
+        self._long_orders_s.forget()
         self._costs = None
 
     def remember(self, seconds: Mapping[NodeId, float]) -> None:
         """Assume these times of tests, from earlier hunts, until they are timed in this one."""
         for test, test_s in seconds.items():
             self._mean_test_s.setdefault(test, test_s)
-        self._long_orders.forget()
+        self._long_orders_s.forget()
         self._costs = None
 
     def add(self, record: RunRecord) -> None:
@@ -203,8 +174,14 @@ class CostMeasurements:
                 self._fork.add(overhead_s)
         elif overhead_s > 0 and not record.ended:
             self._new_interpreter.add(overhead_s)
-        self._long_orders.records += 1
+        self._forget_old_sums()
         self._costs = None
+
+    def _forget_old_sums(self) -> None:
+        self._records += 1
+        if self._records > SUITE_TIME_REFRESH_FACTOR * self._records_at_sums:
+            self._records_at_sums = self._records
+            self._long_orders_s.forget()
 
     def _add_test(self, test: NodeId, seconds: float) -> None:
         mean = self._tests.setdefault(test, _Mean())
@@ -225,6 +202,6 @@ class CostMeasurements:
                 mean_test_s=MappingProxyType(self._mean_test_s),
                 unknown_test_s=self._expected_test_s,
                 first_test_s=MappingProxyType(self._first_test_s),
-                long_orders=self._long_orders,
+                long_orders_s=self._long_orders_s,
             )
         return self._costs

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from flakehound.core.costs import CostMeasurements, RunCosts
+from flakehound.core.order_memo import OrderMemo
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting, Suite
 from flakehound.core.records import RunRecord
@@ -77,6 +78,7 @@ class History:
         self._failed_in_order: list[NodeId] = []  # the same tests in the original order
         self._first_pass: dict[NodeId, Execution] = {}
         self._last_forked_pass_s: dict[NodeId, float] = {}
+        self._prefix_hashes = OrderMemo[int]()
         self._short_prefixes: dict[NodeId, set[Order]] = defaultdict(set)
         self._runs_by_order: Counter[tuple[int, Isolation, bool]] = Counter()
         self._mentions: Counter[NodeId] = Counter()
@@ -162,7 +164,7 @@ class History:
         `after` restricts the original order to runs that had exactly these tests before the test: the tests, or
         their `prefix_hash`.
         """
-        prefix = after if after is None or isinstance(after, int) else prefix_hash(after)
+        prefix = after if after is None or isinstance(after, int) else self._hash_of(after)
         n = failed = 0
         for key, (key_n, key_failed) in self._tallies.get(test, {}).items():
             if (
@@ -185,11 +187,11 @@ class History:
 
     def executions_after(self, prefix: Sequence[NodeId], test: NodeId) -> list[Execution]:
         """Executions of `test` in processes that ran exactly `prefix` before it."""
-        return self._after_prefix.get((prefix_hash(prefix), test), [])
+        return self._after_prefix.get((self._hash_of(prefix), test), [])
 
     def tally_after(self, prefix: Sequence[NodeId] | int, test: NodeId, *, disturbed: bool | None = None) -> Tally:
         """Passes and failures of `test` in processes that ran exactly `prefix` (or with this hash) before it."""
-        known_hash = prefix if isinstance(prefix, int) else prefix_hash(prefix)
+        known_hash = prefix if isinstance(prefix, int) else self._hash_of(prefix)
         return self._tally_after_hash(known_hash, test, disturbed)
 
     def _tally_after_hash(self, prefix: int, test: NodeId, disturbed: bool | None = None) -> Tally:
@@ -200,6 +202,9 @@ class History:
             passed += counts.get((prefix, test, disturbance, False), 0)
             failed += counts.get((prefix, test, disturbance, True), 0)
         return Tally(n=passed + failed, failed=failed)
+
+    def _hash_of(self, prefix: Sequence[NodeId]) -> int:
+        return self._prefix_hashes.value(prefix, prefix_hash) if isinstance(prefix, tuple) else prefix_hash(prefix)
 
     def tallies_along(self, order: Order, test: NodeId, suffix: Order = ()) -> dict[int, Tally]:
         """Passes and failures of `test` after the first n tests of `order`, for each n after which it ran.
@@ -246,7 +251,7 @@ class History:
 
     def runs_of(self, order: Order, isolation: Isolation | None = None, *, disturbed: bool | None = None) -> int:
         """How many runs had exactly this order."""
-        whole = prefix_hash(order)
+        whole = self._hash_of(order)
         return sum(
             self._runs_by_order[whole, other_isolation, other_disturbed]
             for other_isolation in Isolation

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from math import ceil, isqrt
 
+from flakehound.core.order_memo import OrderMemo
 from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Order, Suite
 from flakehound.hunt import long_limits
@@ -21,6 +22,7 @@ class SuiteGroups:
     def __init__(self, suite: Suite, excluded: frozenset[NodeId] = frozenset()) -> None:
         self._suite = suite
         self._excluded = excluded
+        self._numbers_in = OrderMemo[list[int]]()
 
     @cached_property
     def groups(self) -> list[Order]:
@@ -43,6 +45,9 @@ class SuiteGroups:
 
     def numbers_in(self, tests: Order) -> list[int]:
         """The numbers of the groups that have at least one of these tests, in the original order."""
+        return self._numbers_in.value(tests, self._find_numbers_in)
+
+    def _find_numbers_in(self, tests: Order) -> list[int]:
         return sorted({self.number_of[test] for test in tests if test in self.number_of})
 
     def without(self, number: int, test: NodeId) -> Order:
