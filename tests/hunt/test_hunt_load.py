@@ -169,10 +169,9 @@ def test_a_failure_after_other_tests_is_repeated_undisturbed_after_the_same_test
 
 def test_load_is_reported_with_the_counts_of_the_runs_after_the_same_tests():
     seen = [
-        *originals("PPFP", 6, disturbed=True),
         *originals("PPPP", 6, disturbed=True),
         *[a_run([C], "P")] * 10,
-        *[a_run([A, B, C], "PPP")] * 15,
+        *[*originals("PPFP", 2, disturbed=True), *[a_run([A, B, C], "PPP")] * 5] * 3,
     ]
 
     finding = diagnosis_of(C, *seen)
@@ -181,6 +180,30 @@ def test_load_is_reported_with_the_counts_of_the_runs_after_the_same_tests():
     assert finding.evidence == (
         "fails under load: 6 of 12 runs beside others, 0 of 15 undisturbed, after the same tests",
     )
+
+
+def test_load_is_not_blamed_before_failures_beside_others_and_undisturbed_passes_took_turns():
+    seen = [*[a_run([C], "F", disturbed=True)] * 10, *[a_run([C], "P")] * 10, *originals("PPPP", 3)]
+
+    finding = diagnosis_of(C, *seen)
+
+    assert not finding.under_load
+    assert [(plan.order, plan.undisturbed) for plan in finding.needed_runs] == [((C,), False)]
+
+
+def test_a_test_that_passes_beside_others_too_after_undisturbed_passes_fails_at_some_moments():
+    seen = [
+        *[a_run([C], "P", disturbed=True)] * 7,
+        *[a_run([C], "F", disturbed=True)] * 3,
+        *[a_run([C], "P")] * 30,
+        *[a_run([C], "P", disturbed=True)] * 20,
+        *originals("PPPP", 3),
+    ]
+
+    finding = diagnosis_of(C, *seen)
+
+    assert (finding.kind, finding.under_load, finding.needed_runs) == (Kind.NOD, False, ())
+    assert finding.evidence[0].endswith("so far only beside other runs")
 
 
 def test_a_rare_failure_in_disturbed_runs_is_not_blamed_on_load():

@@ -4,6 +4,7 @@ from itertools import groupby, islice, pairwise
 
 import pytest
 from large_suites import large_suite
+from long_suite_samples import TESTS, at, hunted, long_suite, names
 from simulated_loop import SESSION_HASH_SEED
 from simulator import (
     Simulator,
@@ -13,7 +14,6 @@ from simulator import (
     fails_if,
     fails_when_repeated,
     hunt,
-    id_of,
     passes_only_after,
     reference_plan,
     suite_of,
@@ -22,7 +22,6 @@ from simulator import (
 from flakehound.core.costs import RunCosts
 from flakehound.core.doubtful_failures import DoubtfulFailures
 from flakehound.core.history import History
-from flakehound.core.outcomes import NodeId
 from flakehound.core.plans import Setting, SharedPrefix, SingleRun, Walk, without_running
 from flakehound.core.verdicts import Cause, Kind
 from flakehound.hunt.diagnosis.findings import Finding
@@ -31,35 +30,6 @@ from flakehound.hunt.group_sweep import GroupSweep
 from flakehound.hunt.quick_tests import quick_tests
 from flakehound.hunt.search.quick_orders import quick_orders, spread_groups
 from flakehound.hunt.suite_groups import SuiteGroups
-
-TESTS = 400
-TEST_S = 0.1  # 40 seconds in all: long enough for suspects to share runs
-
-
-def names(number: int = TESTS) -> list[str]:
-    return [f"f{place // 25}.py::t{place}" for place in range(number)]
-
-
-def at(place: int) -> NodeId:
-    return id_of(names()[place])
-
-
-def long_suite(behaviours: dict[int, object]) -> Simulator:
-    suite = suite_of(*names())
-    planted = {at(place): behaviour for place, behaviour in behaviours.items()}
-    times = {test.id: TEST_S for test in suite.tests}
-    return Simulator(suite, planted, test_s=times, fork_s=0.02, interpreter_s=2.0)  # type: ignore[arg-type]
-
-
-def hunted(behaviours: dict[int, object], time_left_s: float = 400.0):
-    return hunt(
-        long_suite(behaviours),
-        jobs=2,
-        policy="index",
-        endless=True,
-        time_left_s=time_left_s,
-        background_reference=True,
-    )
 
 
 def test_every_test_is_in_exactly_one_group_of_consecutive_tests():

@@ -185,22 +185,22 @@ class History:
                 tallies[key.hash_seed] = tallies.get(key.hash_seed, Tally()) + Tally(n=n, failed=failed)
         return tallies
 
-    def executions_after(self, prefix: Sequence[NodeId], test: NodeId) -> list[Execution]:
-        """Executions of `test` in processes that ran exactly `prefix` before it."""
-        return self._after_prefix.get((self._hash_of(prefix), test), [])
+    def executions_after(self, prefix: Sequence[NodeId] | int, test: NodeId) -> list[Execution]:
+        """Executions of `test` in processes that ran exactly `prefix` (or with this hash) before it."""
+        known_hash = prefix if isinstance(prefix, int) else self._hash_of(prefix)
+        return self._after_prefix.get((known_hash, test), [])
 
     def tally_after(self, prefix: Sequence[NodeId] | int, test: NodeId, *, disturbed: bool | None = None) -> Tally:
         """Passes and failures of `test` in processes that ran exactly `prefix` (or with this hash) before it."""
-        known_hash = prefix if isinstance(prefix, int) else self._hash_of(prefix)
-        return self._tally_after_hash(known_hash, test, disturbed)
-
-    def _tally_after_hash(self, prefix: int, test: NodeId, disturbed: bool | None = None) -> Tally:
-        counts = self._counts_after_prefix
+        counts, known_hash = (
+            self._counts_after_prefix,
+            prefix if isinstance(prefix, int) else self._hash_of(prefix),
+        )
         passed = failed = 0
         # `get`, because a missing key of a Counter costs a call in Python, and most of these keys are missing.
         for disturbance in (False, True) if disturbed is None else (disturbed,):
-            passed += counts.get((prefix, test, disturbance, False), 0)
-            failed += counts.get((prefix, test, disturbance, True), 0)
+            passed += counts.get((known_hash, test, disturbance, False), 0)
+            failed += counts.get((known_hash, test, disturbance, True), 0)
         return Tally(n=passed + failed, failed=failed)
 
     def _hash_of(self, prefix: Sequence[NodeId]) -> int:
@@ -216,7 +216,7 @@ class History:
         prefix = _EMPTY_PREFIX_HASH
         for length in range(len(order) + 1):
             whole_prefix = prefix_hash(suffix, prefix) if suffix else prefix
-            if whole_prefix in known_prefixes and (tally := self._tally_after_hash(whole_prefix, test)).n:
+            if whole_prefix in known_prefixes and (tally := self.tally_after(whole_prefix, test)).n:
                 tallies[length] = tally
             if length < len(order):
                 prefix = hash((prefix, order[length]))

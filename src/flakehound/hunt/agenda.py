@@ -78,7 +78,7 @@ class Agenda:
 
     def runs_at_once(self, jobs: int) -> int:
         """How many runs may go on in parallel: fewer than `jobs` if several tests probably fail under load."""
-        return max(1, jobs >> self._suspects.likely_under_load // limits.MAX_LOAD_CASES)
+        return self._suspects.runs_at_once(jobs)
 
     def follow_ups(self) -> list[RunPlan]:
         """The runs that the suspects need; a plan that several suspects need is not repeated for each of them."""

@@ -254,6 +254,13 @@ MAX_QUESTION_S = 2.0
 NEW_INTERPRETERS = 4
 MEASURED_NEW_INTERPRETERS = 12
 
+# Seconds of new interpreters, up to twelve of them, that show whether a test that differs between forks and new
+# interpreters also differs between new interpreters, as one that depends on an address does: at a rate of 20 %
+# one of twelve fails with 93 %. The second is the number of tests for which they are started: where more tests
+# differ, it is the forks.
+MAX_NEW_INTERPRETERS_S = 40.0
+MAX_ARTEFACT_CASES = 3
+
 # Seconds that the start of an interpreter and the collection take from which on fewer of them suffice for a test
 # whose failures name no times: only what every fork inherits could mislead there, and one new interpreter in which
 # the test fails rules that out; the second is for a failure by chance.
@@ -283,6 +290,10 @@ MAX_CHANCE_OF_LIKELY_LOAD = 0.05
 # Undisturbed runs alone before an expensive order is repeated: a NOD test that fails in 37 % of its runs shows
 # within ten with 99 %. Compared: 229, 228, 230.
 UNDISTURBED_RUNS_ALONE = 10
+
+# Runs beside others, after undisturbed passes, in which a test has to fail again before load is taken for the
+# reason; fewer if it fails there often. A failure rate of 14 % shows within 20 runs with 95 %.
+MAX_RUNS_UNTIL_LOAD_FAILURE = 20
 
 # Runs beside others that the failure rate there is estimated from: ten put it within 27 points (Wilson, 95 %).
 DISTURBED_RUNS = 10

@@ -46,6 +46,13 @@ class Suspects:
         self._can_share_runs = options.isolation is Isolation.FORK
         self.under_load: tuple[NodeId, ...] = ()  # tests that so far seem to fail only while others run
         self.likely_under_load = 0  # how many of them hardly by chance
+        self._fork_artefacts: tuple[
+            NodeId, ...
+        ] = ()  # tests that so far differ between forks and new interpreters
+
+    def runs_at_once(self, jobs: int) -> int:
+        """How many runs may go on in parallel: fewer than `jobs` if several tests probably fail under load."""
+        return max(1, jobs >> self.likely_under_load // limits.MAX_LOAD_CASES)
 
     def findings(self) -> list[Finding]:
         """The findings about every test that ever failed."""
@@ -57,6 +64,7 @@ class Suspects:
         self._update_frequent_polluters()
         self._update_test_order()
         self._update_under_load()
+        self._fork_artefacts = tuple(f.test for f in self.findings() if f.seems_fork_artefact)
 
     def replace_findings(self, findings: Iterable[Finding]) -> None:
         """Replace findings by more complete ones; they are valid until there are new runs of their tests."""
@@ -81,8 +89,10 @@ class Suspects:
             isolation=self._options.isolation,
             known_polluters=self._known_polluters(test),
             runs_at_once=min(limits.MAX_QUESTIONS_AT_ONCE, self._options.jobs),
+            runs_beside_others=self.runs_at_once(self._options.jobs) > 1,
             snapshots=self._options.snapshots,
             examine_load=test not in self.under_load[limits.MAX_LOAD_CASES :],
+            examine_processes=test not in self._fork_artefacts[limits.MAX_ARTEFACT_CASES :],
             group_runs=self.group_runs if self._can_share_runs else None,
             tests_that_run_alone=self._options.left_out_of_orders,
         )

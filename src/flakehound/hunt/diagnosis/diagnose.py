@@ -17,6 +17,7 @@ from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.chance import passes_that_rule_out_chance
 from flakehound.hunt.diagnosis.deciding_tests import minimal_effect
 from flakehound.hunt.diagnosis.findings import Diagnosis, Finding, failures_in_words
+from flakehound.hunt.diagnosis.fork_artefacts import passes_in_new_interpreters
 from flakehound.hunt.diagnosis.nod import diagnose_nod, shortest_failing_run
 from flakehound.hunt.diagnosis.order_dependence import (
     diagnose_brittle,
@@ -155,6 +156,9 @@ def _never_passed(suspect: Suspect) -> Question[Finding]:
 
 def _look_for_state_setters(suspect: Suspect, first_guess: Order) -> Diagnosis:
     """Diagnose a test that fails alone: it is brittle if it passes after some other tests."""
+    # Before a long search, because each process may decide by itself, and brittle tests need these runs anyway.
+    if suspect.is_long(first_guess) and (yield from passes_in_new_interpreters(suspect)):
+        return (yield from _passes_and_fails(suspect))
     candidates: Sequence[Order] = [first_guess, *state_setter_candidates(suspect)]
     prefix = yield from first_prefix_it_passes_after(suspect, candidates)
     if prefix is not None:
@@ -162,7 +166,7 @@ def _look_for_state_setters(suspect: Suspect, first_guess: Order) -> Diagnosis:
     if suspect.history.first_pass_of(suspect.test) is None:
         return (yield from _never_passed(suspect))
     finding, original = Finding(test=suspect.test), suspect.in_original_order
-    if original.is_mixed:
+    if original.is_mixed or (yield from passes_in_new_interpreters(suspect)):
         return (yield from diagnose_nod(suspect, finding))
     in_original = f", {failures_in_words(original)} in the original order" if original.n else ""
     counts = f"failed {failures_in_words(suspect.alone)} alone{in_original}"

@@ -29,6 +29,7 @@ class Finding:
     under_load: bool = False  # proven to fail only while other runs are going on
     seems_under_load: bool = False  # failed in parallel with other runs, passed without them
     load_chance: float = 1.0  # the probability of such counts if load makes no difference
+    seems_fork_artefact: bool = False  # all forks disagree with all new interpreters so far
     causes: tuple[LikelyCause, ...] = ()
     minimal_order: Order = ()
     replay: Replay | None = None

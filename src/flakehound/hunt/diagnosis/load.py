@@ -14,6 +14,7 @@ from flakehound.core.verdicts import Kind
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.chance import may_be_chance, undisturbed_runs_for
 from flakehound.hunt.diagnosis.findings import Finding, finding_of_load
+from flakehound.hunt.diagnosis.load_turns import LoadTurns, load_turns
 from flakehound.hunt.diagnosis.questions import NeedRuns, Question
 from flakehound.hunt.diagnosis.suspect import Suspect
 
@@ -29,6 +30,7 @@ class _LoadCase:
     disturbed: Tally
     undisturbed: Tally
     cost_s: float  # of one run
+    turns: LoadTurns
 
     @property
     def test(self) -> NodeId:
@@ -38,7 +40,7 @@ class _LoadCase:
     @property
     def chance(self) -> float:
         """The probability of this many undisturbed passes if load makes no difference."""
-        return self._chance_after(self.undisturbed.n)
+        return 1.0 if self.turns.have_ended else self._chance_after(self.undisturbed.n)
 
     def _chance_after(self, passes: int) -> float:
         return fisher_p_value(self.disturbed.failed, self.disturbed.n, 0, passes)
@@ -76,11 +78,17 @@ def diagnose_load(suspect: Suspect, finding: Finding) -> Generator[Finding | Nee
     finding = replace(finding, kind=kind, seems_under_load=seems_under_load, load_chance=chance)
     yield finding
     is_undecided = undisturbed < limits.MIN_UNDISTURBED_RUNS or chance > limits.MAX_CHANCE
-    if is_undecided and (suspect.examine_load or not finding.seems_under_load):
+    fails_at_moments = any(case.turns.have_ended for case in cases)
+    if is_undecided and not fails_at_moments and (suspect.examine_load or not finding.seems_under_load):
         yield from _repeat_failures(suspect, cases)
     if not cases:
         return None
-    return _finding_with_counts(finding, cases, only_under_load=len(disturbed) == len(failures))
+    only_under_load = len(disturbed) == len(failures)
+    finding = _finding_with_counts(finding, cases, only_under_load=only_under_load)
+    yield finding
+    if suspect.examine_load and not is_undecided:
+        yield from _repeat_in_turns(suspect.history, _case_with_most_turns(cases))
+    return finding
 
 
 def finding_of_load_after(suspect: Suspect, finding: Finding, prefix: Order, where: str) -> Finding:
@@ -115,15 +123,25 @@ def _load_cases(suspect: Suspect, failures: Sequence[Execution]) -> list[_LoadCa
 
 def _load_case(suspect: Suspect, execution: Execution) -> _LoadCase:
     record, order = execution.record, execution.record.order[: execution.position + 1]
+    disturbed = tally_of_equal_runs(suspect.history, execution, disturbed=True)
+    cost_s = suspect.history.costs.run_s(order, record.isolation)
     return _LoadCase(
         order=order,
         isolation=record.isolation,
         hash_seed=record.hash_seed if record.isolation is Isolation.SPAWN else None,
         seed=record.seed,
-        disturbed=tally_of_equal_runs(suspect.history, execution, disturbed=True),
+        disturbed=disturbed,
         undisturbed=tally_of_equal_runs(suspect.history, execution, disturbed=False),
-        cost_s=suspect.history.costs.run_s(order, record.isolation),
+        cost_s=cost_s,
+        turns=load_turns(suspect.history, execution, disturbed, needed=_turns_needed(suspect, cost_s)),
     )
+
+
+def _turns_needed(suspect: Suspect, cost_s: float) -> int:
+    """Two where nothing runs beside others at present, because it cannot fail again then."""
+    if not suspect.runs_beside_others:
+        return 2
+    return limits.CHEAP_ALTERNATIONS if cost_s <= limits.CHEAP_RUN_S else limits.ALTERNATIONS
 
 
 def _joint_chance(cases: Sequence[_LoadCase]) -> float:
@@ -153,6 +171,23 @@ def _repeat_disturbed(history: History, case: _LoadCase) -> Question[None]:
         return
     if history.runs_of(case.order) < case.undisturbed.n + enough + limits.MAX_RUNS_WITHOUT_OUTCOME:
         yield NeedRuns.of([_repetition(case, undisturbed=False)] * missing_runs)
+
+
+def _case_with_most_turns(cases: Sequence[_LoadCase]) -> _LoadCase:
+    """The order whose runs need the fewest further turns; of equal ones the cheapest."""
+    return min(cases, key=lambda case: (case.turns.needed - case.turns.turns, case.cost_s))
+
+
+def _repeat_in_turns(history: History, case: _LoadCase) -> Question[None]:
+    """Ask for runs beside others until it fails again, then for an undisturbed one, for enough turns."""
+    turns = case.turns
+    max_runs = case.undisturbed.n + turns.needed * (turns.runs_until_failure + limits.MAX_RUNS_WITHOUT_OUTCOME)
+    if turns.are_enough or history.runs_of(case.order) >= max_runs + case.disturbed.n:
+        return
+    if turns.failed_last:
+        yield NeedRuns.of([_repetition(case, undisturbed=True)])
+    elif turns.passes_since < turns.runs_until_failure:
+        yield NeedRuns.of([_repetition(case, undisturbed=False)])
 
 
 def _repeat_undisturbed(history: History, case: _LoadCase, missing_runs: int) -> Question[None]:
@@ -190,7 +225,7 @@ def _finding_with_counts(finding: Finding, cases: Sequence[_LoadCase], *, only_u
         sum((case.disturbed for case in repeated), Tally()),
         sum((case.undisturbed for case in repeated), Tally()),
         " and ".join(dict.fromkeys(case.where for case in repeated)),
-        proven=_joint_chance(repeated) <= limits.MAX_CHANCE,
+        proven=_joint_chance(repeated) <= limits.MAX_CHANCE and any(case.turns.are_enough for case in repeated),
         only_under_load=only_under_load,
     )
 

@@ -12,6 +12,7 @@ from flakehound.core.statistics.rates import failure_rate
 from flakehound.hunt import limits
 from flakehound.hunt.diagnosis.deciding_tests import minimal_effect, prefixes_with
 from flakehound.hunt.diagnosis.findings import Diagnosis, Finding, names_in_words
+from flakehound.hunt.diagnosis.fork_artefacts import try_new_interpreters_alone
 from flakehound.hunt.diagnosis.load import finding_of_load_after
 from flakehound.hunt.diagnosis.long_orders import group_with_effect
 from flakehound.hunt.diagnosis.nod import diagnose_nod
@@ -45,6 +46,7 @@ def _diagnose_effect(suspect: Suspect, effect: OrderEffect, trials: int = 1) -> 
     yield finding
     effect = yield from minimal_effect(effect, suspect, trials)
     if suspect.is_long(effect.prefix):
+        yield from try_new_interpreters_alone(suspect)
         return (yield from diagnose_nod(suspect, finding)) if suspect.after(effect.prefix).is_mixed else finding
     evidence = yield from evidence_for(effect, suspect)
     if isinstance(evidence, Proven):

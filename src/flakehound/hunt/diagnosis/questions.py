@@ -138,10 +138,10 @@ class Questions:
         return tally
 
     def ensure_runs_with_hash_seed(
-        self, order: Order, hash_seed: int, *, missing: int, why: str
+        self, order: Order, hash_seed: int, *, missing: int, why: str, max_runs: int = limits.SAME_SEED_RUNS
     ) -> Question[None]:
         """Ask for the missing runs of an order in new interpreters, unless such runs have no outcome."""
-        return self._ensure_runs(order, Isolation.SPAWN, hash_seed, missing, limits.SAME_SEED_RUNS, why)
+        return self._ensure_runs(order, Isolation.SPAWN, hash_seed, missing, max_runs, why)
 
     def ensure_forked_runs(self, order: Order, *, missing: int, why: str) -> Question[None]:
         """Ask for the missing runs of an order in forks, unless such runs have no outcome."""

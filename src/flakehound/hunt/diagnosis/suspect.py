@@ -25,9 +25,11 @@ class Suspect:
     isolation: Isolation = Isolation.FORK
     known_polluters: Sequence[NodeId] = ()  # of other tests, the most likely first
     runs_at_once: int = 2  # how many runs of one search may go on in parallel
+    runs_beside_others: bool = True  # whether other runs go on at the same time; False: not at present
     snapshots: bool = True  # whether a process can be copied after part of its tests
     trust_first_failure: bool = False  # start the search at once; its result is confirmed anyway
     examine_load: bool = True  # whether to make the many runs that tell load from chance
+    examine_processes: bool = True  # whether to start the many interpreters that tell a fork from chance
     group_runs: GroupRuns | None = None  # None: polluters are searched for each suspect separately
     tests_that_run_alone: frozenset[NodeId] = frozenset()  # nothing may run beside a process with one of them
 
@@ -93,6 +95,15 @@ class Suspect:
             return limits.UNDISTURBED_RUNS_ALONE
         affordable = int(long_limits.MAX_RUNS_ALONE_S / self.history.costs.run_s((self.test,), self.isolation))
         return max(limits.MIN_UNDISTURBED_RUNS, min(limits.MAX_UNDISTURBED_RUNS, affordable))
+
+    @property
+    def affordable_new_interpreters(self) -> int:
+        """How many new interpreters show whether each process decides by itself how the test ends."""
+        if not self.examine_processes:
+            return limits.SAME_SEED_RUNS
+        cost_s = self.history.costs.run_s((self.test,), Isolation.SPAWN)
+        affordable = int(limits.MAX_NEW_INTERPRETERS_S / cost_s)
+        return max(limits.SAME_SEED_RUNS, min(limits.MEASURED_NEW_INTERPRETERS, affordable))
 
     def confirmations(self, order: Order) -> int:
         """How many runs of an order must agree."""

@@ -6,8 +6,8 @@ counted in detections, so that reruns, other orders, tests alone and pairs can b
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
@@ -59,14 +59,16 @@ class ExpectedGain:
         self._current_priors = {test: dict(chances) for test, chances in self._priors.items()}
         self._file_of = {test.id: test.module for test in history.suite.tests}
         self._flaky_files: set[str] = set()
-        self._passes: dict[NodeId, dict[FlakyWay, int]] = {test: {} for test in self._priors}
+        # Passes that could have shown each way; a pass in an order of a part of the tests counts as that part.
+        self._passes: dict[NodeId, dict[FlakyWay, float]] = {test: {} for test in self._priors}
         self._failed: set[NodeId] = set()
         self._chances: dict[FlakyWay, list[tuple[float, float]]] = {
             way: [] for way in FlakyWay
         }  # of `chances_after`, by number of passes
         self._records_read = -1  # number of records when `update` last read the history
         self._expected_at_first = self.expected_flaky(list(self._priors))
-        self._passes = {test: self._runs_so_far(test) for test in self._priors}
+        in_other_orders = _runs_in_other_orders(history)
+        self._passes = {test: self._runs_so_far(test, in_other_orders[test]) for test in self._priors}
         self._gains = {test: {way: self._gain(test, way) for way in FlakyWay} for test in self._priors}
         self._sums = {way: sum(gains[way] for gains in self._gains.values()) for way in FlakyWay}
 
@@ -90,8 +92,8 @@ class ExpectedGain:
             return 0.0
         prior = self._current_priors[test][way]
         if way is FlakyWay.ALONE:
-            prior = prior_given_other_orders(prior, self._passes[test][FlakyWay.ORDER])
-        passed, chances = self._passes[test][way] + runs_before, self._chances[way]
+            prior = prior_given_other_orders(prior, round(self._passes[test][FlakyWay.ORDER]))
+        passed, chances = round(self._passes[test][way]) + runs_before, self._chances[way]
         while len(chances) <= passed:
             chances.append(chances_after(len(chances), RATES[way]))
         passing, failing_next = chances[passed]
@@ -99,7 +101,7 @@ class ExpectedGain:
 
     def passing_test(self, test: NodeId, way: FlakyWay) -> PassingTest:
         """The prior of one way and the number of passes that could have shown it."""
-        return PassingTest(prior=self._priors[test][way], passed=self._passes[test].get(way, 0))
+        return PassingTest(prior=self._priors[test][way], passed=round(self._passes[test].get(way, 0.0)))
 
     def of_plan(self, plan: RunPlan, ways: Ways | None = None) -> float:
         """Expected detections of one plan; `ways`: which it can show, if not the usual ones of such plans."""
@@ -114,7 +116,12 @@ class ExpectedGain:
     def _of_order(self, plan: SingleRun, ways: Ways) -> float:
         if len(plan.order) > NEARLY_ALL_TESTS * len(self._priors) and len(set(plan.order)) == len(plan.order):
             return sum(self._sums[way] for way in ways)
-        return sum(self.of_test(test, ways) for test in plan.order)
+        others = tuple(way for way in ways if way is not FlakyWay.ORDER)
+        gain = sum(self.of_test(test, others) for test in plan.order)
+        if FlakyWay.ORDER in ways:
+            share = _share_of_tests(plan.order, self._history)
+            gain += share * sum(self.of_way(test, FlakyWay.ORDER) for test in plan.order)
+        return gain
 
     def of_test(self, test: NodeId, ways: Iterable[FlakyWay], runs_before: int = 0) -> float:
         """Expected detections of one execution that can show these ways, after `runs_before` more passes."""
@@ -148,8 +155,9 @@ class ExpectedGain:
                 for order in plan.orders:
                     self._count(order[-1], _ways_alone(order))
             case SingleRun():
+                share = _share_of_tests(plan.order, self._history)
                 for test in plan.order:
-                    self._count(test, ways or ways_shown_by(plan))
+                    self._count(test, ways or ways_shown_by(plan), share)
             case SharedPrefix() | Walk():
                 for copy in plan.copies:
                     self._count(copy.tests[-1], WAYS_IN_PAIRS)
@@ -197,12 +205,12 @@ class ExpectedGain:
         caution = limits.SUITE_FACTOR_CAUTION
         return min(limits.MAX_SUITE_FACTOR, max(1.0, (flaky_found + caution) / (expected_so_far + caution)))
 
-    def _runs_so_far(self, test: NodeId) -> dict[FlakyWay, int]:
+    def _runs_so_far(self, test: NodeId, in_other_orders: float) -> dict[FlakyWay, float]:
         tally = self._history.tally
         return {
             FlakyWay.ANYWHERE: tally(test).n,
             FlakyWay.IN_ITS_ORDER: tally(test, Setting.ORIGINAL).n,
-            FlakyWay.ORDER: tally(test, Setting.SHUFFLED).n,
+            FlakyWay.ORDER: in_other_orders,
             FlakyWay.ALONE: tally(test, Setting.ALONE).n,
             FlakyWay.COLD: tally(test, Setting.ALONE).n,
             FlakyWay.REPEATED: tally(test, Setting.REPEATED).n,
@@ -211,9 +219,9 @@ class ExpectedGain:
             ),
         }
 
-    def _count(self, test: NodeId, ways: Iterable[FlakyWay]) -> None:
+    def _count(self, test: NodeId, ways: Iterable[FlakyWay], share_of_tests: float = 1.0) -> None:
         for way in ways:
-            self._passes[test][way] += 1
+            self._passes[test][way] += share_of_tests if way is FlakyWay.ORDER else 1
             self._set_gain(test, way)
             if way is FlakyWay.ORDER:
                 self._set_gain(test, FlakyWay.ALONE)
@@ -222,6 +230,22 @@ class ExpectedGain:
         gain = self._gain(test, way)
         self._sums[way] += gain - self._gains[test][way]
         self._gains[test][way] = gain
+
+
+def _share_of_tests(order: Order, history: History) -> float:
+    """The part of the suite's tests that is in an order: the chance that the polluter of a victim is."""
+    return min(1.0, len(order) / len(history.suite.order))
+
+
+def _runs_in_other_orders(history: History) -> Mapping[NodeId, float]:
+    """The runs of each test in other orders; one in an order of a part of the tests counts as that part."""
+    runs: dict[NodeId, float] = defaultdict(float)
+    for record in history.records:
+        if record.setting is Setting.SHUFFLED:
+            share = _share_of_tests(record.order, history)
+            for test in record.order:
+                runs[test] += share
+    return runs
 
 
 def ways_shown_by(plan: SingleRun) -> Ways:

@@ -98,12 +98,16 @@ class LongSuiteRuns:
         return replace(plan, isolation=Isolation.SPAWN, hash_seed=hash_seed)
 
     def writers_first(self) -> Iterator[SingleRun]:
-        """The tests without which other orders run, then the quick tests backwards."""
-        left_out = self._options.left_out_of_orders
+        """The tests without which other orders run, then the quick tests backwards.
+
+        The writers backwards first: one that removes what an earlier one wrote hides that one from all others.
+        """
+        left_out = self._options.left_out_of_orders if "idflakies" in self._options.techniques else frozenset()
         writers = tuple(test for test in self._history.suite.order if test in left_out)
-        order = (*writers, *reversed(self._quick_tests()))
-        if writers and "idflakies" in self._options.techniques and not self._history.runs_of(order):
-            yield self._runs.single_run(order, "tests that write shared files first", Setting.SHUFFLED)
+        for first in dict.fromkeys((writers[::-1], writers)) if writers else ():
+            order = (*first, *reversed(self._quick_tests()))
+            if not self._history.runs_of(order):
+                yield self._runs.single_run(order, "tests that write shared files first", Setting.SHUFFLED)
 
     def quick_hash_seeds(self) -> Iterator[SingleRun]:
         """The quick tests in the original order with other hash seeds."""

@@ -157,12 +157,12 @@ class TechniqueRuns:
                 yield self.single_run(order, "another order", Setting.SHUFFLED)
 
     def _distinct_orders(self) -> Iterator[Order]:
-        """Orders without tests that nothing may run beside; one of the first orders begins with these tests."""
+        """Orders without tests that nothing may run beside; one of the first begins with these, backwards."""
         orders = distinct_orders(self._orders_to_try(), self._test_order().tests)
         yield from islice(orders, limits.FIRST_ORDERS)
         left_out = tuple(test for test in self._test_order().tests if test in self._options.left_out_of_orders)
         if left_out:
-            yield (*left_out, *reversed(self.tests_in_orders()))
+            yield (*reversed(left_out), *reversed(self.tests_in_orders()))
         yield from orders
 
     def tests_in_orders(self) -> Order:
