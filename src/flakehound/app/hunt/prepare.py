@@ -28,8 +28,8 @@ from flakehound.core.code_state import CodeState
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.history import History
 from flakehound.engine.processes.launch import Target
-from flakehound.engine.processes.limits import FIRST_TEST_LIMIT_S, Limits
-from flakehound.engine.suite.budget import Budget
+from flakehound.engine.processes.limits import Limits, first_test_limit_s
+from flakehound.engine.suite.budget import DEFAULT_LIMIT_S, Budget
 from flakehound.engine.suite.open_suite import OpenSuite, open_suite
 from flakehound.engine.suite.thread_limits import with_thread_limits
 from flakehound.store import SessionCommand, SessionInfo, Store
@@ -78,7 +78,7 @@ def _open_hunt(
         jobs=options.jobs,
         isolation=options.isolation,
         hash_seed=options.base_seed % 4294967295,
-        limits=Limits(test_limit_s=options.test_limit_s or FIRST_TEST_LIMIT_S),
+        limits=Limits(test_limit_s=options.test_limit_s or first_test_limit_s(budget.limit_s or DEFAULT_LIMIT_S)),
         budget=None if options.ends_by_count_only else budget,
         during_collection=while_collecting,
         report=opening_observer(progress),

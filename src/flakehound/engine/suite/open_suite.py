@@ -57,6 +57,7 @@ class OpenSuite:
     start_s: float  # interpreter and collection
     suite_s: float  # one whole plain run: interpreter, collection, tests; `start_s` until it is known
     parallelism: Parallelism
+    first_limits: Limits  # of runs while no test has a time
     reference: tuple[RunRecord, ...] = ()  # empty until it has ended
     reference_run: ReferenceRun | None = None  # None when it has ended
     notes: list[str] = field(default_factory=list)  # for the user, about how the suite is run
@@ -384,6 +385,7 @@ class _SuiteOpener:
             start_s=start_s,
             suite_s=start_s,
             parallelism=self.parallelism,
+            first_limits=self.limits,
             reference_run=reference,
             notes=notes,
             guard=started.guard,
