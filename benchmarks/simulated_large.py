@@ -5,6 +5,7 @@ flaky tests; a simulated clock replaces the processes. Numbers of hunts in long 
 (`hunt/long_limits.py`), because real hunts of ten minutes are too few for that.
 
     python benchmarks/simulated_large.py --suites 70-75 --budgets 10m,30m
+    python benchmarks/simulated_large.py --suites 70-75 --budgets 10m --nights 3      one hunt after the other
     PYTHONPATH=/other/checkout/src python benchmarks/simulated_large.py …      the planner of another checkout
 """
 
@@ -46,19 +47,23 @@ class SimulatedHunt:
     false_claims: int = 0
 
 
-def simulated(number: int, budget_s: float) -> SimulatedHunt:
-    """Hunt in the suite with this number."""
+def simulated(number: int, budget_s: float, nights: int) -> SimulatedHunt:
+    """Hunt in the suite with this number; each further night goes on from the runs so far."""
     began = time.perf_counter()
     large = large_suite(number, budget_s=budget_s)
-    found = hunt(
-        large.simulator(),
-        max_plans=10**6,
-        jobs=2,
-        policy="index",
-        endless=True,
-        time_left_s=budget_s - OVERHEAD_S,
-        background_reference=True,
-    )
+    simulator, history = large.simulator(), None
+    for _night in range(nights):
+        found = hunt(
+            simulator,
+            history=history,
+            max_plans=10**6,
+            jobs=2,
+            policy="index",
+            endless=True,
+            time_left_s=budget_s - OVERHEAD_S,
+            background_reference=True,
+        )
+        history = found.history
     result = SimulatedHunt(number=number, suite_s=sum(large.test_s.values()), took_s=0.0)
     for test, plant in large.planted.items():
         result.results[plant.name][_result_of(plant, found.verdicts[test])] += 1
@@ -109,15 +114,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--suites", default="20-25", help="numbers of suites (default %(default)s)")
     parser.add_argument("--budgets", default="10m", help="such as 10m,30m (default %(default)s)")
+    parser.add_argument("--nights", type=int, default=1, help="hunts in a row (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="simulations at once (default %(default)s)")
     options = parser.parse_args()
     numbers = list(_numbers(options.suites))
     with ProcessPoolExecutor(options.jobs) as pool:
         for label in options.budgets.split(","):
-            hunts = list(pool.map(simulated, numbers, repeat(_seconds(label))))
+            hunts = list(pool.map(simulated, numbers, repeat(_seconds(label)), repeat(options.nights)))
             times = ", ".join(f"{found.number}: {found.suite_s:.0f} s" for found in hunts)
             took_s = sum(found.took_s for found in hunts)
-            print(f"\n{label}, suites {times}; simulated in {took_s:.0f} s of CPU\n{table_of(hunts)}", flush=True)
+            print(f"\n{options.nights} × {label}, suites {times}; simulated in {took_s:.0f} s of CPU\n{table_of(hunts)}", flush=True)
 
 
 if __name__ == "__main__":
