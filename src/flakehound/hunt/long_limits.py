@@ -87,7 +87,10 @@ FIRST_QUICK_HASH_SEEDS = 1
 # Share of the suite's time that second executions of cheap tests may take when each group first runs.
 MAX_REPEATED_SHARE = 0.25
 
-# Share of the processor time left that second executions of all other tests may take right after the groups. By
-# published rates few tests fail when repeated, so that the index alone left a half of them unseen in 30 minutes of
-# simulated suites of one to three minutes.
-MAX_SLOW_REPEATS_SHARE = 0.15
+# Share of the processor time left that one other order of nearly all tests may take, with each test twice that was
+# not repeated when its group ran. By published rates few tests fail when repeated, so that the index alone left a
+# half of them unseen in 30 minutes of simulated suites of one to three minutes. In xarray a process for each of
+# these tests took 424 s, twice the time of the suite, and the only order with slow tests came after 13 minutes.
+MAX_REPEATED_ORDER_SHARE = 0.25
+# Number of its hash seed, apart from those of the orders of quick tests.
+REPEATED_ORDER_NUMBER = 10_000

@@ -6,8 +6,10 @@ counted in detections, so that reruns, other orders, tests alone and pairs can b
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import accumulate, pairwise
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId
@@ -31,6 +33,7 @@ from flakehound.core.statistics.prevalence import (
     prior_given_other_orders,
 )
 from flakehound.hunt import limits
+from flakehound.hunt.search.order_passes import OrderPasses
 
 Ways = tuple[FlakyWay, ...]
 # The ways of being flaky that each kind of run can show.
@@ -59,16 +62,15 @@ class ExpectedGain:
         self._current_priors = {test: dict(chances) for test, chances in self._priors.items()}
         self._file_of = {test.id: test.module for test in history.suite.tests}
         self._flaky_files: set[str] = set()
-        # Passes that could have shown each way; a pass in an order of a part of the tests counts as that part.
-        self._passes: dict[NodeId, dict[FlakyWay, float]] = {test: {} for test in self._priors}
+        self._passes: dict[NodeId, dict[FlakyWay, int]] = {test: {} for test in self._priors}
+        self._orders = OrderPasses(History(history.suite))
         self._failed: set[NodeId] = set()
-        self._chances: dict[FlakyWay, list[tuple[float, float]]] = {
-            way: [] for way in FlakyWay
-        }  # of `chances_after`, by number of passes
         self._records_read = -1  # number of records when `update` last read the history
         self._expected_at_first = self.expected_flaky(list(self._priors))
-        in_other_orders = _runs_in_other_orders(history)
-        self._passes = {test: self._runs_so_far(test, in_other_orders[test]) for test in self._priors}
+        self._passes = {test: self._runs_so_far(test) for test in self._priors}
+        self._orders = OrderPasses(history)
+        # Of other orders, by the number of parts of the suite that are in the order; the last one is of all tests.
+        self._order_gains = {test: self._gains_by_parts(test) for test in self._priors}
         self._gains = {test: {way: self._gain(test, way) for way in FlakyWay} for test in self._priors}
         self._sums = {way: sum(gains[way] for gains in self._gains.values()) for way in FlakyWay}
 
@@ -90,18 +92,28 @@ class ExpectedGain:
         # Same formula as `core.statistics.index.chance_of_detection`, without one object per test.
         if test in self._failed:
             return 0.0
+        if way is FlakyWay.ORDER:
+            return self._gains_by_parts(test, runs_before)[-1]
         prior = self._current_priors[test][way]
         if way is FlakyWay.ALONE:
-            prior = prior_given_other_orders(prior, round(self._passes[test][FlakyWay.ORDER]))
-        passed, chances = round(self._passes[test][way]) + runs_before, self._chances[way]
-        while len(chances) <= passed:
-            chances.append(chances_after(len(chances), RATES[way]))
-        passing, failing_next = chances[passed]
+            prior = prior_given_other_orders(prior, self._orders.orders_with(test))
+        passing, failing_next = _chances(way, self._passes[test][way] + runs_before)
         return prior * passing * failing_next / (prior * passing + 1 - prior)
+
+    def _gains_by_parts(self, test: NodeId, runs_before: int = 0) -> list[float]:
+        """The gain of another order with the first part of the suite, the first two parts, and so on."""
+        if test in self._failed:
+            return [0.0] * limits.ORDER_PARTS
+        prior = self._current_priors[test][FlakyWay.ORDER]
+        chances = [_chances(FlakyWay.ORDER, passes + runs_before) for passes in self._orders.by_part(test)]
+        flaky_and_passed = prior * sum(passing for passing, _next in chances) / len(chances)
+        scale = prior / len(chances) / (flaky_and_passed + 1 - prior)
+        return list(accumulate(scale * passing * failing_next for passing, failing_next in chances))
 
     def passing_test(self, test: NodeId, way: FlakyWay) -> PassingTest:
         """The prior of one way and the number of passes that could have shown it."""
-        return PassingTest(prior=self._priors[test][way], passed=round(self._passes[test].get(way, 0.0)))
+        passed = self._orders.mean(test) if way is FlakyWay.ORDER else self._passes[test].get(way, 0)
+        return PassingTest(prior=self._priors[test][way], passed=passed)
 
     def of_plan(self, plan: RunPlan, ways: Ways | None = None) -> float:
         """Expected detections of one plan; `ways`: which it can show, if not the usual ones of such plans."""
@@ -119,9 +131,9 @@ class ExpectedGain:
         others = tuple(way for way in ways if way is not FlakyWay.ORDER)
         gain = sum(self.of_test(test, others) for test in plan.order)
         if FlakyWay.ORDER in ways:
-            share = _share_of_tests(plan.order, self._history)
-            gain += share * sum(self.of_way(test, FlakyWay.ORDER) for test in plan.order)
-        return gain
+            parts = self._orders.parts_in(plan.order)
+            gain += sum(self._order_gains[test][parts - 1] for test in plan.order)
+        return gain + sum(self.of_way(test, FlakyWay.REPEATED) for test in repeated_in(plan.order))
 
     def of_test(self, test: NodeId, ways: Iterable[FlakyWay], runs_before: int = 0) -> float:
         """Expected detections of one execution that can show these ways, after `runs_before` more passes."""
@@ -150,17 +162,21 @@ class ExpectedGain:
 
         `ways`: as in `of_plan`.
         """
+        counted: list[tuple[NodeId, Ways]]
         match plan:
             case Batch():
-                for order in plan.orders:
-                    self._count(order[-1], _ways_alone(order))
+                counted = [(order[-1], _ways_alone(order)) for order in plan.orders]
             case SingleRun():
-                share = _share_of_tests(plan.order, self._history)
-                for test in plan.order:
-                    self._count(test, ways or ways_shown_by(plan), share)
+                shown = ways or ways_shown_by(plan)
+                if FlakyWay.ORDER in shown:
+                    self._orders.add(plan.order)
+                counted = [(test, shown) for test in plan.order]
+                counted += [(test, (FlakyWay.REPEATED,)) for test in repeated_in(plan.order)]
             case SharedPrefix() | Walk():
-                for copy in plan.copies:
-                    self._count(copy.tests[-1], WAYS_IN_PAIRS)
+                counted = [(copy.tests[-1], WAYS_IN_PAIRS) for copy in plan.copies]
+                counted += [(test, (FlakyWay.REPEATED,)) for test in repeated_in(plan.trunk)]
+        for test, test_ways in counted:
+            self._count(test, test_ways)
 
     def update(self) -> None:
         """Read from the history which tests have failed."""
@@ -173,6 +189,7 @@ class ExpectedGain:
                 for way in FlakyWay:
                     self._sums[way] -= self._gains[test][way]
                     self._gains[test][way] = 0.0
+                self._order_gains[test] = [0.0] * limits.ORDER_PARTS
         flaky_files = {
             self._file_of[test] for test in self._failed if self._history.first_pass_of(test) is not None
         }
@@ -205,12 +222,11 @@ class ExpectedGain:
         caution = limits.SUITE_FACTOR_CAUTION
         return min(limits.MAX_SUITE_FACTOR, max(1.0, (flaky_found + caution) / (expected_so_far + caution)))
 
-    def _runs_so_far(self, test: NodeId, in_other_orders: float) -> dict[FlakyWay, float]:
+    def _runs_so_far(self, test: NodeId) -> dict[FlakyWay, int]:
         tally = self._history.tally
         return {
             FlakyWay.ANYWHERE: tally(test).n,
             FlakyWay.IN_ITS_ORDER: tally(test, Setting.ORIGINAL).n,
-            FlakyWay.ORDER: in_other_orders,
             FlakyWay.ALONE: tally(test, Setting.ALONE).n,
             FlakyWay.COLD: tally(test, Setting.ALONE).n,
             FlakyWay.REPEATED: tally(test, Setting.REPEATED).n,
@@ -219,33 +235,30 @@ class ExpectedGain:
             ),
         }
 
-    def _count(self, test: NodeId, ways: Iterable[FlakyWay], share_of_tests: float = 1.0) -> None:
+    def _count(self, test: NodeId, ways: Iterable[FlakyWay]) -> None:
         for way in ways:
-            self._passes[test][way] += share_of_tests if way is FlakyWay.ORDER else 1
+            if way is not FlakyWay.ORDER:
+                self._passes[test][way] += 1
             self._set_gain(test, way)
             if way is FlakyWay.ORDER:
                 self._set_gain(test, FlakyWay.ALONE)
 
     def _set_gain(self, test: NodeId, way: FlakyWay) -> None:
-        gain = self._gain(test, way)
+        if way is FlakyWay.ORDER:
+            self._order_gains[test] = self._gains_by_parts(test)
+        gain = self._order_gains[test][-1] if way is FlakyWay.ORDER else self._gain(test, way)
         self._sums[way] += gain - self._gains[test][way]
         self._gains[test][way] = gain
 
 
-def _share_of_tests(order: Order, history: History) -> float:
-    """The part of the suite's tests that is in an order: the chance that the polluter of a victim is."""
-    return min(1.0, len(order) / len(history.suite.order))
+@cache  # faster than the formula, which is computed for every test after every run of it
+def _chances(way: FlakyWay, passed: int) -> tuple[float, float]:
+    return chances_after(passed, RATES[way])
 
 
-def _runs_in_other_orders(history: History) -> Mapping[NodeId, float]:
-    """The runs of each test in other orders; one in an order of a part of the tests counts as that part."""
-    runs: dict[NodeId, float] = defaultdict(float)
-    for record in history.records:
-        if record.setting is Setting.SHUFFLED:
-            share = _share_of_tests(record.order, history)
-            for test in record.order:
-                runs[test] += share
-    return runs
+def repeated_in(order: Order) -> list[NodeId]:
+    """The tests that run twice in a row in an order."""
+    return [test for test, again in pairwise(order) if test == again]
 
 
 def ways_shown_by(plan: SingleRun) -> Ways:

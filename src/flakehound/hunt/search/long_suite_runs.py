@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from math import isqrt
 
 from flakehound.core.history import History
@@ -64,13 +65,24 @@ class LongSuiteRuns:
         if batch:
             yield self._runs.batch_of(batch)
 
-    def slow_repeated_if_affordable(self, time_left_s: float) -> Iterator[Batch]:
-        """The same if it takes a small share of the time."""
-        costs, isolation = self._history.costs, self._options.isolation
-        tests = [test.id for test in self._history.suite.tests if self._is_not_repeated_yet(test)]
-        needed_s = sum(costs.run_s((test, test), isolation) for test in tests)
-        if needed_s <= long_limits.MAX_SLOW_REPEATS_SHARE * time_left_s * self._options.jobs:
-            yield from self.slow_repeated()
+    def order_with_repeated(self, time_left_s: float) -> Iterator[SingleRun]:
+        """Half of the suite's time in another order, with all tests twice that were not repeated yet.
+
+        One run shows victims of slow polluters, non-idempotent tests and tests that depend on the hash seed; a
+        process for each test that is repeated would take twice as long.
+        """
+        if not self._runs_alone or "idflakies" not in self._options.techniques:
+            return
+        due = {test.id for test in self._history.suite.tests if self._is_not_repeated_yet(test)}
+        tests, share = self._runs.tests_in_orders(), max(long_limits.ORDER_SHARES)
+        by_file = islice(quick_orders(self._history, tests, self._options.seed + 1, share), 2, 3)
+        for order in by_file:
+            twice = tuple(test for once in order for test in ((once, once) if once in due else (once,)))
+            plan = self._runs.single_run(twice, "another order, some tests twice", Setting.SHUFFLED)
+            plan = self._with_own_hash_seed(plan, long_limits.REPEATED_ORDER_NUMBER)
+            max_s = long_limits.MAX_REPEATED_ORDER_SHARE * time_left_s * self._options.jobs
+            if due and self._history.costs.plan_s(plan) <= max_s:
+                yield plan
 
     def _is_not_repeated_yet(self, test: CollectedTest) -> bool:
         return test.repeatable and not self._history.tally(test.id, Setting.REPEATED).n

@@ -95,7 +95,7 @@ class StagedSearch:
         yield from long_runs.writers_first()
         hash_seeds = long_runs.quick_hash_seeds()
         yield from islice(hash_seeds, long_limits.FIRST_QUICK_HASH_SEEDS)
-        yield from long_runs.slow_repeated_if_affordable(time_left_s())
+        yield from long_runs.order_with_repeated(time_left_s())
         self.at_first_round = False
         quick = round_robin(*map(long_runs.quick_orders, long_limits.ORDER_SHARES), hash_seeds)
         single = chain(long_runs.slow_repeated(), runs.each_alone(), runs.each_alone_again())
