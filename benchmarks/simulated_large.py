@@ -123,10 +123,8 @@ def main() -> None:
             hunts = list(pool.map(simulated, numbers, repeat(_seconds(label)), repeat(options.nights)))
             times = ", ".join(f"{found.number}: {found.suite_s:.0f} s" for found in hunts)
             took_s = sum(found.took_s for found in hunts)
-            print(
-                f"\n{options.nights} × {label}, suites {times}; simulated in {took_s:.0f} s of CPU\n{table_of(hunts)}",
-                flush=True,
-            )
+            title = f"{options.nights} × {label}, suites {times}; simulated in {took_s:.0f} s of CPU"
+            print(f"\n{title}\n{table_of(hunts)}", flush=True)
 
 
 if __name__ == "__main__":
