@@ -72,13 +72,18 @@ def test_a_walk_leaves_out_tests_beside_which_nothing_may_run():
     assert set(found.verdicts[at(5)].polluters) == {at(150), at(300)}
 
 
-def test_a_long_search_goes_on_with_the_prefix_with_which_it_began():
-    """Each of its runs fails after fewer tests; beginning again with these would repeat its first runs."""
-    found = hunted({5: fails_after_all(at(150), at(300))}, time_left_s=600.0)
+def test_tests_that_act_together_are_found_by_one_long_walk_each():
+    """A walk that finds the test in a stretch would run all tests before it again."""
+    suite = suite_of(*(f"f{place // 25}.py::t{place}" for place in range(5 * TESTS)))
+    planted = {at(5): fails_after_all(at(1500), at(1900))}
+    times = {test.id: TEST_S / 5 for test in suite.tests}
+    simulator = Simulator(suite, planted, test_s=times, fork_s=0.005, interpreter_s=2.0)  # type: ignore[arg-type]
 
-    looks = [record.order for record in found.history.records if "do the quick tests before" in record.why]
-    assert len(looks) <= 3  # two shares of the quick tests, or all of them
-    assert set(found.verdicts[at(5)].polluters) == {at(150), at(300)}
+    found = hunt(simulator, jobs=2, policy="index", endless=True, time_left_s=600.0, background_reference=True)
+
+    walks = [record for record in found.history.records if "decide together" in record.why]
+    assert set(found.verdicts[at(5)].polluters) == {at(1500), at(1900)}
+    assert 0 < sum(record.executed for record in walks) < 2 * len(suite.tests)
 
 
 def test_a_test_that_fails_after_others_with_another_hash_seed_runs_alone_with_it_only_once():

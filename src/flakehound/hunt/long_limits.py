@@ -28,6 +28,10 @@ MAX_JOINT_TESTS = 4
 
 # Stops of a walk through a long order.
 MAX_LONG_WALK_STOPS = 100
+# Stops of the walks that find one stretch each of the tests that act together, from the last to the first. Copies
+# in the later walks run the stretches found so far, a hundredth of the walk's time at first: with twenty stops
+# these copies and the walks through the stretches that follow take about equally long.
+STOPS_OF_JOINT_SEARCH = (MAX_LONG_WALK_STOPS, 20, 10, 10)
 
 # Runs of groups that are planned before the next result is known, besides one for each job.
 MAX_GROUPS_AHEAD = 2

@@ -170,7 +170,7 @@ class RunLoop:
     def _limits(self) -> Limits:
         if self._history.records:
             return Limits(test_limit_s=test_limit_for(self._history.slowest_test_s, self._test_limit_s))
-        return self._opened.first_limits
+        return self._opened.first_limits if self._test_limit_s is None else Limits(test_limit_s=self._test_limit_s)
 
     def _handle_finished(self, job: Job | None) -> None:
         if job is None:

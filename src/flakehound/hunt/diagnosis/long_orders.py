@@ -7,6 +7,8 @@ by walks: at each stop a copy of the process runs the tests found so far and the
 
 from __future__ import annotations
 
+from math import ceil
+
 from flakehound.core.plans import Order, Setting, Walk
 from flakehound.hunt import long_limits
 from flakehound.hunt.diagnosis.order_effects import OrderEffect, shows
@@ -55,51 +57,82 @@ def group_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
 
 
 def _tests_together(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
-    """The tests that have the effect only together, found from the last to the first; empty if that fails."""
+    """The tests that have the effect only together; empty if that fails.
+
+    Among the quick tests of the prefix first, because walks through them are cheaper. Whether these have it at all
+    is seen at the end of the first walk.
+    """
     if not suspect.snapshots:
         return ()  # each stop of a walk would be a run of all tests before it
-    needed: Order = ()
-    rest = yield from _quick_part_with_effect(effect, suspect)
-    for _number in range(long_limits.MAX_JOINT_TESTS):
-        place = yield from _shortest_part_with_effect(effect, suspect, rest, needed)
-        if place is None:
-            return ()
-        if place == 0:
-            return needed
-        needed, rest = (rest[place - 1], *needed), rest[: place - 1]
+    for part in _parts_to_search(effect, suspect):
+        stretches = yield from _stretches_together(part, effect, suspect)
+        if stretches:
+            return (yield from _tests_together_in(stretches, effect, suspect)) or stretches
     return ()
 
 
-def _quick_part_with_effect(effect: OrderEffect, suspect: Suspect) -> Question[Order]:
-    """The quick tests of the prefix if they have the effect, else the whole prefix: walks are cheaper then.
+def _parts_to_search(effect: OrderEffect, suspect: Suspect) -> list[Order]:
+    """The quick tests of the prefix, about half of its time, and the whole prefix.
 
-    Without tests beside which nothing may run, so that the search goes on beside the walks.
+    The first ones without tests beside which nothing may run, so that the search goes on beside the walks.
     """
-    why = f"do the quick tests before {suspect.test} decide?"
-    alone = suspect.tests_that_run_alone
+    alone, costs = suspect.tests_that_run_alone, suspect.history.costs
     rest = tuple(test for test in effect.prefix if test not in alone) if alone else effect.prefix
-    shares = [*long_limits.JOINT_SEARCH_SHARES, *([1.0] if len(rest) < len(effect.prefix) else [])]
-    for share in shares:
-        quick = quick_tests(suspect.history.costs, rest, share) if share < 1 else rest
-        tally = yield from suspect.ask.tally_of_last((*quick, suspect.test), why=why)
-        if shows(effect.outcome, tally):
-            return quick
-    return effect.prefix
+    parts = [quick_tests(costs, rest, share) for share in long_limits.JOINT_SEARCH_SHARES]
+    return list(dict.fromkeys([*(part for part in parts if part), rest, effect.prefix]))
 
 
-def _shortest_part_with_effect(
-    effect: OrderEffect, suspect: Suspect, rest: Order, suffix: Order
-) -> Question[int | None]:
-    """The least number of tests of `rest` that have the effect together with `suffix`; None if that fails."""
+def _stretches_together(rest: Order, effect: OrderEffect, suspect: Suspect) -> Question[Order]:
+    """Short stretches of these tests that have the effect together, found from the last to the first.
+
+    Each takes one walk through all tests before it. A second one to find the test in the stretch would take as
+    long; walks through the found stretches only take little.
+    """
+    found: Order = ()
+    for stops in long_limits.STOPS_OF_JOINT_SEARCH:
+        length = ceil(len(rest) / stops)
+        window = yield from _first_window_with_effect(effect, suspect, rest, found, length)
+        if window is None:
+            return ()
+        low, high = window
+        if high == 0:
+            return found
+        found, rest = rest[low:high] + found, rest[:low]
+    return ()
+
+
+def _tests_together_in(rest: Order, effect: OrderEffect, suspect: Suspect) -> Question[Order]:
+    """The tests among these that have the effect only together, found from the last to the first."""
+    needed: Order = ()
+    for _number in range(long_limits.MAX_JOINT_TESTS):
+        window = yield from _first_window_with_effect(effect, suspect, rest, needed, 1)
+        if window is None:
+            return ()
+        low, high = window
+        if high == 0:
+            return needed
+        needed, rest = (rest[low], *needed), rest[:low]
+    return ()
+
+
+def _first_window_with_effect(
+    effect: OrderEffect, suspect: Suspect, rest: Order, suffix: Order, length: int
+) -> Question[tuple[int, int] | None]:
+    """Two numbers of tests of `rest`: only after the second one has `suffix` the effect; at most `length` apart.
+
+    (0, 0) if it has the effect by itself, None if the search fails.
+    """
     low, high = _known_window(effect, suspect, rest, suffix)
     if high is None or (not suffix and _failed_once(suspect)):
         if low == len(rest):
             return None  # the effect did not occur again
-        stops = {*_even_stops(max(0, low), len(rest)), len(rest), *([0] if suffix else [])}
-    elif high - low == 1:
-        return high
+        stops = {*_even_stops(max(0, low), len(rest), length), len(rest), *([0] if suffix else [])}
+    elif high == 0:
+        return 0, 0
+    elif low >= 0 and high - low <= length:
+        return low, high
     else:
-        stops = set(_even_stops(low, high))
+        stops = set(_even_stops(low, high, length))
     stops -= {low}
     walk = _walk(effect, suspect, rest, suffix, tuple(sorted(stops)))
     if _was_made(suspect, walk):
@@ -123,9 +156,9 @@ def _failed_once(suspect: Suspect) -> bool:
     return len(suspect.history.failures_of(suspect.test)) == 1
 
 
-def _even_stops(low: int, high: int) -> range:
-    """Places between two others: all of them if they are few, else at equal distances."""
-    return range(low + 1, high, max(1, (high - low) // long_limits.MAX_LONG_WALK_STOPS))
+def _even_stops(low: int, high: int, distance: int) -> range:
+    """Places between two others at this distance, or a larger one if they would be too many."""
+    return range(low + 1, high, max(distance, ceil((high - low) / long_limits.MAX_LONG_WALK_STOPS)))
 
 
 def _walk(effect: OrderEffect, suspect: Suspect, rest: Order, suffix: Order, stops: tuple[int, ...]) -> Walk:
