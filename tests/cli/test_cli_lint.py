@@ -238,3 +238,15 @@ def test_nothing_is_imported_or_run(say, project):
     (project / "conftest.py").write_text("raise RuntimeError('imported')\n")
 
     assert "FH101" in say("lint").out
+
+
+def test_the_folder_of_the_cache_is_ignored_by_git(say, project):
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+
+    say("lint")
+
+    shown = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=project, check=True, capture_output=True, text=True
+    )
+    assert (project / ".flakehound" / "lint" / "cache.json").is_file()
+    assert shown.stdout == "?? test_risky.py\n"
