@@ -2,9 +2,9 @@
 
     python benchmarks/lint_remarks.py SDISTS --seed 1 --count 150 [--source SRC] [--context 6]
 
-SDISTS is a folder of unpacked sdists. --source is the `src` folder of another checkout, to compare with. Prints the
-number of remarks and tests of each project, then the drawn remarks. Every remark has the same chance to be drawn, so
-a project with many remarks is drawn often.
+SDISTS is a folder of unpacked sdists. --source is the `src` folder of another checkout, to compare with. Prints
+the number of remarks and tests of each project, then the drawn remarks. Every remark has the same chance to be
+drawn, so a project with many remarks is drawn often.
 """
 
 from __future__ import annotations

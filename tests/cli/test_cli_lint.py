@@ -42,7 +42,7 @@ def test_each_remark_is_a_line_with_its_place_and_rule(say):
     assert said.code == 1
     assert "test_risky.py:7:12 FH101 random.randint()" in said.out
     assert "test_risky.py:11:5 FH301 time.sleep()" in said.out
-    assert "3 tests read: 2 tests with 2 remarks" in said.out
+    assert "3 tests read: 2 remarks about 2 tests" in said.out
 
 
 def test_a_calm_project_is_told_with_zero(say, project):
@@ -51,7 +51,7 @@ def test_a_calm_project_is_told_with_zero(say, project):
     said = say("lint")
 
     assert said.code == 0
-    assert "1 test read: 0 tests with 0 remarks" in said.out
+    assert "1 test read: 0 remarks about 0 tests" in said.out
 
 
 def test_json_is_the_contracts(say):
@@ -118,7 +118,7 @@ def test_two_alike_in_one_function_are_told_apart(say, project):
 
     results = json.loads(say("lint", "--format", "sarif").out)["runs"][0]["results"]
 
-    assert len({result["partialFingerprints"]["flakehound/v2"] for result in results}) == 2
+    assert len({result["partialFingerprints"]["flakehound/v3"] for result in results}) == 2
 
 
 def test_github_gets_annotations(say):

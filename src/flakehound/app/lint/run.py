@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from flakehound.app.lint.cache import AnswerCodec
+from flakehound.app.lint.default_view import with_default_view
 from flakehound.app.lint.files import ScanResult, scan
 from flakehound.app.lint.scoring import MODEL, FlakinessScore, LintScorer, scorer_for
 from flakehound.app.lint.selection import cases_changed_since, cases_with_prefix, rule_selection
@@ -16,13 +17,14 @@ from flakehound.app.output_files import write_output
 from flakehound.app.progress import SILENT, Progress
 from flakehound.core.errors import UsageError, same_command
 from flakehound.core.outcomes import NodeId
-from flakehound.core.predictions import LintFinding, LintResult, Prediction, RuleText, UnreadFile
+from flakehound.core.predictions import LintFinding, LintResult, Prediction, RuleText, UnreadFile, remarks_of
 from flakehound.lint import baseline
 from flakehound.lint.analyse import CaseAnalysis, analyse_file
 from flakehound.lint.encoding import FORMAT, decode_analyses, encode_analyses
 from flakehound.lint.metrics.table import COLUMNS
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules.registry import all_rules
+from flakehound.lint.suppression import RuleSelection
 
 _CODEC = AnswerCodec(name=f"rules and metrics {FORMAT}", encode=encode_analyses, decode=decode_analyses)
 
@@ -43,6 +45,7 @@ class LintOptions:
     processes: int | None = None  # None: as many as cores
     cached: bool = True
     score: str = MODEL  # or RULES
+    show_all: bool = False  # also remarks that are hidden by default
 
 
 def lint_project(
@@ -56,10 +59,7 @@ def lint_project(
     selection = rule_selection(rootdir, options.select, options.ignore)
     scorer = scorer or scorer_for(rootdir, options.score)
     cases = all_cases(scanned)
-    findings = {
-        case.row.test_id: [finding for finding in case.findings if selection.includes(finding.rule, finding.path)]
-        for case in cases
-    }
+    findings = {case.row.test_id: _selected_findings(case, selection) for case in cases}
     scores = _scores(cases, findings, scorer)
     cases = cases_changed_since(
         cases_with_prefix(cases, scanned.layout.id_prefixes), rootdir, options.changed_since
@@ -68,17 +68,29 @@ def lint_project(
         write_output(options.metrics, _metrics_csv(cases), "metrics")
     reported = [finding for case_id in _distinct_ids(cases) for finding in findings[case_id]]
     new = _not_in_baseline(reported, options)
+    predictions = tuple(_prediction(case, scores, findings, new) for case in cases)
+    remarks = remarks_of(predictions)
     return LintResult(
-        predictions=tuple(_prediction(case, scores, findings, new) for case in cases),
+        predictions=predictions,
+        remarks=remarks if options.show_all else with_default_view(remarks, len(predictions), options.select),
         rules={rule.id: _rule_text(rule) for rule in all_rules()},
         unread=tuple(
             UnreadFile(path=bad.path, line=bad.line or 1, reason=bad.reason) for bad in scanned.unparsable
         ),
-        baselined=sum(finding not in new for finding in reported),
+        baselined=_places(reported) - _places(new),
         suppressed=sum(case.suppressed for case in cases),
         score_from=scorer.source,
         model=scorer.name,
     )
+
+
+def _selected_findings(case: CaseAnalysis, selection: RuleSelection) -> list[LintFinding]:
+    """The findings of selected rules; the settings for the test's file and for the finding's file count."""
+    return [
+        finding
+        for finding in case.findings
+        if selection.includes(finding.rule, finding.path) and selection.includes(finding.rule, case.row.path)
+    ]
 
 
 def analyse_project(
@@ -132,6 +144,10 @@ def _not_in_baseline(findings: Sequence[LintFinding], options: LintOptions) -> f
         remedy = same_command(baseline=None, write_baseline=options.baseline)
         raise UsageError(f"cannot read {str(options.baseline)!r}: {problem.strerror}", remedy=remedy) from problem
     return frozenset(baseline.new_findings(findings, known))
+
+
+def _places(findings: Iterable[LintFinding]) -> int:
+    return len({(finding.rule, finding.path, finding.line) for finding in findings})
 
 
 def _prediction(
