@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _REMARK = re.compile(r"^(?P<path>[^:]+):(?P<line>\d+):\d+ (?P<rule>FH\d{3}) (?P<message>.*)$")
-_TOTAL = re.compile(r"^(\d+) tests? read")
+_TOTAL = re.compile(r"^([\d,]+) tests? read")
 _LIMIT_S = 600.0  # for one project
 
 
@@ -54,7 +54,7 @@ def lint(folder: Path, source: Path | None, options: list[str]) -> ProjectRemark
     )
     lines = done.stdout.splitlines()
     matches = [match for line in lines if (match := _REMARK.match(line))]
-    totals = [int(match[1]) for line in lines if (match := _TOTAL.match(line))]
+    totals = [int(match[1].replace(",", "")) for line in lines if (match := _TOTAL.match(line))]
     return ProjectRemarks(
         project=folder.name,
         tests=totals[-1] if totals else 0,

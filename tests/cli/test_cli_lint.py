@@ -250,3 +250,47 @@ def test_the_folder_of_the_cache_is_ignored_by_git(say, project):
     )
     assert (project / ".flakehound" / "lint" / "cache.json").is_file()
     assert shown.stdout == "?? test_risky.py\n"
+
+
+def test_a_run_that_reads_no_test_says_so_with_a_command_that_does(say, project):
+    (project / "test_risky.py").rename(project / "smoke.py")
+
+    said = say("lint")
+    told = json.loads(say("lint", "--format", "json").out)
+    again = say("lint", "-o", "python_files=test_*.py *_test.py smoke.py")
+
+    assert said.code == 3
+    assert "Not read: 3 tests in 1 file whose name does not match python_files: smoke.py:1" in said.out
+    assert "flakehound lint -o 'python_files=test_*.py *_test.py smoke.py'" in said.out
+    assert told["unseen"]["tests"] == [{"path": "smoke.py", "line": 1, "class": None, "tests": 3}]
+    assert told["unseen"]["command"] in said.out
+    assert "3 tests read" in again.out
+
+
+def test_remarks_that_are_hidden_are_counted_and_shown_with_all(say, project):
+    (project / "test_hidden.py").write_text("import sys\n\ndef test_path():\n    sys.path.append('x')\n")
+
+    said, everything = say("lint"), say("lint", "--all")
+
+    assert "1 more remark with --all: 1 of rules that predict little" in said.out
+    assert "test_hidden.py:4:5 FH903" not in said.out
+    assert "test_hidden.py:4:5 FH903" in everything.out
+
+
+def test_the_riskiest_tests_can_be_limited(say):
+    assert "1 more test: --top N lists N" in say("lint", "--top", "2").out
+    assert "Riskiest" not in say("lint", "--top", "0").out
+    assert "Riskiest" not in say("lint", "--min-risk", "0.99").out
+
+
+def test_verbose_names_the_tests_of_a_remark(say, project):
+    (project / "conftest.py").write_text(
+        "import time, pytest\n\n@pytest.fixture\ndef wait():\n    time.sleep(1)\n"
+    )
+    (project / "test_risky.py").write_text("def test_a(wait): pass\ndef test_b(wait): pass\n")
+
+    said = say("lint", "-v")
+
+    assert "conftest.py:5:5 FH301" in said.out
+    assert "reached by 2 tests through wait" in said.out
+    assert "    test_risky.py::test_a, test_risky.py::test_b" in said.out

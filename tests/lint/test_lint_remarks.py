@@ -80,7 +80,7 @@ def test_a_small_project_has_up_to_five():
 
 @pytest.mark.parametrize(("rules", "expected"), [((), HiddenBy.RULE), (("FH3",), None)])
 def test_a_rule_that_predicts_nothing_is_hidden_unless_it_is_asked_for(monkeypatch, rules, expected):
-    monkeypatch.setattr(default_view, "PROVEN_LIFT", {"FH301": 0.8})
+    monkeypatch.setattr(default_view, "PROVEN_LIFT", {"FH301": 1.0})
 
     (remark,) = with_default_view(remarks_with_risks(0.5), 10, rules)
 

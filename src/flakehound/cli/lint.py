@@ -56,6 +56,14 @@ _SCORES = ("model", "rules")
     show_default=True,
     help="Score tests by a model (the project's own, else the default one) or by fixed weights of the rules.",
 )
+@click.option(
+    "-o",
+    "--override-ini",
+    "override",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set an option of pytest that says what tests are called, such as python_files; may be repeated.",
+)
 @click.option("--all", "show_all", is_flag=True, help="Show all remarks, not only those to read first.")
 @click.option(
     "--top", type=click.IntRange(0), default=5, show_default=True, metavar="N", help="List the N riskiest tests."
@@ -111,4 +119,6 @@ def command(
         click.echo(render_result(result, form, view))
     if options.metrics is not None:
         click.echo(metrics_line(result, options.metrics), err=True)
+    if not result.tests_read:
+        return ExitCode.SUITE_UNUSABLE
     return ExitCode.FLAKY_FOUND if result.shown else ExitCode.NOTHING_FLAKY

@@ -100,6 +100,16 @@ class UnreadFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnseenTests:
+    """A class or a file with functions named like tests that pytest's own rules do not collect."""
+
+    path: str
+    line: int
+    class_name: str  # "" for a file
+    tests: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LintResult:
     """Everything that one run of lint found."""
 
@@ -107,6 +117,9 @@ class LintResult:
     remarks: tuple[Remark, ...]  # all, also those that are hidden by default; ordered by file and line
     rules: Mapping[str, RuleText]  # by id
     unread: tuple[UnreadFile, ...] = ()
+    unseen: tuple[UnseenTests, ...] = ()
+    command_for_unseen: str = ""  # that reads the unseen tests, too
+    tests_read: int = 0  # in the chosen files, also those that are not reported
     baselined: int = 0  # findings left out because the baseline lists them
     suppressed: int = 0  # findings left out because of a comment in the source
     score_from: str = "rules"  # or "model"

@@ -10,6 +10,7 @@ from flakehound.lint.rules._proven_lift import PROVEN_LIFT
 
 # At most one remark per so many tests: a list that is longer than this is not read to its end (issue 22).
 TESTS_PER_REMARK = 10
+_MAX_LIFT = 3.0  # higher ones come from a handful of tests
 MIN_LIMIT = 5  # remarks of a small project that the limit never hides
 
 
@@ -29,13 +30,16 @@ def with_default_view(remarks: Sequence[Remark], tests: int, rules: Sequence[str
 
 
 def _hidden_by(remark: Remark, asked_rules: tuple[str, ...]) -> HiddenBy | None:
-    # A finding that is no rule's is about a comment, FH001.
     rule = remark.finding.rule
-    if PROVEN_LIFT.get(rule, 1.0) < 1.0 and not (asked_rules and rule.startswith(asked_rules)):
+    if _lift(remark) <= 1.0 and not (asked_rules and rule.startswith(asked_rules)):
         return HiddenBy.RULE
     return HiddenBy.PLACE if remark.finding.weak else None
 
 
 def _rank(remark: Remark) -> tuple[float, str, int]:
     """The best remarks first: by how much likelier its rule and its tests make a failure."""
-    return -PROVEN_LIFT.get(remark.finding.rule, 1.0) * remark.risk, remark.finding.path, remark.finding.line
+    return -min(_lift(remark), _MAX_LIFT) * remark.risk, remark.finding.path, remark.finding.line
+
+
+def _lift(remark: Remark) -> float:
+    return PROVEN_LIFT.get(remark.finding.rule, 0.0)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flakehound.core.predictions import LintFinding, LintResult, Prediction, Remark
+from flakehound.core.predictions import LintFinding, LintResult, Prediction, Remark, UnseenTests
 from flakehound.report.lint.messages import message_with_tests
 
 SCHEMA = "flakehound/lint/1"
@@ -22,6 +22,10 @@ def lint_json(result: LintResult) -> str:
             "tests": [_prediction_json(prediction) for prediction in result.predictions],
             "remarks": [_remark_json(remark) for remark in result.remarks],
             "linked": {"share": round(result.linked_share, 4), "by": dict(result.linked_by)},
+            "unseen": {
+                "tests": [_unseen_json(unseen) for unseen in result.unseen],
+                "command": result.command_for_unseen or None,
+            },
             "unread": [{"path": file.path, "line": file.line, "reason": file.reason} for file in result.unread],
         },
         indent=1,
@@ -61,6 +65,10 @@ def _place_json(finding: LintFinding) -> dict[str, Any]:
         "column": finding.column,
         "message": finding.message,
     }
+
+
+def _unseen_json(unseen: UnseenTests) -> dict[str, Any]:
+    return {"path": unseen.path, "line": unseen.line, "class": unseen.class_name or None, "tests": unseen.tests}
 
 
 def _remark_json(remark: Remark) -> dict[str, Any]:

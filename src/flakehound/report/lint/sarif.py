@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from flakehound.core.predictions import LintResult, Remark, RuleText, UnreadFile
-from flakehound.report.lint.messages import message_with_tests
+from flakehound.report.lint.messages import message_with_tests, reason_unseen
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FINGERPRINT = "flakehound/v3"
@@ -31,7 +31,7 @@ def sarif(result: LintResult, version: str) -> str:
         "invocations": [
             {
                 "executionSuccessful": True,
-                "toolExecutionNotifications": [_notification(file) for file in result.unread],
+                "toolExecutionNotifications": [_notification(file) for file in _not_read(result)],
             }
         ],
         "results": list(_results(result.shown, rule_ids)),
@@ -66,6 +66,12 @@ def _results(remarks: Sequence[Remark], rule_ids: Sequence[str]) -> Iterator[dic
             # Numbered as GitHub numbers its own, so equal findings in a function are distinct results.
             "partialFingerprints": {_FINGERPRINT: f"{finding.fingerprint}:{occurrences[finding.fingerprint]}"},
         }
+
+
+def _not_read(result: LintResult) -> Iterator[UnreadFile]:
+    yield from result.unread
+    for unseen in result.unseen:
+        yield UnreadFile(path=unseen.path, line=unseen.line, reason=reason_unseen(unseen))
 
 
 def _notification(unread: UnreadFile) -> dict[str, Any]:

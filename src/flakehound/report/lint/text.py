@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from flakehound.core.predictions import HiddenBy, LintResult, Prediction, Remark
+from flakehound.core.predictions import HiddenBy, LintResult, Prediction, Remark, UnseenTests
 from flakehound.report.formatting import counted, few, percent
 from flakehound.report.lint.messages import message_with_tests
 
 DEFAULT_TOP = 5
 _MAX_IDS_SHOWN = 5
+_MAX_PLACES_SHOWN = 3  # of classes or files that are not read
 _REASONS_HIDDEN = {
     HiddenBy.RULE: "of rules that predict little",
     HiddenBy.PLACE: "at places that say little about a test",
@@ -80,7 +81,28 @@ def _summary(result: LintResult) -> list[str]:
     tests = len({test for remark in result.shown for test in remark.tests})
     remarks = f"{counted(len(result.shown), 'remark')} about {counted(tests, 'test')}"
     totals = f"{counted(len(result.predictions), 'test')} read: {remarks}{counts}"
-    return [totals, *_hidden(result.remarks), *_most_frequent(result), *_next_command(result)]
+    return [totals, *_unseen(result), *_hidden(result.remarks), *_most_frequent(result), *_next_command(result)]
+
+
+def _unseen(result: LintResult) -> list[str]:
+    if not result.unseen:
+        return [] if result.tests_read else ["No test was found: name the folder or the files with tests"]
+    in_classes = [one for one in result.unseen if one.class_name]
+    in_files = [one for one in result.unseen if not one.class_name]
+    lines = [
+        *_unseen_in(in_classes, "class", "classes", "python_classes"),
+        *_unseen_in(in_files, "file", "files", "python_files"),
+    ]
+    return [*lines, f"If a plugin of pytest or another command runs them: {result.command_for_unseen}"]
+
+
+def _unseen_in(unseen: Sequence[UnseenTests], one: str, several: str, option: str) -> list[str]:
+    if not unseen:
+        return []
+    tests = counted(sum(found.tests for found in unseen), "test")
+    kind = f"1 {one} whose name does" if len(unseen) == 1 else f"{len(unseen):,} {several} whose names do"
+    places = few([f"{found.path}:{found.line} {found.class_name}".rstrip() for found in unseen], _MAX_PLACES_SHOWN)
+    return [f"Not read: {tests} in {kind} not match {option}: {places}"]
 
 
 def _hidden(remarks: Sequence[Remark]) -> list[str]:
