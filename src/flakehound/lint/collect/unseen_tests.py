@@ -64,7 +64,7 @@ def named_like_tests(text: str) -> NamedLikeTests:
 def unseen_classes(
     files: Mapping[str, NamedLikeTests], collected: Collection[tuple[str, str]]
 ) -> Iterator[tuple[str, ClassWithTests]]:
-    """The classes with tests that are not collected, with their files; no mixins, whose tests run in other classes.
+    """The classes with tests that are not collected, with their files; no mixins, whose tests run elsewhere.
 
     `collected` has the file and the name of each collected class.
     """

@@ -14,6 +14,10 @@ from flakehound.lint.source.scopes import FunctionNode
 from flakehound.lint.source.syntax_walk import statements_of
 
 _Result = TypeVar("_Result")
+_IN_PROCESS_CLIENTS = frozenset(
+    {"ASGITransport", "ASGIWebSocketTransport", "APIClient", "MockTransport", "TestClient", "WSGITransport"}
+    | {"client_factory", "test_client", "test_client_factory"}
+)
 _PATCH_FUNCTIONS = (
     "delattr",
     "patch",
@@ -186,6 +190,11 @@ class CaseContext:
     def replaced_names(self) -> frozenset[str]:
         """The names that the test patches, without the modules and classes before them."""
         return frozenset(name for function in self.test_code for name in _names_patched_by(function))
+
+    @cached_property
+    def uses_in_process_transport(self) -> bool:
+        """Whether the test code makes a client whose requests an application in the process answers."""
+        return any(name.rpartition(".")[2] in _IN_PROCESS_CLIENTS for name in self.used_names)
 
     def uses(self, *prefixes: str) -> bool:
         """Whether the test uses a name that starts with one of the prefixes."""

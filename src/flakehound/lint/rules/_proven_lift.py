@@ -1,8 +1,8 @@
 """How much likelier a test with a finding of each rule is flaky than other tests of its project.
 
 Written from `benchmarks/lint_rule_lift.py`, of the code before the remarks of issue 22: the larger of the lifts
-within projects for NOD and for order-dependent tests, on the design projects. It is 0 for a rule whose findings are
-in flaky tests of fewer than two projects: nothing is proven about it. Rules without any finding in the design
+within projects for NOD and for order-dependent tests, on the design projects. It is 0 for a rule whose findings
+are in flaky tests of fewer than two projects: nothing is proven about it. Rules without any finding in the design
 projects are missing; they count as 0, too.
 """
 

@@ -49,5 +49,5 @@ class LintRule:
             via=function.via,
             call_path=function.called_at.path if function.called_at else "",
             call_line=function.called_at.line if function.called_at else 0,
-            weak=sign.weak or weakness_of(function, sign.node),
+            weak=weakness_of(function, sign.node) or sign.weak,
         )
