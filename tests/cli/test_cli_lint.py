@@ -21,6 +21,7 @@ def test_dice():
 
 def test_wait():
     time.sleep(1)
+    assert time
 
 
 def test_calm():
@@ -114,7 +115,9 @@ def test_a_remark_on_a_fixture_has_one_fingerprint_whoever_uses_it(say, project)
 
 
 def test_two_alike_in_one_function_are_told_apart(say, project):
-    (project / "test_risky.py").write_text("import time\n\ndef test_a():\n    time.sleep(1)\n    time.sleep(1)\n")
+    (project / "test_risky.py").write_text(
+        "import time\n\ndef test_a():\n    time.sleep(1)\n    time.sleep(1)\n    assert time\n"
+    )
 
     results = json.loads(say("lint", "--format", "sarif").out)["runs"][0]["results"]
 
@@ -161,7 +164,7 @@ def test_a_baseline_lets_a_team_start_clean_and_notices_what_is_new(say, project
     say("lint", "--write-baseline", known)
 
     clean = say("lint", "--baseline", known)
-    (project / "test_risky.py").write_text(RISKY + "\n\ndef test_more():\n    time.sleep(2)\n")
+    (project / "test_risky.py").write_text(RISKY + "\n\ndef test_more():\n    time.sleep(2)\n    assert time\n")
     later = say("lint", "--baseline", known)
 
     assert (clean.code, later.code) == (0, 1)
@@ -208,7 +211,7 @@ def test_only_what_changed_since_a_commit_is_told(say, project):
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     for words in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "one"]):
         subprocess.run(["git", *words], cwd=project, check=True)
-    (project / "test_new.py").write_text("import time\n\n\ndef test_new():\n    time.sleep(1)\n")
+    (project / "test_new.py").write_text("import time\n\n\ndef test_new():\n    time.sleep(1)\n    assert time\n")
 
     said = say("lint", "--changed-since", "HEAD")
 

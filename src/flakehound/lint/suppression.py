@@ -72,7 +72,7 @@ def without_suppressed(
             yield finding
         elif not suppression.reason:
             message = f"{finding.rule} is ignored without a reason; write one behind the bracket"
-            yield replace(finding, rule=RULE_WITHOUT_REASON, message=message)
+            yield replace(finding, rule=RULE_WITHOUT_REASON, message=message, weak="")
 
 
 def _matching_comment(
