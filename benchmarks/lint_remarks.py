@@ -15,6 +15,7 @@ import random
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,10 +91,12 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--source", type=Path)
     parser.add_argument("--context", type=int, default=6)
+    parser.add_argument("--jobs", type=int, default=2, help="projects at once")
     parser.add_argument("--option", action="append", default=[], help="another option of flakehound lint")
     options = parser.parse_args()
     folders = sorted(folder for folder in options.sdists.iterdir() if folder.is_dir())
-    projects = [lint(folder, options.source, options.option) for folder in folders]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        projects = list(pool.map(lambda folder: lint(folder, options.source, options.option), folders))
     print("\n".join(f"{one.project:28} {len(one.remarks):6} remarks {one.tests:6} tests" for one in projects))
     remarks = [remark for project in projects for remark in project.remarks]
     print(f"{'all':28} {len(remarks):6} remarks {sum(one.tests for one in projects):6} tests\n")
