@@ -149,6 +149,11 @@ WEAK = {
         "file-outside-tmp",
         "def test_it(project):\n    (project.folder / 'a').write_text('b')\n    assert project.files\n",
     ),
+    "a path that is made of itself": (
+        "file-outside-tmp",
+        "def test_it(folder):\n    path = folder / 'a'\n    path = str(path)\n    with open(path, 'w') as out:\n"
+        "        out.write('b')\n",
+    ),
     "a folder with one entry": (
         "directory-order",
         "import os\ndef test_it(folder):\n    assert os.listdir(folder) == ['a']\n",

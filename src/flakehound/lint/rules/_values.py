@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 
 from flakehound.lint.facts.case_context import ReachedFunction
-from flakehound.lint.facts.functions import Call
+from flakehound.lint.facts.functions import MAX_BINDINGS_FOLLOWED, Call
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _TEMPORARY_PREFIXES = (
@@ -76,7 +76,7 @@ def is_temporary_path(function: ReachedFunction, node: ast.expr) -> bool:
 def starts_with_text(function: ReachedFunction, node: ast.expr) -> bool:
     """Whether a path begins with a string literal, so no argument or fixture chooses its folder."""
     node = function.facts.value_of(node)
-    while True:
+    for _ in range(MAX_BINDINGS_FOLLOWED):  # `path = str(path)` has no end
         if isinstance(node, ast.BinOp):
             node = function.facts.value_of(node.left)
         elif isinstance(node, ast.Call) and _last_name(node.func) in _PATH_CLASSES and node.args:
@@ -85,6 +85,7 @@ def starts_with_text(function: ReachedFunction, node: ast.expr) -> bool:
             return bool(node.values) and isinstance(node.values[0], ast.Constant)
         else:
             return isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return False
 
 
 def _last_name(node: ast.expr) -> str:
