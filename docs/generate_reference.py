@@ -25,7 +25,7 @@ EXIT_CODES = {
     0: "nothing flaky",
     1: "flaky tests found; of `lint`: findings; of `replay`: the test failed again",
     2: "the command line asks for something that cannot be done",
-    3: "the suite could not be collected or run, or the store could not be used",
+    3: "the suite could not be collected or run, or the store could not be used; of `lint`: no test was read",
     130: "interrupted; everything found so far is stored and printed",
     141: "the reader of the output ended, as in `flakehound hunt | head -1`; everything is stored",
 }

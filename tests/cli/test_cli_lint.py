@@ -21,6 +21,7 @@ def test_dice():
 
 def test_wait():
     time.sleep(1)
+    assert time
 
 
 def test_calm():
@@ -42,7 +43,7 @@ def test_each_remark_is_a_line_with_its_place_and_rule(say):
     assert said.code == 1
     assert "test_risky.py:7:12 FH101 random.randint()" in said.out
     assert "test_risky.py:11:5 FH301 time.sleep()" in said.out
-    assert "3 tests read: 2 tests with 2 remarks" in said.out
+    assert "3 tests read: 2 remarks about 2 tests" in said.out
 
 
 def test_a_calm_project_is_told_with_zero(say, project):
@@ -51,7 +52,7 @@ def test_a_calm_project_is_told_with_zero(say, project):
     said = say("lint")
 
     assert said.code == 0
-    assert "1 test read: 0 tests with 0 remarks" in said.out
+    assert "1 test read: 0 remarks about 0 tests" in said.out
 
 
 def test_json_is_the_contracts(say):
@@ -114,11 +115,13 @@ def test_a_remark_on_a_fixture_has_one_fingerprint_whoever_uses_it(say, project)
 
 
 def test_two_alike_in_one_function_are_told_apart(say, project):
-    (project / "test_risky.py").write_text("import time\n\ndef test_a():\n    time.sleep(1)\n    time.sleep(1)\n")
+    (project / "test_risky.py").write_text(
+        "import time\n\ndef test_a():\n    time.sleep(1)\n    time.sleep(1)\n    assert time\n"
+    )
 
     results = json.loads(say("lint", "--format", "sarif").out)["runs"][0]["results"]
 
-    assert len({result["partialFingerprints"]["flakehound/v2"] for result in results}) == 2
+    assert len({result["partialFingerprints"]["flakehound/v3"] for result in results}) == 2
 
 
 def test_github_gets_annotations(say):
@@ -161,7 +164,7 @@ def test_a_baseline_lets_a_team_start_clean_and_notices_what_is_new(say, project
     say("lint", "--write-baseline", known)
 
     clean = say("lint", "--baseline", known)
-    (project / "test_risky.py").write_text(RISKY + "\n\ndef test_more():\n    time.sleep(2)\n")
+    (project / "test_risky.py").write_text(RISKY + "\n\ndef test_more():\n    time.sleep(2)\n    assert time\n")
     later = say("lint", "--baseline", known)
 
     assert (clean.code, later.code) == (0, 1)
@@ -208,7 +211,7 @@ def test_only_what_changed_since_a_commit_is_told(say, project):
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     for words in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "one"]):
         subprocess.run(["git", *words], cwd=project, check=True)
-    (project / "test_new.py").write_text("import time\n\n\ndef test_new():\n    time.sleep(1)\n")
+    (project / "test_new.py").write_text("import time\n\n\ndef test_new():\n    time.sleep(1)\n    assert time\n")
 
     said = say("lint", "--changed-since", "HEAD")
 
@@ -238,3 +241,59 @@ def test_nothing_is_imported_or_run(say, project):
     (project / "conftest.py").write_text("raise RuntimeError('imported')\n")
 
     assert "FH101" in say("lint").out
+
+
+def test_the_folder_of_the_cache_is_ignored_by_git(say, project):
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+
+    say("lint")
+
+    shown = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=project, check=True, capture_output=True, text=True
+    )
+    assert (project / ".flakehound" / "lint" / "cache.json").is_file()
+    assert shown.stdout == "?? test_risky.py\n"
+
+
+def test_a_run_that_reads_no_test_says_so_with_a_command_that_does(say, project):
+    (project / "test_risky.py").rename(project / "smoke.py")
+
+    said = say("lint")
+    told = json.loads(say("lint", "--format", "json").out)
+    again = say("lint", "-o", "python_files=test_*.py *_test.py smoke.py")
+
+    assert said.code == 3
+    assert "Not read: 3 tests in 1 file whose name does not match python_files: smoke.py:1" in said.out
+    assert "flakehound lint -o 'python_files=test_*.py *_test.py smoke.py'" in said.out
+    assert told["unseen"]["tests"] == [{"path": "smoke.py", "line": 1, "class": None, "tests": 3}]
+    assert told["unseen"]["command"] in said.out
+    assert "3 tests read" in again.out
+
+
+def test_remarks_that_are_hidden_are_counted_and_shown_with_all(say, project):
+    (project / "test_hidden.py").write_text("import sys\n\ndef test_path():\n    sys.path.append('x')\n")
+
+    said, everything = say("lint"), say("lint", "--all")
+
+    assert "1 more remark with --all: 1 of rules that predict little" in said.out
+    assert "test_hidden.py:4:5 FH903" not in said.out
+    assert "test_hidden.py:4:5 FH903" in everything.out
+
+
+def test_the_riskiest_tests_can_be_limited(say):
+    assert "1 more test: --top N lists N" in say("lint", "--top", "2").out
+    assert "Riskiest" not in say("lint", "--top", "0").out
+    assert "Riskiest" not in say("lint", "--min-risk", "0.99").out
+
+
+def test_verbose_names_the_tests_of_a_remark(say, project):
+    (project / "conftest.py").write_text(
+        "import time, pytest\n\n@pytest.fixture\ndef wait():\n    time.sleep(1)\n"
+    )
+    (project / "test_risky.py").write_text("def test_a(wait): pass\ndef test_b(wait): pass\n")
+
+    said = say("lint", "-v")
+
+    assert "conftest.py:5:5 FH301" in said.out
+    assert "reached by 2 tests through wait" in said.out
+    assert "    test_risky.py::test_a, test_risky.py::test_b" in said.out

@@ -57,13 +57,42 @@ _SCORES = ("model", "rules")
     help="Score tests by a model (the project's own, else the default one) or by fixed weights of the rules.",
 )
 @click.option(
+    "-o",
+    "--override-ini",
+    "override",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set an option of pytest that says what tests are called, such as python_files; may be repeated.",
+)
+@click.option("--all", "show_all", is_flag=True, help="Show all remarks, not only those to read first.")
+@click.option(
+    "--top", type=click.IntRange(0), default=5, show_default=True, metavar="N", help="List the N riskiest tests."
+)
+@click.option(
+    "--min-risk",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="P",
+    help="List only tests that are flaky with at least this probability.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="List the first tests that reach each remark.")
+@click.option(
     "--explain", metavar="RULE", help="Explain what a rule means and how to fix what it finds, then exit."
 )
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes at once. Default: one for each core."
 )
 @click.option("--no-cache", is_flag=True, help="Read every file again instead of using the cache.")
-def command(form: str, explain: str | None, jobs: int | None, no_cache: bool, **other_options: Any) -> int:
+def command(
+    form: str,
+    explain: str | None,
+    jobs: int | None,
+    no_cache: bool,
+    top: int,
+    min_risk: float,
+    verbose: bool,
+    **other_options: Any,
+) -> int:
     """Predict flaky tests from their source alone; nothing is imported or run.
 
     \b
@@ -75,17 +104,21 @@ def command(form: str, explain: str | None, jobs: int | None, no_cache: bool, **
     from flakehound.app.lint.explain import explain_rules
     from flakehound.app.lint.run import LintOptions, lint_project
     from flakehound.report.lint.formats import metrics_line, render_result
+    from flakehound.report.lint.text import TextView
 
     if explain is not None:
         click.echo(explain_rules(explain))
         return ExitCode.NOTHING_FLAKY
     options = LintOptions(processes=jobs, cached=not no_cache, **other_options)
+    view = TextView(top=top, min_risk=min_risk, verbose=verbose)
     with shown_progress(only_live=True) as progress:
         result = lint_project(options, progress=progress)
     if form == "text":
-        print_result(render_result(result, form))
+        print_result(render_result(result, form, view))
     else:
-        click.echo(render_result(result, form))
+        click.echo(render_result(result, form, view))
     if options.metrics is not None:
         click.echo(metrics_line(result, options.metrics), err=True)
-    return ExitCode.FLAKY_FOUND if result.findings else ExitCode.NOTHING_FLAKY
+    if not result.tests_read:
+        return ExitCode.SUITE_UNUSABLE
+    return ExitCode.FLAKY_FOUND if result.shown else ExitCode.NOTHING_FLAKY

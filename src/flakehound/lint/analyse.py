@@ -50,9 +50,8 @@ def case_ids(project: Project, module: Module) -> tuple[str, ...]:
 def _analyse_case(case: StaticCase, project: Project, cache: FactsCache, sharing: FileSharing) -> CaseAnalysis:
     context = context_of(case, project, cache)
     findings = findings_of(context)
-    suppressions = {
-        path: _suppressions_in_file(path, project) for path in {case.path, *(finding.path for finding in findings)}
-    }
+    paths = {case.path, *(path for finding in findings for path in (finding.path, finding.call_path) if path)}
+    suppressions = {path: _suppressions_in_file(path, project) for path in paths}
     remaining = list(without_suppressed(findings, suppressions, case.path, case.line))
     return CaseAnalysis(
         row=metrics_row(case, project),

@@ -6,17 +6,18 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.core.predictions import LintFinding
 
-SCHEMA = "flakehound/lint-baseline/2"
+SCHEMA = "flakehound/lint-baseline/3"
 
 
 class BadBaseline(UsageError):
     """The error about a file that is not a baseline written by flakehound."""
 
     def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"{name!r} is no baseline of flakehound", detail=reason)
+        remedy = same_command(baseline=None, write_baseline=name)
+        super().__init__(f"{name!r} is no baseline of this flakehound", detail=reason, remedy=remedy)
 
 
 def baseline_text(findings: Iterable[LintFinding]) -> str:

@@ -12,7 +12,7 @@ from flakehound.lint.analyse import CaseAnalysis
 from flakehound.lint.metrics.table import METRIC_NAMES, Metrics, MetricsRow
 from flakehound.lint.scoring.shared_objects import SharingCounts
 
-FORMAT = 5  # increased with every change of the encoding
+FORMAT = 6  # increased with every change of the encoding
 
 _FINDING_NAMES = tuple(field.name for field in fields(LintFinding))
 _ROW_NAMES = tuple(field.name for field in fields(MetricsRow))

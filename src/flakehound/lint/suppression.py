@@ -62,7 +62,7 @@ def _suppressions_in_tokens(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[Su
 def without_suppressed(
     findings: Iterable[LintFinding], comments: Mapping[str, Sequence[Suppression]], case_path: str, case_line: int
 ) -> Iterator[LintFinding]:
-    """The findings of a test that no comment suppresses, at the line of the finding or of the test.
+    """The findings of a test that no comment suppresses: at the line of the finding, of its call, or of the test.
 
     A comment without a reason replaces the finding by a finding about the comment.
     """
@@ -72,14 +72,14 @@ def without_suppressed(
             yield finding
         elif not suppression.reason:
             message = f"{finding.rule} is ignored without a reason; write one behind the bracket"
-            yield replace(finding, rule=RULE_WITHOUT_REASON, message=message)
+            yield replace(finding, rule=RULE_WITHOUT_REASON, message=message, weak="")
 
 
 def _matching_comment(
     finding: LintFinding, comments: Mapping[str, Sequence[Suppression]], case_path: str, case_line: int
 ) -> Suppression | None:
-    places = {(finding.path, finding.line), (case_path, case_line)}
-    for path in {finding.path, case_path}:
+    places = {(finding.path, finding.line), (finding.call_path, finding.call_line), (case_path, case_line)}
+    for path in {place[0] for place in places}:
         for suppression in comments.get(path, ()):
             if (path, suppression.line) in places and suppression.covers(finding.rule):
                 return suppression

@@ -15,6 +15,7 @@ from flakehound.store.errors import (
     hunt_command,
     nearest_existing,
 )
+from flakehound.store.folder import create_folder, ignore_folder
 from flakehound.store.versions import create_or_migrate
 
 MIN_DATABASE_BYTES = 512  # bytes of SQLite's smallest page
@@ -97,12 +98,14 @@ def _check_file(path: Path, *, create: bool, remedy_for: RemedyForPath) -> None:
 
 def _create_folder(path: Path, remedy_for: RemedyForPath) -> None:
     folder = path.parent
-    if os.path.isdir(folder):
-        return
+    existed = os.path.isdir(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        create_folder(folder)
+        if not existed:
+            ignore_folder(folder)
     except OSError as error:
+        if existed:
+            return  # a folder that may not be written is reported by `check_access`
         reason = error.strerror or str(error)
         raise StoreUnwritable(
             path, blocked=nearest_existing(folder), reason=reason, remedy_for=remedy_for

@@ -198,12 +198,13 @@ SHOP = "import random\n\n\ndef price():\n    return _drawn()\n\n\ndef _drawn():\
 TEST = "from shop import price\n\n\ndef test_price():\n    assert price() < 1\n"
 
 
-def test_a_finding_in_production_code_is_reported_at_the_call_in_the_test():
+def test_a_finding_in_production_code_is_reported_where_it_can_be_mended():
     (finding,) = findings_in(rule=RANDOM, shop=SHOP, test_shop=TEST)
 
-    assert (finding.path, finding.line) == ("test_shop.py", 5)
+    assert (finding.path, finding.line) == ("shop.py", 9)
+    assert (finding.call_path, finding.call_line) == ("test_shop.py", 5)
     assert finding.via == ("price", "_drawn")
-    assert finding.message.endswith("reached through price -> _drawn at shop.py:9")
+    assert finding.weak == "several calls away from the test"
 
 
 def test_a_finding_in_a_helper_is_reported_in_the_helper():

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from flakehound.lint.source.modules import Unparsable
+from flakehound.store.folder import create_folder
 
 Answer = TypeVar("Answer")
 _FORMAT = 2  # of the cache file
@@ -71,7 +72,7 @@ class AnswerCache(Generic[Answer]):
         text = json.dumps({"key": self._key, "files": files}, separators=(",", ":"))
         # If the folder is not writable, the next run takes longer; that is no error.
         with suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            create_folder(self._file.parent)
             new = self._file.with_suffix(f".{os.getpid()}.new")
             new.write_text(text, encoding="utf-8")
             new.replace(self._file)

@@ -35,6 +35,7 @@ class ScanResult(Generic[Answer]):
     layout: Layout
     answers: Mapping[str, Answer]  # by path, in pytest's order
     unparsable: tuple[Unparsable, ...]  # test files, and files that the answers depend on
+    read_paths: frozenset[str]  # files that the answers depend on
     reused: int  # number of answers from the cache
 
 
@@ -44,14 +45,15 @@ def scan(
     *,
     codec: AnswerCodec[Answer] | None = None,
     cwd: Path | None = None,
+    overrides: Sequence[str] = (),
     processes: int | None = None,
     progress: Progress = SILENT,
 ) -> ScanResult[Answer]:
-    """Analyse every test file that pytest would collect from the targets.
+    """Analyse every test file that pytest would collect from the targets, with some of its options overridden.
 
     With a codec, answers are read from and written to the project's cache.
     """
-    layout = layout_of(targets, Path(os.path.abspath(cwd or Path.cwd())))
+    layout = layout_of(targets, Path(os.path.abspath(cwd or Path.cwd())), overrides)
     sources = Sources(layout)
     cache = None if codec is None else AnswerCache(layout.rootdir / ".flakehound" / "lint" / "cache.json", codec)
     reused: dict[str, FileAnswer[Answer]] = {}
@@ -200,5 +202,6 @@ def _scan_result(layout: Layout, answers: Mapping[str, FileAnswer[Answer]], reus
         layout=layout,
         answers={path: file.answer for path, file in files.items() if file.answer is not None},
         unparsable=tuple(unparsable[path] for path in sorted(unparsable)),
+        read_paths=frozenset(path for file in files.values() for path in file.inputs),
         reused=reused,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from flakehound.core.errors import UsageError
+from flakehound.core.errors import UsageError, same_command
 from flakehound.lint.collect.ignored_paths import literal_list
 from flakehound.lint.collect.pytest_settings import (
     CONFIG_NAMES,
@@ -19,6 +19,9 @@ from flakehound.lint.collect.pytest_settings import (
 )
 from flakehound.lint.source.modules import Module, parse_source
 
+# The options of pytest that can be set for one run of lint.
+OPTIONS = ("python_files", "python_classes", "python_functions", "testpaths", "norecursedirs", "pythonpath")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
@@ -27,6 +30,7 @@ class Layout:
     rootdir: Path
     settings: PytestSettings
     test_files: tuple[str, ...]  # in pytest's order
+    other_files: tuple[str, ...]  # Python files in the same folders that are no test files by their names
     sources: tuple[str, ...]  # all Python files of the project, with the tests
     id_prefixes: tuple[str, ...] = ()  # of node ids, from targets such as `test_a.py::TestB`; (): all tests
 
@@ -37,22 +41,40 @@ class _Target:
     inner: str  # "::TestB::test_c" or ""
 
 
-def layout_of(targets: Sequence[str], cwd: Path) -> Layout:
-    """What pytest would collect in `cwd` with these targets; without targets what the project configures."""
+def layout_of(targets: Sequence[str], cwd: Path, overrides: Sequence[str] = ()) -> Layout:
+    """What pytest would collect in `cwd` with these targets; without targets what the project configures.
+
+    `overrides` are pytest's options as `NAME=VALUE`, as its `-o` takes them.
+    """
     parsed_targets = [_parse_target(text, cwd) for text in targets]
     rootdir, settings = _rootdir_and_settings([target.path for target in parsed_targets], cwd)
+    settings = settings_from(_parse_overrides(overrides), settings)
     if not parsed_targets and cwd == rootdir:
         parsed_targets = [_Target(path=path, inner="") for path in _testpaths(settings, rootdir)]
     parsed_targets = parsed_targets or [_Target(path=cwd, inner="")]
     walk = _FolderWalk(rootdir, settings)
     tests = [(target, path) for target in parsed_targets for path in walk.test_files(target.path)]
+    test_files = dict.fromkeys(path for _target, path in tests)
+    others = (path for target in parsed_targets for path in walk.files(target.path) if path not in test_files)
     return Layout(
         rootdir=rootdir,
         settings=settings,
-        test_files=tuple(dict.fromkeys(path for _target, path in tests)),
+        test_files=tuple(test_files),
+        other_files=tuple(dict.fromkeys(others)),
         sources=tuple(dict.fromkeys([*walk.sources(), *(path for _target, path in tests)])),
         id_prefixes=_id_prefixes(tests),
     )
+
+
+def _parse_overrides(overrides: Sequence[str]) -> dict[str, str]:
+    options = {}
+    for override in overrides:
+        name, equals, value = override.partition("=")
+        if not equals or name not in OPTIONS:
+            what = f"-o {override!r} is not understood; lint heeds {', '.join(OPTIONS)}"
+            raise UsageError(what, remedy=same_command(override=None))
+        options[name] = value
+    return options
 
 
 def _id_prefixes(tests: Sequence[tuple[_Target, str]]) -> tuple[str, ...]:
@@ -134,6 +156,11 @@ class _FolderWalk:
         for path in self._python_files(target, apply_ignores=True):
             if self._settings.patterns.is_test_file(self._relative(path)):
                 yield self._relative(path)
+
+    def files(self, folder: Path) -> Iterator[str]:
+        """All Python files below a folder that pytest would look at."""
+        if folder.is_dir():
+            yield from map(self._relative, self._python_files(folder, apply_ignores=True))
 
     def sources(self) -> Iterator[str]:
         """All Python files in folders that pytest enters, also those that conftest files ignore."""

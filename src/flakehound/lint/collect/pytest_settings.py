@@ -51,9 +51,9 @@ def options_in(name: str, text: str) -> Mapping[str, Any] | None:
     return {} if options is None and name in _CONFIGURE_EVEN_IF_EMPTY else options
 
 
-def settings_from(options: Mapping[str, Any]) -> PytestSettings:
-    """The settings by the options of a file; an absent option has pytest's default."""
-    defaults = PytestSettings()
+def settings_from(options: Mapping[str, Any], defaults: PytestSettings | None = None) -> PytestSettings:
+    """The settings by the options of a file; an absent option has pytest's default, or that of `defaults`."""
+    defaults = defaults or PytestSettings()
     addopts = _split_words(options.get("addopts"), ())
     return PytestSettings(
         patterns=CollectionPatterns(
@@ -61,11 +61,11 @@ def settings_from(options: Mapping[str, Any]) -> PytestSettings:
             functions=_split_words(options.get("python_functions"), defaults.patterns.functions),
             classes=_split_words(options.get("python_classes"), defaults.patterns.classes),
         ),
-        testpaths=_split_words(options.get("testpaths"), ()),
+        testpaths=_split_words(options.get("testpaths"), defaults.testpaths),
         skipped_folders=_split_words(options.get("norecursedirs"), defaults.skipped_folders),
-        import_roots=_split_words(options.get("pythonpath"), ()),
-        ignored=_values_of("--ignore", addopts),
-        ignored_globs=_values_of("--ignore-glob", addopts),
+        import_roots=_split_words(options.get("pythonpath"), defaults.import_roots),
+        ignored=_values_of("--ignore", addopts) or defaults.ignored,
+        ignored_globs=_values_of("--ignore-glob", addopts) or defaults.ignored_globs,
     )
 
 

@@ -14,6 +14,10 @@ from flakehound.lint.source.scopes import FunctionNode
 from flakehound.lint.source.syntax_walk import statements_of
 
 _Result = TypeVar("_Result")
+_IN_PROCESS_CLIENTS = frozenset(
+    {"ASGITransport", "ASGIWebSocketTransport", "APIClient", "MockTransport", "TestClient", "WSGITransport"}
+    | {"client_factory", "test_client", "test_client_factory"}
+)
 _PATCH_FUNCTIONS = (
     "delattr",
     "patch",
@@ -27,18 +31,18 @@ _PATCH_FUNCTIONS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedPlace:
-    """Where a finding is reported."""
+class SourcePlace:
+    """A line and column of a file."""
 
     path: str
     line: int
     column: int  # from 1, as editors count
 
 
-def place_of(path: str, node: ast.AST) -> ReportedPlace:
+def place_of(path: str, node: ast.AST) -> SourcePlace:
     """The place of a syntax node in a file."""
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
-    return ReportedPlace(path=path, line=line, column=column)
+    return SourcePlace(path=path, line=line, column=column)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -72,7 +76,8 @@ class ReachedFunction:
     is_fixture: bool = False
     outlives_test: bool = False  # a fixture with a scope wider than "function"
     runs_before_every_test: bool = False  # an autouse fixture in a conftest.py
-    reported_at: ReportedPlace | None = None  # where to report findings instead of their own place
+    called_at: SourcePlace | None = None  # where test code calls the production code that leads here
+    caller: ReachedFunction | None = None  # the function whose call is followed; None if pytest calls it
     is_far: bool = False  # so many calls away that only some rules check it
 
     @property
@@ -85,9 +90,9 @@ class ReachedFunction:
         """The class that contains it."""
         return self.module.owners.get(id(self.node))
 
-    def place_of(self, node: ast.AST) -> ReportedPlace:
-        """The place to report for a finding at a node of the function."""
-        return self.reported_at or place_of(self.module.source.path, node)
+    def place_of(self, node: ast.AST) -> SourcePlace:
+        """The place of a node of the function."""
+        return place_of(self.module.source.path, node)
 
     def compute_once(self, compute: Callable[[ReachedFunction], _Result]) -> _Result:
         """The result of `compute` for this function; computed once, also if several tests run the function."""
@@ -95,13 +100,6 @@ class ReachedFunction:
         if result is None:
             result = self.facts.results[compute] = compute(self)
         return cast("_Result", result)
-
-    def how_reached(self, node: ast.AST) -> str:
-        """How the test reaches the function, as the end of a message; "" for the test itself."""
-        if not self.via:
-            return ""
-        place = f" at {self.module.source.path}:{getattr(node, 'lineno', 1)}" if self.reported_at else ""
-        return f", reached through {' -> '.join(self.via)}{place}"
 
 
 class FactsCache:
@@ -118,7 +116,8 @@ class FactsCache:
         *,
         via: tuple[str, ...] = (),
         is_production: bool = False,
-        reported_at: ReportedPlace | None = None,
+        called_at: SourcePlace | None = None,
+        caller: ReachedFunction | None = None,
     ) -> ReachedFunction:
         """A function that a test runs; its facts are read once for all tests."""
         module = self.module(source)
@@ -132,7 +131,8 @@ class FactsCache:
             via=via,
             is_production=is_production,
             is_fixture=any(name.endswith("fixture") for name in facts.decorators),
-            reported_at=reported_at,
+            called_at=called_at,
+            caller=caller,
         )
 
     def module(self, source: Module) -> ModuleFacts:
@@ -190,6 +190,11 @@ class CaseContext:
     def replaced_names(self) -> frozenset[str]:
         """The names that the test patches, without the modules and classes before them."""
         return frozenset(name for function in self.test_code for name in _names_patched_by(function))
+
+    @cached_property
+    def uses_in_process_transport(self) -> bool:
+        """Whether the test code makes a client whose requests an application in the process answers."""
+        return any(name.rpartition(".")[2] in _IN_PROCESS_CLIENTS for name in self.used_names)
 
     def uses(self, *prefixes: str) -> bool:
         """Whether the test uses a name that starts with one of the prefixes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flakehound.lint.collect.cases import StaticCase
-from flakehound.lint.facts.case_context import CaseContext, FactsCache, ReachedFunction, ReportedPlace, place_of
+from flakehound.lint.facts.case_context import CaseContext, FactsCache, ReachedFunction, SourcePlace, place_of
 from flakehound.lint.facts.functions import Call
 from flakehound.lint.links.reached_code import ReachedCode, Role, is_test_code, reached_functions
 from flakehound.lint.source.definitions import Definition
@@ -37,9 +37,13 @@ def _reached_function(
     reached: ReachedCode, functions: _FunctionsByPath, project: Project, cache: FactsCache
 ) -> ReachedFunction:
     is_production = reached.role is Role.PRODUCTION or not is_test_code(reached.module.path, project)
-    reported_at = _place_in_test_code(reached.via, functions) if is_production else None
     function = cache.function(
-        reached.module, reached.function, via=reached.via, is_production=is_production, reported_at=reported_at
+        reached.module,
+        reached.function,
+        via=reached.via,
+        is_production=is_production,
+        called_at=_place_in_test_code(reached.via, functions) if is_production else None,
+        caller=functions.get(reached.via[:-1]) if _call_count(reached) else None,
     )
     if reached.fixture is not None:
         function.is_fixture = True
@@ -71,7 +75,7 @@ def _resolve_self_names(
                 facts.calls[index] = Call(name, call.node, call.parents)
 
 
-def _place_in_test_code(via: tuple[str, ...], functions: _FunctionsByPath) -> ReportedPlace:
+def _place_in_test_code(via: tuple[str, ...], functions: _FunctionsByPath) -> SourcePlace:
     """The place where test code calls the production code that leads to a function."""
     for length in range(len(via) - 1, -1, -1):
         caller = functions.get(via[:length])
@@ -80,7 +84,7 @@ def _place_in_test_code(via: tuple[str, ...], functions: _FunctionsByPath) -> Re
     return _place_of_call(functions[()], via[0])
 
 
-def _place_of_call(caller: ReachedFunction, callee: str) -> ReportedPlace:
+def _place_of_call(caller: ReachedFunction, callee: str) -> SourcePlace:
     *owners, last = callee.split(".")
     called_name = owners[-1] if owners and last.startswith("__") else last
     node = next((call.node for call in caller.facts.calls if call.short_name == called_name), caller.node)

@@ -73,9 +73,13 @@ def is_test_code(path: str, project: Project) -> bool:
 
 
 def _is_test_code(path: str, project: Project) -> bool:
-    *folders, name = path.split("/")
-    if name == "conftest.py" or project.patterns.is_test_file(path):
-        return True
+    name = path.rpartition("/")[2]
+    return name == "conftest.py" or project.patterns.is_test_file(path) or has_test_folder(path)
+
+
+def has_test_folder(path: str) -> bool:
+    """Whether a file is in a folder whose name says that it has tests."""
+    folders = path.split("/")[:-1]
     return not _TEST_FOLDERS.isdisjoint(folder.lower() for folder in folders)
 
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
 from flakehound.lint.rules._signs import Sign
+from flakehound.lint.rules._sites import cannot_run
 
 Hit: TypeAlias = tuple[ReachedFunction, Sign]
 Check: TypeAlias = Callable[[CaseContext], Iterable[Hit]]
@@ -39,7 +40,11 @@ class FunctionCheck:
         for function in functions if self.in_production else context.test_code:
             signs = signs_in(function, self.find)
             if signs and not context.replaces(function):
-                yield from ((function, sign) for sign in signs if not context.replaces_call(function, sign.node))
+                yield from (
+                    (function, sign)
+                    for sign in signs
+                    if not context.replaces_call(function, sign.node) and not cannot_run(function, sign.node)
+                )
 
 
 def signs_in(function: ReachedFunction, find: Finder) -> tuple[Sign, ...]:

@@ -23,6 +23,7 @@ _TEARDOWNS = frozenset(
         "teardown_module",
     }
 )
+_ENTERING_METHODS = frozenset({"__aenter__", "__enter__"})
 _CLEANUP_FUNCTIONS = frozenset({"addClassCleanup", "addCleanup", "addModuleCleanup", "addfinalizer", "callback"})
 
 
@@ -54,6 +55,8 @@ def _is_in_teardown(function: ReachedFunction) -> bool:
 
 def is_undone(function: ReachedFunction, signs: tuple[Sign, ...]) -> bool:
     """Whether a function registers a clean-up, or has changes in a `finally` or before and after a `yield`."""
+    if signs and function.name in _ENTERING_METHODS and _has_leaving_method(function):
+        return True
     if signs and any(call.short_name in _CLEANUP_FUNCTIONS for call in function.facts.calls):
         return True
     if len(signs) < 2:
@@ -63,6 +66,11 @@ def is_undone(function: ReachedFunction, signs: tuple[Sign, ...]) -> bool:
     return any(min(lines) < line < max(lines) for line in yields) or any(
         first <= line <= last for first, last in _finally_line_ranges(function.node) for line in lines
     )
+
+
+def _has_leaving_method(function: ReachedFunction) -> bool:
+    body = function.owner.body if function.owner else []
+    return any(getattr(node, "name", "") in ("__aexit__", "__exit__") for node in body)
 
 
 def _finally_line_ranges(function: ast.AST) -> Iterator[tuple[int, int]]:

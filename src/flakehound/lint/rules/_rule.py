@@ -10,6 +10,7 @@ from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
 from flakehound.lint.rules._checks import Check
 from flakehound.lint.rules._signs import Sign
+from flakehound.lint.rules._sites import weakness_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,10 @@ class LintRule:
             path=place.path,
             line=place.line,
             column=place.column,
-            message=sign.message + function.how_reached(sign.node),
+            message=sign.message,
             test_id=context.test_id,
             via=function.via,
+            call_path=function.called_at.path if function.called_at else "",
+            call_line=function.called_at.line if function.called_at else 0,
+            weak=weakness_of(function, sign.node) or sign.weak,
         )

@@ -14,8 +14,9 @@ class Sign:
 
     node: ast.AST
     message: str
+    weak: str = ""  # why it says little, "the value is not compared"; "" if it is shown by default
 
 
-def sign_for(call: Call, message: str) -> Sign:
+def sign_for(call: Call, message: str, weak: str = "") -> Sign:
     """A sign about a call; {} in the message stands for the call's name."""
-    return Sign(call.node, message.format(call.name.replace("(_)", "(...)") + "()"))
+    return Sign(call.node, message.format(call.name.replace("(_)", "(...)") + "()"), weak)

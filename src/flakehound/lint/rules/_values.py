@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 
 from flakehound.lint.facts.case_context import ReachedFunction
-from flakehound.lint.facts.functions import Call
+from flakehound.lint.facts.functions import MAX_BINDINGS_FOLLOWED, Call
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _TEMPORARY_PREFIXES = (
@@ -30,6 +30,7 @@ _TEMPORARY_PREFIXES = (
     "tmpdir",
     "tmpdir_factory",
 )
+_PATH_CLASSES = frozenset({"Path", "PosixPath", "PurePath", "abspath", "join", "joinpath", "normpath", "str"})
 _TEMPORARY_WORD = re.compile(r"tmp|temp_?(dir|path|file|folder)|temporary|scratch|sandbox", re.I)
 
 
@@ -70,6 +71,25 @@ def is_temporary_path(function: ReachedFunction, node: ast.expr) -> bool:
     return any(
         name.startswith(_TEMPORARY_PREFIXES) or _TEMPORARY_WORD.search(name.rpartition(".")[2]) for name in names
     )
+
+
+def starts_with_text(function: ReachedFunction, node: ast.expr) -> bool:
+    """Whether a path begins with a string literal, so no argument or fixture chooses its folder."""
+    node = function.facts.value_of(node)
+    for _ in range(MAX_BINDINGS_FOLLOWED):  # `path = str(path)` has no end
+        if isinstance(node, ast.BinOp):
+            node = function.facts.value_of(node.left)
+        elif isinstance(node, ast.Call) and _last_name(node.func) in _PATH_CLASSES and node.args:
+            node = function.facts.value_of(node.args[0])
+        elif isinstance(node, ast.JoinedStr):
+            return bool(node.values) and isinstance(node.values[0], ast.Constant)
+        else:
+            return isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return False
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
 
 
 def is_next_to_source(function: ReachedFunction, node: ast.expr) -> bool:

@@ -15,24 +15,23 @@ from flakehound.lint.source.syntax_walk import nodes_of
 
 _TASK_FUNCTIONS = frozenset(
     {
-        "call_later",
-        "call_soon",
         "create_task",
         "ensure_future",
         "run_coroutine_threadsafe",
-        "start_soon",
     }
 )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
-        if (
-            call.short_name in _TASK_FUNCTIONS
-            and _is_never_awaited(function, call)
-            and not call.name.startswith(("nursery", "tg", "group"))
-        ):
+        if call.short_name in _TASK_FUNCTIONS and _is_never_awaited(function, call) and _is_of_event_loop(call):
             yield sign_for(call, "{} starts a task that nothing awaits")
+
+
+def _is_of_event_loop(call: Call) -> bool:
+    """Whether asyncio or an event loop starts the task; a task group or a nursery waits for its tasks."""
+    receiver = call.name.rpartition(".")[0].lower()
+    return receiver in ("", "asyncio", "asyncio.tasks") or "loop" in receiver
 
 
 def _is_never_awaited(function: ReachedFunction, call: Call) -> bool:

@@ -15,13 +15,16 @@ _CACHE_DECORATORS = (
     "django.utils.functional.cached",
     "functools.cache",
     "functools.lru_cache",
-    "joblib.",
 )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    if any(name.startswith(_CACHE_DECORATORS) for name in function.facts.decorators):
+    if any(name.startswith(_CACHE_DECORATORS) or _is_of_joblib(name) for name in function.facts.decorators):
         yield Sign(function.node, f"{function.name}() remembers results from one test to the next")
+
+
+def _is_of_joblib(name: str) -> bool:
+    return "joblib.Memory" in name and name.endswith(".cache")
 
 
 def _is_cleared(context: CaseContext) -> bool:

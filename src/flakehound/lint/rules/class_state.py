@@ -26,11 +26,20 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
         return
     for target, statement in function.facts.assignments:
         if _is_class_attribute(function, target):
-            yield Sign(statement, f"{ast.unparse(target)} belongs to the class, and so to all its tests")
+            message = f"{ast.unparse(target)} belongs to the class, and so to all its tests"
+            yield Sign(statement, message, _why_weak(function, statement))
     shared = _mutable_attributes(function.owner)
     for node, name in _changes_of_self_attributes(function) if shared else ():
         if name in shared - _attributes_set_for_each_test(function):
-            yield Sign(node, f"{name} belongs to the class, and is changed for all its tests")
+            yield Sign(
+                node, f"{name} belongs to the class, and is changed for all its tests", _why_weak(function, node)
+            )
+
+
+def _why_weak(function: ReachedFunction, node: ast.AST) -> str:
+    if isinstance(node, ast.AugAssign):
+        return "it counts objects"
+    return "production code may keep it as a cache" if function.is_production else ""
 
 
 def _is_class_attribute(function: ReachedFunction, target: ast.expr) -> bool:

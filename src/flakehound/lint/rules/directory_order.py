@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.facts.functions import Call
+from flakehound.lint.facts.surroundings import names_bound_to
 from flakehound.lint.rules._checks import in_direct_calls
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules.unordered_as_ordered import is_order_irrelevant
+from flakehound.lint.source.syntax_walk import nodes_of
 
 _LISTING_FUNCTIONS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk"})
 _LISTING_METHODS = frozenset({"iterdir", "rglob"})
@@ -20,7 +22,23 @@ _LISTING_METHODS = frozenset({"iterdir", "rglob"})
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
         if _lists_folder(call) and not is_order_irrelevant(call.parents) and not _is_sorted_later(function, call):
-            yield sign_for(call, "{} gives entries in whatever order the file system has them")
+            weak = "" if _decides(function, call) else "the order may not matter"
+            yield sign_for(call, "{} gives entries in whatever order the file system has them", weak)
+
+
+def _decides(function: ReachedFunction, call: Call) -> bool:
+    """Whether the entries are compared with several in an order."""
+    names = set(names_bound_to(function, call.node))
+    for comparison in function.facts.comparisons:
+        if comparison.relation == "equal":
+            for side, other in (comparison.sides, comparison.sides[::-1]):
+                has_entries = any(
+                    part is call.node or (isinstance(part, ast.Name) and part.id in names)
+                    for part in nodes_of(side)
+                )
+                if has_entries and isinstance(other, ast.List | ast.Tuple) and len(other.elts) > 1:
+                    return True
+    return False
 
 
 def _lists_folder(call: Call) -> bool:

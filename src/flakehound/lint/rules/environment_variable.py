@@ -44,6 +44,9 @@ _HARMLESS_VARIABLES = frozenset(
 )
 
 
+_RESTORING_FUNCTIONS = frozenset({"os.environ.clear", "os.environ.update"})
+
+
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for target, statement in function.facts.assignments:
         if _is_environment_variable(function, target):
@@ -60,7 +63,10 @@ def _is_environment_variable(function: ReachedFunction, target: ast.expr) -> boo
 
 
 def _is_restored(context: CaseContext) -> bool:
-    return any("patch.dict" in name or name.endswith("EnvironmentVarGuard") for name in context.used_names)
+    if any("patch.dict" in name or name.endswith("EnvironmentVarGuard") for name in context.used_names):
+        return True
+    # A fixture or a set-up that copies all variables puts them back.
+    return "os.environ.copy" in context.used_names and not context.used_names.isdisjoint(_RESTORING_FUNCTIONS)
 
 
 RULE = LintRule(

@@ -11,7 +11,7 @@ from flakehound.lint.facts.functions import Call
 from flakehound.lint.rules._checks import in_each_function, uses
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
-from flakehound.lint.rules._values import is_temporary_path, string_value
+from flakehound.lint.rules._values import is_next_to_source, is_temporary_path, starts_with_text, string_value
 from flakehound.lint.source.scopes import FunctionNode, parameter_names
 from flakehound.lint.source.syntax_walk import nodes_of
 
@@ -121,7 +121,13 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
         path = _written_path(call)
         if path is not None and not is_temporary_path(function, path) and _is_chosen_here(function, path):
-            yield sign_for(call, "{} changes files outside of a temporary folder")
+            yield sign_for(call, "{} changes files outside of a temporary folder", _why_weak(function, path))
+
+
+def _why_weak(function: ReachedFunction, path: ast.expr) -> str:
+    if starts_with_text(function, path) or is_next_to_source(function, path):
+        return "" if not function.is_production else "the test may be elsewhere"
+    return "the path may be temporary"
 
 
 def _is_chosen_here(function: ReachedFunction, path: ast.expr) -> bool:

@@ -46,9 +46,14 @@ def _port(function: ReachedFunction, call: Call) -> int | None:
     return next((int(number) for number in numbers if number and 1024 <= number <= 65535), None)
 
 
+def _serves(call: Call) -> bool:
+    name = call.short_name.lower()
+    return any(word in name for word in ("server", "serve", "listen", "bind"))
+
+
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
-        if call.short_name in _FUNCTIONS_WITH_PORT or call.keyword("port") is not None:
+        if call.short_name in _FUNCTIONS_WITH_PORT or (call.keyword("port") is not None and _serves(call)):
             port = _port(function, call)
             if port:
                 yield sign_for(call, f"{{}} uses the fixed port {port}")

@@ -15,6 +15,24 @@ from flakehound.lint.rules._signs import Sign
 from flakehound.lint.rules._values import number_value
 from flakehound.lint.source.syntax_walk import nodes_of
 
+_COMPUTING_FUNCTIONS = frozenset(
+    {
+        "average",
+        "dot",
+        "exp",
+        "log",
+        "mean",
+        "median",
+        "norm",
+        "pow",
+        "score",
+        "sqrt",
+        "std",
+        "stdev",
+        "sum",
+        "var",
+    }
+)
 _TOLERANT_FUNCTIONS = frozenset({"Decimal", "Fraction", "allclose", "approx", "isclose", "round"})
 
 
@@ -26,7 +44,29 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
             and not _is_tolerant(comparison.left)
             and not _is_tolerant(comparison.right)
         ):
-            yield Sign(comparison.node, "asks two floating point numbers to be exactly equal")
+            computed = any(_is_computed(function, side) for side in comparison.sides)
+            weak = "" if computed else "the number may be stored and not computed"
+            yield Sign(comparison.node, "asks two floating point numbers to be exactly equal", weak)
+
+
+def _is_computed(function: ReachedFunction, side: ast.expr) -> bool:
+    value = function.facts.value_of(side)
+    if isinstance(value, ast.Call):
+        return _called_name(value) in _COMPUTING_FUNCTIONS
+    is_number = number_value(value) is not None
+    return (
+        isinstance(value, ast.BinOp)
+        and not is_number
+        and not isinstance(value.op, ast.Mod)
+        and _has_inexact(value)
+    )
+
+
+def _has_inexact(value: ast.BinOp) -> bool:
+    has_literals_only = all(
+        not isinstance(part, ast.Name | ast.Call | ast.Attribute | ast.Subscript) for part in nodes_of(value)
+    )
+    return not has_literals_only
 
 
 def _is_fractional(comparison: ValueComparison) -> bool:

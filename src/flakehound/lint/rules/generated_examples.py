@@ -13,10 +13,24 @@ from flakehound.lint.rules._signs import Sign
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    if any(_is_derandomised(decorator) for decorator in getattr(function.node, "decorator_list", [])):
+    decorators = getattr(function.node, "decorator_list", [])
+    if any(_is_derandomised(function.facts.value_of(decorator)) for decorator in decorators):
         return
     if any(name.endswith("given") and "hypothesis" in name for name in function.facts.decorators):
-        yield Sign(function.node, "hypothesis invents other examples in every run, and each has a deadline")
+        has_deadline = not any(_has_no_deadline(function.facts.value_of(decorator)) for decorator in decorators)
+        message = "hypothesis invents other examples in every run"
+        if has_deadline:
+            yield Sign(function.node, f"{message}, and each has a deadline")
+        else:
+            yield Sign(function.node, message, "it has no deadline")
+
+
+def _has_no_deadline(decorator: ast.expr) -> bool:
+    keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+    return any(
+        keyword.arg == "deadline" and isinstance(keyword.value, ast.Constant) and keyword.value.value is None
+        for keyword in keywords
+    )
 
 
 def _is_derandomised(decorator: ast.expr) -> bool:

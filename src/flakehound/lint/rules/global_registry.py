@@ -37,8 +37,6 @@ _PROCESS_WIDE_FUNCTIONS = frozenset(
         "tensorflow.keras.backend.set_floatx",
         "threading.setprofile",
         "torch.set_default_dtype",
-        "warnings.filterwarnings",
-        "warnings.simplefilter",
     }
 )
 _PROCESS_WIDE_SETTINGS = (
@@ -61,19 +59,17 @@ _REGISTERING_METHODS = (
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in calls_of(function, _PROCESS_WIDE_FUNCTIONS):
-        if id(call.node) not in function.facts.context_manager_calls and not _is_restored(function, call.name):
+        if id(call.node) not in function.facts.context_manager_calls:
             yield sign_for(call, "{} holds for the whole process")
     for call in function.facts.calls:
         if call.short_name in _REGISTERING_METHODS and call.is_statement and _is_global(function, call.node.func):
-            yield sign_for(call, "{} registers something for the whole process")
+            yield sign_for(
+                call, "{} registers something for the whole process", "a registry may be the test's own"
+            )
     for target, statement in function.facts.assignments:
         inner = target.value if isinstance(target, ast.Attribute | ast.Subscript) else target
         if function.facts.dotted_name(inner).startswith(_PROCESS_WIDE_SETTINGS):
             yield Sign(statement, f"{ast.unparse(target)} holds for the whole process")
-
-
-def _is_restored(function: ReachedFunction, name: str) -> bool:
-    return name.startswith("warnings.") and any("catch_warnings" in call.name for call in function.facts.calls)
 
 
 def _is_global(function: ReachedFunction, callee: ast.expr) -> bool:

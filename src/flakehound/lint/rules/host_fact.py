@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.facts.surroundings import is_compared
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
@@ -41,10 +42,11 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
 
 def _reads_of_host_facts(function: ReachedFunction) -> Iterator[Sign]:
     for call in calls_of(function, _HOST_FUNCTIONS):
-        yield sign_for(call, "{} asks the machine, and the answer differs between machines")
+        weak = "" if is_compared(function, call.node, "equal", "less") else "the answer is not compared"
+        yield sign_for(call, "{} asks the machine, and the answer differs between machines", weak)
     for node in function.facts.subscripts:
         if function.facts.dotted_name(node.value) == "os.environ":
-            yield Sign(node, "os.environ[...] reads what the machine happens to hold")
+            yield Sign(node, "os.environ[...] reads what the machine happens to hold", "the test may have set it")
 
 
 def _sets_environment(context: CaseContext) -> bool:

@@ -43,7 +43,19 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     is_closed = any(call.short_name in _CLOSING_FUNCTIONS for call in function.facts.calls) or function.is_fixture
     for call in function.facts.calls:
         if not is_closed and id(call.node) not in function.facts.context_manager_calls and _leaks(call):
-            yield sign_for(call, "{} is not closed or removed here")
+            is_kept = (
+                bool(call.parents) and isinstance(call.parents[0], ast.Assign) and _is_attribute(call.parents[0])
+            )
+            weak = "its object may close it" if is_kept or _is_returned(call) else ""
+            yield sign_for(call, "{} is not closed or removed here", weak)
+
+
+def _is_attribute(statement: ast.Assign) -> bool:
+    return isinstance(statement.targets[0], ast.Attribute)
+
+
+def _is_returned(call: Call) -> bool:
+    return any(isinstance(parent, ast.Return) for parent in call.parents)
 
 
 def _leaks(call: Call) -> bool:

@@ -29,13 +29,18 @@ _LOGGER_METHODS = frozenset({"addFilter", "addHandler", "removeHandler", "setLev
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     is_undone = {call.short_name for call in function.facts.calls} >= {"addHandler", "removeHandler"}
     for call in calls_of(function, _CONFIGURING_FUNCTIONS):
-        yield sign_for(call, "{} sets up logging for the whole process")
+        yield sign_for(call, "{} sets up logging for the whole process", _why_weak(function))
     for call in function.facts.calls:
         if call.short_name in _LOGGER_METHODS and call.name.startswith("logging.getLogger") and not is_undone:
-            yield sign_for(call, "{} changes a logger that all tests share")
+            yield sign_for(call, "{} changes a logger that all tests share", _why_weak(function))
     for target, statement in function.facts.assignments:
         if isinstance(target, ast.Attribute) and function.facts.dotted_name(target).startswith("logging."):
-            yield Sign(statement, f"{ast.unparse(target)} changes a logger that all tests share")
+            message = f"{ast.unparse(target)} changes a logger that all tests share"
+            yield Sign(statement, message, _why_weak(function))
+
+
+def _why_weak(function: ReachedFunction) -> str:
+    return "production code may set it up once" if function.is_production else ""
 
 
 RULE = LintRule(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
 from flakehound.lint.facts.functions import Call
+from flakehound.lint.facts.surroundings import surroundings_in
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
+from flakehound.lint.rules._values import string_value
 
 _HTTP_FUNCTIONS = frozenset(
     {"delete", "get", "head", "options", "patch", "post", "put", "request", "session", "stream"}
@@ -96,6 +100,25 @@ _NETWORK_PREFIXES = (
     "xmlrpc.server.",
     "zmq.Context",
 )
+_FETCHING_PREFIXES = (
+    "cloudscraper.",
+    "dns.resolver.",
+    "feedparser.parse",
+    "gdown.",
+    "git.Repo.clone_from",
+    "nltk.download",
+    "pandas_datareader.",
+    "playwright.",
+    "pyppeteer.",
+    "selenium.webdriver.",
+    "torchvision.datasets.",
+    "wget.",
+    "whois.",
+)
+_INTERNET_ADDRESS = re.compile(
+    r"^(https?|ftp|wss?|git|ssh)://(?![\w.-]*localhost|{}:|127\.|0\.0\.0\.0|\[::1\]|testserver|.{0,40}example\.|.{0,40}\.(test|invalid|local)\b)[\w{]",
+    re.I,
+)
 _HTTP_LIBRARIES = (
     "aiohttp.",
     "asks.",
@@ -137,6 +160,11 @@ MOCKING_TOOLS = (
 )
 
 
+def is_internet_address(text: str | None) -> bool:
+    """Whether a text is an address with a host outside of the machine."""
+    return bool(text and _INTERNET_ADDRESS.match(text))
+
+
 def is_network(call: Call) -> bool:
     """Whether a call opens a connection or fetches something."""
     name = call.name
@@ -149,15 +177,53 @@ def is_network(call: Call) -> bool:
 
 def is_mocked(context: CaseContext) -> bool:
     """Whether the test mocks the network."""
-    return context.uses(*MOCKING_TOOLS) or any(
-        "requests" in name or "urlopen" in name for name in context.replaced_names
+    return (
+        context.uses(*MOCKING_TOOLS)
+        or context.uses_in_process_transport
+        or any("requests" in name or "urlopen" in name for name in context.replaced_names)
     )
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
-        if call.name and is_network(call):
-            yield sign_for(call, "{} needs the network or a server to answer in time")
+        if call.name and is_network(call) and not _is_in_process(function, call):
+            yield sign_for(call, "{} needs the network or a server to answer in time", _why_weak(function, call))
+
+
+def _why_weak(function: ReachedFunction, call: Call) -> str:
+    """Why a call may not leave the machine; "" if it asks an address on the internet."""
+    if call.short_name[:1].isupper() and not call.name.startswith(_FETCHING_PREFIXES):
+        return "it only makes a client"
+    if call.name.startswith("socket.socket"):
+        return (
+            "" if call.short_name == "connect" and _asks_internet(function, call) else "it may stay on the machine"
+        )
+    if call.name.startswith(_FETCHING_PREFIXES) or _asks_internet(function, call):
+        return "in an inner function" if surroundings_in(function).is_in_inner_function(call.node) else ""
+    return "the address may be of this machine"
+
+
+def _asks_internet(function: ReachedFunction, call: Call) -> bool:
+    values = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
+    for value in values:
+        value = function.facts.value_of(value)
+        parts = value.elts[:1] if isinstance(value, ast.Tuple) else [value]
+        if any(is_internet_address(string_value(part)) for part in parts):
+            return True
+    return False
+
+
+def _is_in_process(function: ReachedFunction, call: Call) -> bool:
+    """Whether the client that makes the call has a transport or an application that answers in the process."""
+    clients = [call.node]
+    if isinstance(call.node.func, ast.Attribute):
+        client = function.facts.value_of(call.node.func.value)
+        clients += [client] if isinstance(client, ast.Call) else []
+    return any(
+        keyword.arg in ("app", "mounts", "transport") and "HTTPTransport" not in ast.unparse(keyword.value)
+        for client in clients
+        for keyword in client.keywords
+    )
 
 
 RULE = LintRule(

@@ -23,7 +23,8 @@ _ORDER_MARKS = (
     "pytest.mark.tryfirst",
     "pytest.mark.trylast",
 )
-_NUMBERED_NAME = re.compile(r"^test_?(\d{1,4}|[a-z])_+[a-z]", re.I)
+_NUMBERED_NAME = re.compile(r"^test_?(\d{1,4})_+[a-z]", re.I)
+_MAX_FIRST_NUMBER = 1
 
 
 def _check(context: CaseContext) -> Iterator[Hit]:
@@ -39,7 +40,15 @@ def _check(context: CaseContext) -> Iterator[Hit]:
 
 def _has_numbered_neighbours(test: ReachedFunction) -> bool:
     body = test.owner.body if test.owner else test.module.source.tree.body
-    return sum(bool(_NUMBERED_NAME.match(getattr(node, "name", ""))) for node in body) > 1
+    matches = (_NUMBERED_NAME.match(getattr(node, "name", "")) for node in body)
+    numbers = [int(match[1]) for match in matches if match]
+    # `test_310_union` is about Python 3.10, and `test_2_args` counts arguments.
+    is_sequence = len(set(numbers)) > 1 and min(numbers) <= _MAX_FIRST_NUMBER
+    return (is_sequence and numbers == sorted(numbers)) or _has_steps_of_ten(numbers)
+
+
+def _has_steps_of_ten(numbers: list[int]) -> bool:
+    return numbers[:2] in ([10, 20], [100, 200]) and all(number % 10 == 0 for number in numbers)
 
 
 RULE = LintRule(

@@ -13,12 +13,9 @@ from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign
 from flakehound.lint.rules._values import string_value
-from flakehound.lint.rules.network_call import is_mocked
+from flakehound.lint.rules.network_call import is_internet_address, is_mocked
 
-_INTERNET_ADDRESS = re.compile(
-    r"^(https?|ftp|wss?|git|ssh)://(?![\w.-]*localhost|{}:|127\.|0\.0\.0\.0|\[::1\]|testserver|.{0,40}example\.|.{0,40}\.(test|invalid|local)\b)[\w{]",
-    re.I,
-)
+_FETCHING_WORDS = re.compile(r"clone|crawl|download|fetch|retrieve|scrape|urlopen|read_(csv|html|json)", re.I)
 _HARMLESS_FUNCTIONS = frozenset(
     {
         "URL",
@@ -43,9 +40,9 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
         for argument in (*call.node.args, *(keyword.value for keyword in call.node.keywords)):
             address = _address(function, argument)
             if address:
-                yield Sign(
-                    call.node, f"hands {address[:60]!r} to {call.short_name or 'a call'}(), which may ask it"
-                )
+                weak = "" if _FETCHING_WORDS.search(call.short_name) else "the function may not ask it"
+                message = f"hands {address[:60]!r} to {call.short_name or 'a call'}(), which may ask it"
+                yield Sign(call.node, message, weak)
 
 
 def _is_test_client(call: Call) -> bool:
@@ -55,7 +52,7 @@ def _is_test_client(call: Call) -> bool:
 
 def _address(function: ReachedFunction, node: ast.expr) -> str | None:
     text = string_value(function.facts.value_of(node))
-    return text if text and _INTERNET_ADDRESS.match(text) else None
+    return text if is_internet_address(text) else None
 
 
 RULE = LintRule(

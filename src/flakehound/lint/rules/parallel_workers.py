@@ -39,7 +39,9 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in calls_of(
         function, _PARALLEL_FUNCTIONS, ("concurrent.futures.thread.", "concurrent.futures.process.")
     ):
-        yield sign_for(call, "{} runs workers side by side, in an order that the scheduler decides")
+        is_awaited = id(call.node) in function.facts.context_manager_calls
+        weak = "it waits for its workers" if is_awaited or function.is_production else ""
+        yield sign_for(call, "{} runs workers side by side, in an order that the scheduler decides", weak)
 
 
 RULE = LintRule(

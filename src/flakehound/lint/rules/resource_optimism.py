@@ -11,7 +11,13 @@ from flakehound.lint.facts.functions import Call
 from flakehound.lint.rules._checks import in_each_function, uses
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
-from flakehound.lint.rules._values import is_next_to_source, is_temporary_path, string_value, strings_in
+from flakehound.lint.rules._values import (
+    is_next_to_source,
+    is_temporary_path,
+    starts_with_text,
+    string_value,
+    strings_in,
+)
 from flakehound.lint.rules.file_outside_tmp import ISOLATED_FILE_SYSTEMS
 
 _READING_FUNCTIONS = frozenset(
@@ -63,7 +69,9 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
         path = _path_read_by(call)
         if path is not None and _is_assumed_to_exist(function, path):
-            yield sign_for(call, "{} expects a file that neither the test nor the project's folder guarantees")
+            weak = "" if starts_with_text(function, path) else "the path may be that of a file that exists"
+            message = "{} expects a file that neither the test nor the project's folder guarantees"
+            yield sign_for(call, message, weak)
 
 
 def _is_assumed_to_exist(function: ReachedFunction, path: ast.expr) -> bool:

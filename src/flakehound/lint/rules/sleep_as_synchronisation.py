@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.facts.surroundings import surroundings_in
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
@@ -22,10 +24,32 @@ _SLEEP_FUNCTIONS = frozenset(
 )
 
 
+NEVER_ENDS_S = 30.0  # a pause of a test that should end is shorter
+
+
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in calls_of(function, _SLEEP_FUNCTIONS):
         if number_value(call.argument(0)) != 0:
-            yield sign_for(call, "{} waits a fixed time instead of for an event")
+            yield sign_for(
+                call, "{} waits a fixed time instead of for an event", why_no_synchronisation(function, call)
+            )
+
+
+def why_no_synchronisation(function: ReachedFunction, call: Call) -> str:
+    """Why a pause is probably not there to let something else happen before a check; "" if it is."""
+    around = surroundings_in(function)
+    if around.is_in_inner_function(call.node):
+        return "the work of an inner function"
+    if around.is_in_loop(call.node):
+        return "in a loop that may wait for a condition"
+    if around.is_expected_to_fail(call.node):
+        return "in a block that ends the pause"
+    seconds = number_value(call.argument(0))
+    if seconds is not None and seconds >= NEVER_ENDS_S:
+        return "so long that it is meant to be interrupted"
+    if function.is_production:
+        return "production code has its own reasons"
+    return "" if function.via or around.is_checked_later(call.node) else "nothing is checked after it"
 
 
 RULE = LintRule(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.facts.functions import Call
+from flakehound.lint.facts.surroundings import is_compared, surroundings_in
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import number_value
 
+SHORT_S = 2.0  # a busy machine takes that long now and then
 TIGHT_S = 10.0  # machines of a hosted service were seen to stall that long
 _FUNCTIONS_WITH_TIMEOUT = frozenset(
     {
@@ -25,7 +28,6 @@ _FUNCTIONS_WITH_TIMEOUT = frozenset(
         "fail_after",
         "get",
         "join",
-        "move_on_after",
         "poll",
         "recv",
         "result",
@@ -36,7 +38,7 @@ _FUNCTIONS_WITH_TIMEOUT = frozenset(
         "wait_for",
     }
 )
-_TIMEOUT_POSITION = {"wait_for": 1, "timeout": 0, "fail_after": 0, "move_on_after": 0, "result": 0}
+_TIMEOUT_POSITION = {"wait_for": 1, "timeout": 0, "fail_after": 0, "result": 0}
 
 
 def _timeout_s(call: Call) -> float | None:
@@ -44,6 +46,8 @@ def _timeout_s(call: Call) -> float | None:
         ("requests.", "httpx.", "pytest.mark")
     ):
         return None
+    if call.short_name == "get" and call.node.args:
+        return None  # a request or a lookup, and not a queue
     position = _TIMEOUT_POSITION.get(call.short_name)
     timeout = call.keyword("timeout")
     if timeout is None and position is not None and position < len(call.node.args):
@@ -55,7 +59,20 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
         timeout_s = _timeout_s(call)
         if timeout_s is not None and 0 < timeout_s < TIGHT_S:
-            yield sign_for(call, f"{{}} gives up after {timeout_s:g} s")
+            yield sign_for(call, f"{{}} gives up after {timeout_s:g} s", _why_weak(function, call, timeout_s))
+
+
+def _why_weak(function: ReachedFunction, call: Call, timeout_s: float) -> str:
+    around = surroundings_in(function)
+    if around.is_expected_to_fail(call.node) or _is_negated(call) or is_compared(function, call.node, "is"):
+        return "it is expected to give up"
+    if around.is_in_inner_function(call.node):
+        return "in an inner function"
+    return "" if timeout_s <= SHORT_S else "it rarely takes that long"
+
+
+def _is_negated(call: Call) -> bool:
+    return any(isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not) for parent in call.parents)
 
 
 RULE = LintRule(

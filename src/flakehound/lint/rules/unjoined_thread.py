@@ -32,7 +32,8 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     )
     for call in calls_of(function, _THREAD_FUNCTIONS):
         if function.is_production or not is_joined:
-            yield sign_for(call, "{} runs beside the test, and nothing here waits for its end")
+            weak = "production code may wait for it elsewhere" if function.is_production else ""
+            yield sign_for(call, "{} runs beside the test, and nothing here waits for its end", weak)
 
 
 def _without_joined(context: CaseContext, hits: list[Hit]) -> Iterator[Hit]:

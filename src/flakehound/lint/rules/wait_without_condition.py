@@ -11,6 +11,7 @@ from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import number_value
+from flakehound.lint.rules.sleep_as_synchronisation import why_no_synchronisation
 
 _SLEEP_FUNCTIONS = frozenset({"anyio.sleep", "asyncio.sleep", "curio.sleep", "tornado.gen.sleep", "trio.sleep"})
 _WAITS_WITHOUT_CONDITION = frozenset({"implicitly_wait", "qWait", "waitForTimeout", "wait_for_timeout"})
@@ -34,7 +35,8 @@ def _ignores_condition(call: Call) -> bool:
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
         if _ignores_condition(call):
-            yield sign_for(call, "{} goes on after a while, whether or not what it waits for has happened")
+            message = "{} goes on after a while, whether or not what it waits for has happened"
+            yield sign_for(call, message, why_no_synchronisation(function, call))
 
 
 RULE = LintRule(

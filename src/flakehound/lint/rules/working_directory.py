@@ -16,7 +16,7 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     changes = list(calls_of(function, frozenset(("os.chdir", "os.fchdir"))))
     # A test that reads the folder first goes back with its second change.
     if len(changes) == 1 or (changes and not any(call.name == "os.getcwd" for call in function.facts.calls)):
-        yield sign_for(changes[0], "{} moves all tests that follow, too")
+        yield from (sign_for(change, "{} moves all tests that follow, too") for change in changes)
 
 
 RULE = LintRule(

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flakehound.core.predictions import LintFinding, LintResult, Prediction
+from flakehound.core.predictions import LintFinding, LintResult, Prediction, Remark, UnseenTests
+from flakehound.report.lint.messages import message_with_tests
 
 SCHEMA = "flakehound/lint/1"
 
@@ -19,7 +20,12 @@ def lint_json(result: LintResult) -> str:
             "score_from": result.score_from,
             "model": result.model or None,
             "tests": [_prediction_json(prediction) for prediction in result.predictions],
+            "remarks": [_remark_json(remark) for remark in result.remarks],
             "linked": {"share": round(result.linked_share, 4), "by": dict(result.linked_by)},
+            "unseen": {
+                "tests": [_unseen_json(unseen) for unseen in result.unseen],
+                "command": result.command_for_unseen or None,
+            },
             "unread": [{"path": file.path, "line": file.line, "reason": file.reason} for file in result.unread],
         },
         indent=1,
@@ -46,6 +52,11 @@ def _round(chance: float | None) -> float | None:
 
 
 def _finding_json(finding: LintFinding) -> dict[str, Any]:
+    call = {"path": finding.call_path, "line": finding.call_line} if finding.call_path else None
+    return {**_place_json(finding), "weak": finding.weak or None, "called_at": call}
+
+
+def _place_json(finding: LintFinding) -> dict[str, Any]:
     return {
         "rule": finding.rule,
         "cause": finding.cause.value,
@@ -56,13 +67,31 @@ def _finding_json(finding: LintFinding) -> dict[str, Any]:
     }
 
 
+def _unseen_json(unseen: UnseenTests) -> dict[str, Any]:
+    return {"path": unseen.path, "line": unseen.line, "class": unseen.class_name or None, "tests": unseen.tests}
+
+
+def _remark_json(remark: Remark) -> dict[str, Any]:
+    return {
+        **_place_json(remark.finding),
+        "tests": list(remark.tests),
+        "risk": round(remark.risk, 4),
+        "shown": remark.hidden_by is None,
+        "hidden_by": None if remark.hidden_by is None else remark.hidden_by.value,
+        "weak": remark.finding.weak or None,
+        "through": list(remark.finding.via),
+        "fingerprint": remark.finding.fingerprint,
+    }
+
+
 def github_annotations(result: LintResult) -> Iterator[str]:
-    """The findings as workflow commands of GitHub Actions."""
-    for finding in result.findings:
+    """The shown remarks as workflow commands of GitHub Actions."""
+    for remark in result.shown:
+        finding = remark.finding
         rule = result.rules[finding.rule].title if finding.rule in result.rules else finding.rule
         location = f"file={_escape_property(finding.path)},line={finding.line},col={finding.column}"
         title = _escape_property(f"{finding.rule} {rule}")
-        yield f"::warning {location},title={title}::{_escape_data(finding.message)}"
+        yield f"::warning {location},title={title}::{_escape_data(message_with_tests(remark))}"
 
 
 def _escape_data(text: str) -> str:

@@ -8,16 +8,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from flakehound.core.predictions import LintFinding, LintResult, RuleText, UnreadFile
+from flakehound.core.predictions import LintResult, Remark, RuleText, UnreadFile
+from flakehound.report.lint.messages import message_with_tests, reason_unseen
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_FINGERPRINT = "flakehound/v2"
+_FINGERPRINT = "flakehound/v3"
 _ROOT_ID = "%SRCROOT%"  # the name of a checkout's root in GitHub and in editors
 
 
 def sarif(result: LintResult, version: str) -> str:
-    """One result for each finding, with a fingerprint that survives moved lines; unread files as notifications."""
-    rule_ids = sorted({finding.rule for finding in result.findings} & set(result.rules))
+    """One result for each shown remark, with a fingerprint that survives moved lines; unread files as notes."""
+    rule_ids = sorted({remark.finding.rule for remark in result.shown} & set(result.rules))
     driver = {
         "name": "flakehound",
         "semanticVersion": version,
@@ -30,10 +31,10 @@ def sarif(result: LintResult, version: str) -> str:
         "invocations": [
             {
                 "executionSuccessful": True,
-                "toolExecutionNotifications": [_notification(file) for file in result.unread],
+                "toolExecutionNotifications": [_notification(file) for file in _not_read(result)],
             }
         ],
-        "results": list(_results(result.findings, rule_ids)),
+        "results": list(_results(result.shown, rule_ids)),
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 
@@ -50,19 +51,27 @@ def _rule(rule: RuleText) -> dict[str, Any]:
     }
 
 
-def _results(findings: Sequence[LintFinding], rule_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _results(remarks: Sequence[Remark], rule_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
     occurrences: Counter[str] = Counter()
-    for finding in findings:
+    for remark in remarks:
+        finding = remark.finding
         occurrences[finding.fingerprint] += 1
         yield {
             "ruleId": finding.rule,
             **({"ruleIndex": rule_ids.index(finding.rule)} if finding.rule in rule_ids else {}),
             "level": "warning",
-            "message": {"text": finding.message},
+            "message": {"text": message_with_tests(remark)},
             "locations": [_location(finding.path, finding.line, finding.column)],
+            "properties": {"tests": list(remark.tests)},
             # Numbered as GitHub numbers its own, so equal findings in a function are distinct results.
             "partialFingerprints": {_FINGERPRINT: f"{finding.fingerprint}:{occurrences[finding.fingerprint]}"},
         }
+
+
+def _not_read(result: LintResult) -> Iterator[UnreadFile]:
+    yield from result.unread
+    for unseen in result.unseen:
+        yield UnreadFile(path=unseen.path, line=unseen.line, reason=reason_unseen(unseen))
 
 
 def _notification(unread: UnreadFile) -> dict[str, Any]:
