@@ -1,4 +1,4 @@
-"""Time that `--flakehound` adds to a green run, and that recording adds to a rerun in a new interpreter.
+"""Time that `--flakehound` adds to a green and to a red run, and recording to a rerun in a new interpreter.
 
 Green runs: a git repository with a suite, in an environment with pytest. One side is plain pytest without
 flakehound; the other has flakehound on the path, as if installed, and `--flakehound`. They run in turns. The goal
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from mutants import RELEASES
 from plugin_cost import write_installed_flakehound
+from red_suites import red_rows
 from revisions import CACHE, ensure_environment, fetch_sdist
 from running import NO_OTHER_PLUGINS, PYTEST_ARGS, temporary_folder
 from side_by_side import (
@@ -258,14 +259,32 @@ def real_recording_rows(cache: Path, repeats: int) -> list[Row]:
 def main() -> None:
     parser = benchmark_parser(__doc__, repeats=11)
     parser.add_argument("--cache", type=Path, default=CACHE, help="sdists and environments (default %(default)s)")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
     options = parser.parse_args()
+    unknown = set(options.parts).difference(PARTS)
+    if unknown:
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
     python = ensure_environment(options.cache, "green", ())
-    rows = green_rows("1000 tiny tests", write_tiny_tests, GREEN_FACTOR * options.repeats, python)
-    rows += green_rows("300 tests of 2 ms", write_sleeping_tests, GREEN_FACTOR * options.repeats, python)
-    rows += real_green_rows(options.cache, options.repeats)
-    rows += tiny_recording_rows(options.repeats)
-    rows += real_recording_rows(options.cache, options.repeats)
+    rows: list[Row] = []
+    for part in options.parts or PARTS:
+        rows += PARTS[part](options.cache, options.repeats, python)
     report_results(rows, options.json)
+
+
+def all_green_rows(cache: Path, repeats: int, python: Path) -> list[Row]:
+    """The rows of green runs of three suites."""
+    rows = green_rows("1000 tiny tests", write_tiny_tests, GREEN_FACTOR * repeats, python)
+    rows += green_rows("300 tests of 2 ms", write_sleeping_tests, GREEN_FACTOR * repeats, python)
+    return rows + real_green_rows(cache, repeats)
+
+
+PARTS: dict[str, Callable[[Path, int, Path], list[Row]]] = {
+    "green": all_green_rows,
+    "red": lambda _cache, _repeats, python: red_rows(python),
+    "recording": lambda cache, repeats, _python: (
+        tiny_recording_rows(repeats) + real_recording_rows(cache, repeats)
+    ),
+}
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _TEXT_LIMIT = 12000  # characters of a failure report
 _MESSAGE_LIMIT = 2000
 _OUTPUT_LIMIT = 2000
+LATER_FAILURE = "==== then failed in "
 
 
 class Recorder:
@@ -27,6 +28,7 @@ class Recorder:
         self._log: EventLog = log  # type: ignore[assignment]  # None until a request starts, which opens one
         self._place = -1
         self._letter: str | None = None
+        self._failure: dict[str, str] | None = None
         self._started_s = 0.0
         self.observers: list[PerTestObserver] = []
 
@@ -34,6 +36,7 @@ class Recorder:
         """Called before the test at `place` of the order runs."""
         self._place = place
         self._letter = None
+        self._failure = None
         self._log.write("s %d %.6f" % (place, isolated_os.clock()))
         for observer in list(self.observers):
             self._call_observer(observer, observer.begin_test)
@@ -71,7 +74,8 @@ class Recorder:
         """Keep the worst outcome of the phases; of sub-tests only failures count."""
         letter = _letter_of(report)
         if letter in ("F", "E"):
-            self._log.write("f %d %s" % (self._place, isolated_os.dumps(_failure_of(report))))
+            self._failure = _with_later(self._failure, _failure_of(report))
+            self._log.write("f %d %s" % (self._place, isolated_os.dumps(self._failure)))
         elif _is_of_subtest(report):
             return
         self._letter = _worse(self._letter, letter)
@@ -109,6 +113,20 @@ def _failure_of(report: pytest.TestReport) -> dict[str, str]:
         name = type(error).__name__
         text = "the report of the failure cannot be printed: " + name
         return {"phase": report.when or "call", "exception": name, "message": text, "where": "", "text": text}
+
+
+def _with_later(first: dict[str, str] | None, later: dict[str, str]) -> dict[str, str]:
+    """The first failure of a test, with the text of a later one, of its teardown or of another subtest."""
+    if first is None:
+        return later
+    text = "%s\n%s%s: %s ====\n%s" % (
+        first["text"],
+        LATER_FAILURE,
+        later["phase"],
+        later["exception"],
+        later["text"],
+    )
+    return dict(first, text=text) if len(text) <= 2 * _TEXT_LIMIT else first
 
 
 def _content_of(report: pytest.TestReport) -> dict[str, str]:

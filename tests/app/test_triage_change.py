@@ -139,7 +139,7 @@ def test_a_folder_is_the_base_in_a_repository_as_well(checkout, tmp_path):
     assert change.base is not None
     assert (change.base.folder, change.base.is_commit) == (tmp_path / "before", False)
     assert change.python_files == (checkout.folder / "a.py",)
-    assert change.ancestors == frozenset()  # any stored run may be of the change
+    assert change.comparable == frozenset()  # any stored run may be of the change
 
 
 def test_a_branch_is_preferred_to_a_folder_of_its_name(checkout):

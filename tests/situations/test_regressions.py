@@ -8,9 +8,14 @@ from itertools import groupby
 import pytest
 
 from .bases import BASES
+from .checkouts import CHECKOUTS
 from .evidence import EVIDENCE
+from .hidden_failures import HIDDEN_FAILURES
 from .layouts import LAYOUTS
+from .missing_at_base import MISSING_AT_BASE
+from .pytest_setups import PYTEST_SETUPS
 from .rules import RULES
+from .shared_state import SHARED_STATE
 from .situation import Situation
 from .tolerance import TOLERANCE
 from .unseen_files import UNSEEN_FILES
@@ -20,6 +25,7 @@ from .wrong_run import WRONG_RUN
 
 REGRESSIONS: list[Situation] = [
     *EVIDENCE, *UNSEEN_FILES, *UNSEEN_TEXT, *WRONG_RUN, *RULES, *BASES, *UNSTEADY_BASES, *TOLERANCE, *LAYOUTS,
+    *MISSING_AT_BASE, *SHARED_STATE, *HIDDEN_FAILURES, *CHECKOUTS, *PYTEST_SETUPS,
 ]  # fmt: skip
 PROVABLE = [one for one in REGRESSIONS if one.base_runs and not one.only_code and not one.sometimes]
 CLEARED = {"flaky", "unrelated"}

@@ -43,6 +43,7 @@ class RunCounts:
 
     passed: int = 0
     failures: Mapping[str, int] = field(default_factory=dict)  # by signature; "": the failure is not known
+    values: Mapping[str, frozenset[str]] = field(default_factory=dict)  # in their messages, by signature
 
     @property
     def failed(self) -> int:
@@ -56,12 +57,17 @@ class RunCounts:
 
     def __add__(self, other: RunCounts) -> RunCounts:
         both = Counter(self.failures) + Counter(other.failures)
-        return RunCounts(passed=self.passed + other.passed, failures=dict(both))
+        values = {name: self.values_of(name) | other.values_of(name) for name in {*self.values, *other.values}}
+        return RunCounts(passed=self.passed + other.passed, failures=dict(both), values=values)
+
+    def values_of(self, signature: str) -> frozenset[str]:
+        """The values in the messages of failures with this signature."""
+        return self.values.get(signature, frozenset())
 
     def same(self, signatures: Iterable[str]) -> RunCounts:
         """The passes, and the failures with one of these signatures."""
         kept = {name: number for name, number in self.failures.items() if name in set(signatures)}
-        return RunCounts(passed=self.passed, failures=kept)
+        return RunCounts(passed=self.passed, failures=kept, values=self.values)
 
 
 NO_COUNTS = RunCounts()
@@ -99,6 +105,25 @@ class BothSides:
         if self._fails_in_the_same_ways and self.largest_increase <= MAX_INCREASE:
             return Difference.AS_OFTEN_AT_BASE
         return Difference.OPEN
+
+    @property
+    def never_fails_in_the_same_way(self) -> bool:
+        """Whether it fails in each of many runs on both sides, always in other ways: more runs will not help."""
+        is_steady = self.runs >= LOOKS[1] and not self.here.passed and not self.base.passed
+        return is_steady and not set(self.here.failures).intersection(self.base.failures)
+
+    @property
+    def has_other_values(self) -> bool:
+        """Whether failures of one signature have one value in all runs here, and another one in all at the base.
+
+        Then the change decides about the value, and the base perhaps fails for another reason: it lacks a file.
+        """
+        return any(
+            min(number, self.base.failures.get(name, 0)) >= LOOKS[0]
+            and len(self.here.values_of(name)) == len(self.base.values_of(name)) == 1
+            and self.here.values_of(name) != self.base.values_of(name)
+            for name, number in self.here.failures.items()
+        )
 
     @property
     def always_and_never(self) -> bool:

@@ -146,7 +146,9 @@ class FailureEvidence:
             return False
         before = RunCounts(passed=past.runs - past.failed, failures={self.signature: past.same_failure})
         sides = BothSides(here=self._alone_with_failure, base=before)
-        return self.condition is Condition.ALONE and sides.difference is Difference.AS_OFTEN_AT_BASE
+        was_rerun = bool(self.compared(Condition.ALONE).here.n)
+        is_as_often = sides.difference is Difference.AS_OFTEN_AT_BASE
+        return was_rerun and self.condition is Condition.ALONE and is_as_often
 
     @property
     def _alone_with_failure(self) -> RunCounts:

@@ -152,7 +152,7 @@ def _more_looks(known: KnownFailure, condition: Condition, first_runs: int) -> S
         step = _both(known, condition, runs)
         if step is not None:
             return step
-        if known.evidence.difference is not Difference.OPEN:
+        if known.evidence.difference is not Difference.OPEN or known.evidence.sides.never_fails_in_the_same_way:
             return None
     return None
 
@@ -166,6 +166,8 @@ def _before_clearing(known: KnownFailure) -> Step | None:
     """What must be known before a failure is cleared: that runs at the base depend on nothing else."""
     evidence = known.evidence
     if evidence.difference is not Difference.AS_OFTEN_AT_BASE or evidence.base.invalid or evidence.base.doubt:
+        return None
+    if evidence.sides.has_other_values:
         return None
     if evidence.condition is not Condition.ALONE:
         step = _runs(known, Condition.ALONE, FIRST_RUNS, at_base=True)

@@ -138,6 +138,8 @@ def _missing_proof(failure: FailureEvidence) -> str:
         return f"an earlier commit than {base.name} may have broken it: --flakehound-since names another base"
     if failure.difference is not Difference.AS_OFTEN_AT_BASE:
         return ""  # the store shows it, and no run at the base is needed
+    if failure.sides.has_other_values:
+        return f"the values in its failure differ from those at {base.name}"
     if base.invalid is None:
         return f"it was not checked whether the runs at {base.name} used only files of {base.name}"
     if failure.condition is not Condition.ALONE and (not alone.base.passed or alone.base.failed):

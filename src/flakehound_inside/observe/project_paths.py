@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Iterable
 
 _SYSTEM_FOLDERS = ("/proc/", "/dev/", "/sys/")
+_SHARED_MEMORY = ("/dev/shm/", "/dev/mqueue/")  # files of users all the same
 _CACHE_FOLDERS = ("/__pycache__/", "/.pytest_cache/")
 
 
@@ -44,7 +45,7 @@ class ProjectPaths:
         """Whether a file cannot be part of a change of the project: caches, system files, flakehound's files."""
         return (
             path.startswith(self._own)
-            or path.startswith(_SYSTEM_FOLDERS)
+            or (path.startswith(_SYSTEM_FOLDERS) and not path.startswith(_SHARED_MEMORY))
             or (path.startswith(self._standard) and not path.startswith(self._installed + self._root))
             or any(part in path for part in _CACHE_FOLDERS)
         )

@@ -65,7 +65,7 @@ def attempt_of(reports: Sequence[pytest.TestReport]) -> Attempt:
     letter = lines[-1].split()[2]
     if any(report.when == _CRASH for report in reports):
         letter = "C"
-    attempt = Attempt(letter, failures[0] if failures else None)
+    attempt = Attempt(letter, failures[-1] if failures else None)
     attempt.failed_in_teardown = any(r.when == "teardown" and r.outcome == "failed" for r in reports)
     return attempt
 

@@ -120,7 +120,7 @@ def _open_store(run: FailingRun, notes: list[str]) -> Iterator[Store | None]:
 
 def _store_look_up(run: FailingRun, change: Change, store: Store | None) -> PastRunsOf:
     def look_up(test: NodeId, signature: str) -> PastRuns | None:
-        return None if store is None else past_runs(store, run.rootdir, test, signature, commits=change.ancestors)
+        return None if store is None else past_runs(store, run.rootdir, test, signature, commits=change.comparable)
 
     return look_up
 

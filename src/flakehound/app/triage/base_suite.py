@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,13 +90,29 @@ class BaseSuite:
             records += runs.records
         return RunsAtBase(records=tuple(records))
 
-    def why_invalid(self, order: Order) -> str:
-        """Run an order once at the base and check what it used; empty: only what the base has."""
+    def why_invalid(
+        self,
+        order: Order,
+        *,
+        seeds: Iterable[int],
+        is_same_failure: Callable[[RunRecord], bool],
+        random_state: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Run an order at the base until it fails in the same way, and check what these runs used.
+
+        Empty: only what the base has. A run that passes may not use what the failing ones do, so that one of these
+        has to be seen. `seeds` has one for each run that is tried.
+        """
         session = self._session_for(order)
         if session is None:
             return self.problem
-        runs = session.run_recorded(order, self._processes.fresh_seed(1))
-        return runs.problem or _why_not_the_base(runs.validity)
+        for seed in seeds:
+            state = self._processes.state_file(random_state) if random_state else None
+            runs = session.run_in_new_interpreters(order, 1, seed, state)
+            problem = runs.problem or _why_not_the_base(runs.validity)
+            if problem or any(map(is_same_failure, runs.records)):
+                return problem
+        return "none of the runs that were checked has failed there"
 
     def _session_for(self, order: Order) -> BaseSession | None:
         """The session, with the files of these tests collected; None: there is no tree."""
@@ -148,6 +164,8 @@ def _why_not_the_base(validity: BaseValidity) -> str:
         return validity.problem
     if validity.ignored_files:
         return f"it uses {validity.ignored_files[0]}, which git ignores and the change may have written"
+    if validity.missing:
+        return f"it uses {validity.missing[0]}, which is not in git, so that a checkout lacks it"
     if validity.outside_files:
         return f"it reads {validity.outside_files[0]}, which the change may have written"
     if validity.services:

@@ -32,7 +32,9 @@ class Change:
     data_files: tuple[Path, ...] = ()  # that changed and still exist
     paths: tuple[str, ...] = ()  # of all changed files, below the top of the repository; old names too
     renames: Mapping[str, str] = field(default_factory=dict)  # the old path of each renamed file, by its new path
-    ancestors: frozenset[str] = frozenset()  # the base and the latest commits before it
+    # The base and the latest commits before it that have the files of the change as they are at the base: an older
+    # one may have a bug that was fixed since, and that the change brings back.
+    comparable: frozenset[str] = frozenset()
     commit: str | None = None  # the checked-out one; with "-dirty" when files differ from it
     branch: str = ""
     uncommitted: int = 0  # files that differ from the checked-out commit
@@ -126,10 +128,16 @@ def _in_repository(change: Change, repository: Repository, base: Base, uncommitt
     is_clean = not uncommitted.files and not uncommitted.problem
     return replace(
         change,
-        ancestors=repository.ancestors(base.revision) if base.is_commit else frozenset(),
+        comparable=_comparable_commits(change, repository, base),
         commit=repository.head + ("" if is_clean else DIRTY),
         branch=repository.branch(),
     )
+
+
+def _comparable_commits(change: Change, repository: Repository, base: Base) -> frozenset[str]:
+    if not base.is_commit or change.problem:
+        return frozenset()
+    return repository.ancestors_with_same_files(base.revision, change.paths)
 
 
 def _own_files(run: FailingRun) -> Collection[Path]:

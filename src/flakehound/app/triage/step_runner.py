@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from math import ceil
 
 from flakehound.app.triage.base_suite import BaseSuite
 from flakehound.app.triage.change import Change
@@ -20,7 +21,7 @@ from flakehound.triage.changes import EntityKind
 from flakehound.triage.comparison import RunCounts
 from flakehound.triage.dependencies import RecordedDependencies
 from flakehound.triage.evidence import Condition, FailureEvidence, Rerun, Stage
-from flakehound.triage.failure_shape import shape_of
+from flakehound.triage.failure_shape import shape_of, values_of
 from flakehound.triage.files_before_pytest import files_before_pytest
 from flakehound.triage.intersection import intersect
 from flakehound.triage.next_step import (
@@ -35,6 +36,7 @@ from flakehound.triage.next_step import (
 
 PastRunsOf = Callable[[NodeId, str], PastRuns | None]
 _KINDS_BEFORE_PYTEST = (EntityKind.LINK, EntityKind.SUBMODULE, EntityKind.NATIVE)
+MAX_CHECKED_RUNS = 30  # at the base, until one of them fails while it is recorded
 _FIRST_GUESS_OF_FORK_S = 0.1  # besides the test itself, until forks were measured
 
 
@@ -57,6 +59,8 @@ class StepRunner:
         self._look_up = look_up
         self._deadline_s = deadline_s
         self._top = (change.top or run.rootdir).resolve()
+        # With which a test failed at the base in a new interpreter, under a condition.
+        self._failing_seeds: dict[tuple[NodeId, Condition], list[int]] = {}
         self._to_record = RecordingRequest(root=self._top, files=change.python_files, watched=change.data_files)
 
     @property
@@ -116,7 +120,7 @@ class StepRunner:
                     self._run_at_base(step, known, failed) if step.at_base else self._run_here(step, known, failed)
                 )
             case CheckBase():
-                return self._check_base(step, known)
+                return self._check_base(step, known, failed)
             case Judge():
                 return known
 
@@ -169,16 +173,36 @@ class StepRunner:
             seed=self._run.options.seed + step.first,
             random_state=state,
         )
+        seeds = self._failing_seeds.setdefault((known.evidence.id, step.condition), [])
+        seeds += [
+            record.seed for record in runs.records if _failed_in_interpreter(record) and record.seed is not None
+        ]
         evidence = _with_counts(known.evidence, step, runs.records)
         if runs.problem:
             base = replace(evidence.base, problem=runs.problem, is_new=runs.is_new)
             evidence = replace(evidence, base=base)
         return replace(known, evidence=evidence)
 
-    def _check_base(self, step: CheckBase, known: KnownFailure) -> KnownFailure:
+    def _check_base(self, step: CheckBase, known: KnownFailure, failed: FailedTest) -> KnownFailure:
         evidence = known.evidence
-        base = replace(evidence.base, invalid=self._base.why_invalid(step.order))
-        return replace(known, evidence=replace(evidence, base=base))
+        condition, ways = evidence.condition, set(evidence.sides.here.failures)
+        why = self._base.why_invalid(
+            step.order,
+            seeds=self._seeds_to_check(evidence),
+            is_same_failure=lambda record: bool(ways.intersection(counts_of([record]).failures)),
+            random_state=failed.random_state if condition is Condition.RANDOM_STATE else None,
+        )
+        return replace(known, evidence=replace(evidence, base=replace(evidence.base, invalid=why)))
+
+    def _seeds_to_check(self, evidence: FailureEvidence) -> Iterator[int]:
+        """Seeds with which it has failed at the base, then fresh ones, as many as a failure most likely takes."""
+        failing = self._failing_seeds.get((evidence.id, evidence.condition), [])
+        counts = evidence.sides.same_at_base
+        # With three times the mean number of runs until a failure, 95 % of the failures are seen.
+        fresh = min(MAX_CHECKED_RUNS, ceil(3 * counts.n / max(1, counts.failed)))
+        yield from failing[:1]
+        for _ in range(fresh):
+            yield self._processes.fresh_seed(1)
 
 
 def counts_of(records: Sequence[RunRecord]) -> RunCounts:
@@ -187,7 +211,9 @@ def counts_of(records: Sequence[RunRecord]) -> RunCounts:
     for record in records:
         if record.last.is_failure:
             failure = record.failures.get(len(record.order) - 1)
-            counts += RunCounts(failures={shape_of(failure) if failure else "": 1})
+            shape = shape_of(failure) if failure else ""
+            values = {shape: frozenset({values_of(failure)})} if failure else {}
+            counts += RunCounts(failures={shape: 1}, values=values)
         elif record.last.is_pass:
             counts += RunCounts(passed=1)
     return counts
@@ -210,6 +236,10 @@ def _with_counts(evidence: FailureEvidence, step: RunSide, records: Sequence[Run
             here_in_interpreters=sides.here_in_interpreters + in_interpreters,
         )
     return replace(evidence, comparisons={**evidence.comparisons, step.condition: sides})
+
+
+def _failed_in_interpreter(record: RunRecord) -> bool:
+    return record.isolation is Isolation.SPAWN and record.last.is_failure
 
 
 def _rerun(record: RunRecord) -> Rerun:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from pathlib import Path
 
 from flakehound.core.plans import Order, SingleRun
 from flakehound.core.records import RunRecord
 from flakehound.engine.git.base_runs import last_error_line, missing_test
-from flakehound.engine.git.base_validity import BaseValidity, reason_by_import_path, validity_of
-from flakehound.engine.git.ignored_files import ignored_files
+from flakehound.engine.git.base_validity import (
+    BaseValidity,
+    missing_on_import_path,
+    reason_by_import_path,
+    validity_of,
+)
+from flakehound.engine.git.untracked_files import UntrackedFiles
 from flakehound.engine.git.worktree import BaseTree
 from flakehound.engine.processes.handshake import Handshake
 from flakehound.engine.processes.launch import Target
@@ -18,28 +22,16 @@ from flakehound.engine.processes.limits import Limits
 from flakehound.engine.processes.spawn import RecordingRequest, Spawner
 
 
-class IgnoredFiles:
-    """The files that git ignores in the user's tree, listed when they are first needed."""
-
-    def __init__(self, tree: BaseTree) -> None:
-        self._tree = tree
-
-    @functools.cached_property
-    def paths(self) -> tuple[str, ...]:
-        """Below the top; empty if there is no git."""
-        return () if self._tree.repository is None else ignored_files(self._tree.repository)
-
-
 class BaseInterpreters:
     """New interpreters at the base, and what is known about the validity of their runs."""
 
     def __init__(
-        self, tree: BaseTree, target: Target, folder: Path, ignored: IgnoredFiles, *, recorded: bool
+        self, tree: BaseTree, target: Target, folder: Path, files: UntrackedFiles, *, recorded: bool
     ) -> None:
         self._tree = tree
         self._target = target
         self._spawner = Spawner(target, folder)
-        self._ignored = ignored
+        self._files = files
         self._recorded = recorded
         self.validity = BaseValidity()  # of all runs so far
 
@@ -50,7 +42,9 @@ class BaseInterpreters:
                 plan, limits, (), RecordingRequest(root=self._tree.top, files=())
             )
             records, handshake = recorded.records, recorded.handshake
-            validity = validity_of(self._tree, self._target, recorded.dependencies, self._ignored.paths)
+            validity = validity_of(self._tree, self._target, recorded.dependencies, self._files)
+            missing = tuple(missing_on_import_path(handshake.import_path, self._files))
+            validity = validity.joined(BaseValidity(missing=missing))
         else:
             made, handshake = self._spawner.run_single(plan, limits, ())
             records, validity = tuple(made), BaseValidity()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +20,13 @@ from flakehound.core.errors import FlakehoundError
 from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.plans import Isolation, Order, Setting, SingleRun, hash_seed_of_run
 from flakehound.core.records import RunRecord
-from flakehound.engine.git.base_interpreters import BaseInterpreters, IgnoredFiles, why_missing
+from flakehound.engine.git.base_interpreters import BaseInterpreters, why_missing
 from flakehound.engine.git.base_names import BaseNames
 from flakehound.engine.git.base_runs import NOT_AT_BASE, BaseRuns, why_not_run
 from flakehound.engine.git.base_validity import BaseValidity, reason_by_import_path
 from flakehound.engine.git.ignored_files import CopiedFiles, base_tree_with_ignored_files
 from flakehound.engine.git.import_places import ImportPlaces, import_places
+from flakehound.engine.git.untracked_files import UntrackedFiles
 from flakehound.engine.git.worktree import BaseTree
 from flakehound.engine.processes.handshake import CollectionTimeout
 from flakehound.engine.processes.launch import Target
@@ -66,7 +68,7 @@ class BaseSession:
         self._folder = Path(tempfile.mkdtemp(prefix="r", dir=tree.folder))
         self._serial = itertools.count()
         self._places: ImportPlaces | None = None  # asked when first needed
-        self._ignored = IgnoredFiles(tree)
+        self._files = UntrackedFiles(tree)
         self._suite: OpenSuite | None = None
         self._problem = ""  # why the collected session proves nothing
 
@@ -140,9 +142,11 @@ class BaseSession:
         if problem:
             return BaseRuns(problem=problem)
         files = dict.fromkeys(self._root / _file_of(test) for test in self._names.order_at_base(order))
+        if random_state is not None:  # a copy in a folder that counts as ours when it is read
+            random_state = Path(shutil.copy(random_state, self._folder / f"state-{next(self._serial)}.json"))
         target = replace(self._base_target(list(files)), random_state=random_state)
         interpreters = BaseInterpreters(
-            self._tree, target, self._folder / f"{next(self._serial)}", self._ignored, recorded=recorded
+            self._tree, target, self._folder / f"{next(self._serial)}", self._files, recorded=recorded
         )
 
         def run(number: int) -> Sequence[RunRecord]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from flakehound.engine.git.ignored_files import is_of_tool
+from flakehound.engine.git.untracked_files import UntrackedFiles
 from flakehound.engine.git.worktree import BaseTree
 from flakehound.engine.processes.launch import Target, inside_folder
 
@@ -21,6 +22,9 @@ _INSTALLED = re.compile(r".*/(site-packages|dist-packages)/")
 _STANDARD = re.compile(r".*/lib/python3\.\d+/")  # an environment may be in the user's tree
 _SERVICE = re.compile(r"it talks to a service at (.+), which may run the project's code")
 _SYSTEM_FOLDERS = ("/usr/", "/lib/", "/lib64/", "/bin/", "/sbin/", "/etc/", "/proc/", "/sys/", "/dev/")
+_SHARED_MEMORY = ("/dev/shm/", "/dev/mqueue/")  # files of users all the same
+# What an installation puts into an environment; a test may write a file beside these.
+_INSTALLED_FOLDERS = ("bin", "include", "lib", "lib64", "libexec", "share", "ssl", "conda-meta", "pyvenv.cfg")
 _MODULE_SUFFIX = re.compile(r"(\.[^./]*)?\.(py|so|pyd)$")  # with the tag of an extension module
 
 
@@ -30,6 +34,7 @@ class BaseValidity:
 
     problem: str = ""  # why the run proves nothing about the base; the other fields are empty then
     ignored_files: tuple[str, ...] = ()  # that exist in the user's tree, below its top; opened, imported or listed
+    missing: tuple[str, ...] = ()  # in the user's tree or beside it and not in git, so that a checkout lacks it
     outside_files: tuple[str, ...] = ()  # of no tree, environment or system, which the change may have written
     services: tuple[str, ...] = ()  # on this machine, to which it talked
     doubts: tuple[str, ...] = ()  # why the recording may be incomplete
@@ -43,6 +48,7 @@ class BaseValidity:
         return BaseValidity(
             problem=self.problem or other.problem,
             ignored_files=both(self.ignored_files, other.ignored_files),
+            missing=both(self.missing, other.missing),
             outside_files=both(self.outside_files, other.outside_files),
             services=both(self.services, other.services),
             doubts=both(self.doubts, other.doubts),
@@ -65,7 +71,12 @@ class InterpreterFolders:
 
     def hold(self, file: str) -> bool:
         """Whether a file belongs to Python, to its environment, or to an installed package."""
-        return file.startswith(self.prefixes) or bool(_INSTALLED.search(file) or _STANDARD.search(file))
+        is_below = any(_is_installed_below(prefix, file) for prefix in self.prefixes)
+        return is_below or bool(_INSTALLED.search(file) or _STANDARD.search(file))
+
+
+def _is_installed_below(prefix: str, file: str) -> bool:
+    return file.startswith(prefix) and file[len(prefix) :].partition("/")[0] in ("", *_INSTALLED_FOLDERS)
 
 
 def _is_prefix(folder: Path) -> bool:
@@ -73,9 +84,9 @@ def _is_prefix(folder: Path) -> bool:
 
 
 def validity_of(
-    tree: BaseTree, target: Target, dependencies: Mapping[str, Any] | None, ignored: Sequence[str]
+    tree: BaseTree, target: Target, dependencies: Mapping[str, Any] | None, files: UntrackedFiles
 ) -> BaseValidity:
-    """Judge a run by its recorded dependencies; `ignored` are files of the user's tree that git ignores."""
+    """Judge a run by its recorded dependencies; `files` are those of the user's tree that a checkout lacks."""
     folders = InterpreterFolders.of(target)
     problem = _reason_if_invalid(tree, dependencies, folders)
     if problem or dependencies is None:
@@ -83,7 +94,8 @@ def validity_of(
     doubts: list[str] = list(dependencies.get("doubts", ()))
     services = [match[1] for doubt in doubts if (match := _SERVICE.fullmatch(doubt))]
     return BaseValidity(
-        ignored_files=tuple(sorted(_used_ignored_files(tree, dependencies, ignored))),
+        ignored_files=tuple(sorted(_used_ignored_files(tree, dependencies, files.ignored))),
+        missing=tuple(_missing_files(dependencies, files)),
         outside_files=tuple(sorted(_outside_files(tree, dependencies, folders))),
         services=tuple(services),
         doubts=tuple(doubt for doubt in doubts if not _SERVICE.fullmatch(doubt)),
@@ -109,6 +121,27 @@ def _reason_if_invalid(tree: BaseTree, dependencies: Mapping[str, Any] | None, f
         if tree.is_in_user_tree(os.path.join(folder, "")) and not folders.hold(os.path.join(folder, "")):
             return f"the test lists a folder of the changed tree, {folder}"
     return ""
+
+
+def _missing_files(dependencies: Mapping[str, Any], files: UntrackedFiles) -> Iterator[str]:
+    """What the run used or would have used, and a checkout lacks although no commit has added it."""
+    used = {path for kind in ("opened", "looked_at", "listed") for path in dependencies.get(kind, ())}
+    for path in sorted(used):
+        missing = files.missing_at_base(path)
+        if missing:
+            yield missing
+        elif files.is_of_git(path):
+            yield ".git"
+    imported: Mapping[str, str | None] = dependencies["imported"]
+    absent = {name for name in dependencies.get("attempted", ()) if not imported.get(name)}
+    yield from (file for file in files.not_checked_out if _is_one_of(file, absent))
+
+
+def missing_on_import_path(import_path: Iterable[str], files: UntrackedFiles) -> Iterator[str]:
+    """Folders on the import path that only the user's tree has, or that are only beside it."""
+    yield from (
+        missing for entry in import_path if os.path.isabs(entry) and (missing := files.missing_at_base(entry))
+    )
 
 
 def reason_by_import_path(tree: BaseTree, target: Target, import_path: Iterable[str]) -> str:
@@ -166,6 +199,7 @@ def _outside_files(tree: BaseTree, dependencies: Mapping[str, Any], folders: Int
     looked_at = [path for path in dependencies.get("looked_at", ()) if not os.path.isdir(path)]
     for path in {*dependencies["opened"], *listed, *looked_at}:
         of_trees = path.startswith(ours) or path.startswith(os.path.join(tree.user_top, ""))
-        is_known = of_trees or path.startswith(_SYSTEM_FOLDERS) or folders.hold(path)
+        is_of_system = path.startswith(_SYSTEM_FOLDERS) and not path.startswith(_SHARED_MEMORY)
+        is_known = of_trees or is_of_system or folders.hold(path)
         if not is_known and path != "/" and os.path.exists(path):
             yield path

@@ -15,6 +15,7 @@ from flakehound.engine.git.ownership import trusted_top
 
 QUICK_S = 30.0
 MAX_ANCESTORS = 1000  # of a commit; stored runs of older ones say little about it
+MAX_COMPARED_PATHS = 500  # of a change, on one command line
 SLOW_S = 300.0  # for commands that read every file of the tree
 # Set while git runs a hook; with them our git would use the hook's index, or another tree.
 _HOOK_VARIABLES = (
@@ -118,6 +119,16 @@ class Repository:
         """The commit and the latest commits before it."""
         result = self.git("rev-list", f"--max-count={MAX_ANCESTORS}", commit)
         return frozenset(result.text.split()) if result.succeeded else frozenset()
+
+    def ancestors_with_same_files(self, commit: str, paths: Sequence[str]) -> frozenset[str]:
+        """The commit and the latest commits before it that have the same contents at these paths below the top."""
+        if len(paths) > MAX_COMPARED_PATHS:
+            return frozenset({commit})
+        last = self.git("--literal-pathspecs", "rev-list", "--max-count=1", commit, "--", *paths)
+        if not last.succeeded or not last.text:
+            return self.ancestors(commit) if last.succeeded else frozenset({commit})
+        newer = self.git("rev-list", "--ancestry-path", f"--max-count={MAX_ANCESTORS}", f"{last.text}..{commit}")
+        return frozenset({last.text, *newer.text.split()}) if newer.succeeded else frozenset({commit})
 
     def empty_tree(self) -> str:
         """The hash of the tree without files, which exists in every repository."""

@@ -135,8 +135,9 @@ def temporary_checkout(repository: Repository, revision: str) -> Iterator[BaseTr
     """Check out a revision until the `with` block ends."""
     _remove_abandoned_trees(repository)
     folder = Path(os.path.realpath(new_folder()))
-    tree = folder / _TREE
+    tree = _tree_in(folder, repository.top)
     try:
+        tree.parent.mkdir()
         add = ("worktree", "add", "--detach", "--quiet", str(tree), revision)
         added = repository.git("-c", "checkout.workers=0", *add, timeout_s=SLOW_S)
         if added.succeeded:
@@ -158,7 +159,7 @@ def folder_checkout(base: Path, user_top: Path) -> Iterator[BaseTree | NoTree]:
     """
     folder = Path(os.path.realpath(new_folder()))
     user_top, base = Path(os.path.realpath(user_top)), Path(os.path.realpath(base))
-    tree = folder / _TREE
+    tree = _tree_in(folder, user_top)
     try:
         if not base.is_dir():
             yield NoTree(why=f"{base} is no folder")
@@ -170,6 +171,11 @@ def folder_checkout(base: Path, user_top: Path) -> Iterator[BaseTree | NoTree]:
             yield NoTree(why=f"{base} could not be copied: {problem}") if problem else made
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _tree_in(folder: Path, user_top: Path) -> Path:
+    # A test may read the name of the project's folder.
+    return folder / _TREE / (user_top.name or _TREE)
 
 
 def _copy_tree(base: Path, tree: Path) -> str:
@@ -197,6 +203,6 @@ def _remove_abandoned_trees(repository: Repository) -> None:
     result = repository.git("worktree", "list", "--porcelain")
     for line in result.text.split("\n") if result.succeeded else ():
         tree = Path(line.removeprefix("worktree "))
-        if line.startswith("worktree ") and tree.name == _TREE and is_abandoned(tree.parent):
+        if line.startswith("worktree ") and tree.parent.name == _TREE and is_abandoned(tree.parent.parent):
             _remove(repository, tree)
-            shutil.rmtree(tree.parent, ignore_errors=True)
+            shutil.rmtree(tree.parent.parent, ignore_errors=True)

@@ -77,7 +77,8 @@ class ProcessEvents:
                 clock, threads, children = rest.split()
                 self.samples.add(float(clock), int(threads), int(children))
             case "f":
-                self.failures.setdefault(int(place), Failure(**_printable(json.loads(content))))
+                # A later line of a test has the text of its earlier failures as well.
+                self.failures[int(place)] = Failure(**_printable(json.loads(content)))
             case "x":
                 self.stop_reason = _printable(json.loads(rest))
 

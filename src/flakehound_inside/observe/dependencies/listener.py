@@ -15,7 +15,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
-from flakehound_inside.observe.dependencies.local_services import LocalServices, local_service_name
+from flakehound_inside.observe.dependencies.local_services import (
+    LocalServices,
+    is_port_in_use,
+    local_service_name,
+)
 from flakehound_inside.observe.dependencies.looked_at import LookedAtPaths
 from flakehound_inside.observe.process_starts import PROGRAM_IN_EVENT, command_line, decode_path
 
@@ -71,7 +75,10 @@ class DependencyListener:
             "os.link": self._on_link,
             "sqlite3.connect": self._on_database,
             "ctypes.dlopen": self._on_library,
-            "socket.bind": lambda arguments, _frame: self._services.add_bound(arguments[0]),
+            "os.mkdir": self._on_making_folder,
+            "fcntl.flock": self._on_lock,
+            "fcntl.lockf": self._on_lock,
+            "socket.bind": self._on_bind,
             "socket.connect": self._on_connect,
             "sys.settrace": self._on_tracer,
             **{event: self._process_handler(program_in) for event, program_in in PROGRAM_IN_EVENT.items()},
@@ -115,7 +122,11 @@ class DependencyListener:
 
     def _on_open(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         path, mode, flags = arguments
-        if not isinstance(path, (str, bytes)) or not _is_reading(mode, flags):
+        if not isinstance(path, (str, bytes)):
+            return
+        if not _is_reading(mode, flags):
+            if _must_not_exist(mode, flags):
+                self._note_if_it_exists(_absolute(decode_path(path)))
             return
         if frame.f_code.co_filename == _IMPORTLIB and _is_importing(frame):
             self._notes.add_loaded_module(frame.f_back)
@@ -167,6 +178,23 @@ class DependencyListener:
             path = isolated_os.readlink("/proc/self/fd/%d" % path)
         self._notes.add_path(self._notes.listed, _absolute(decode_path(path)))
 
+    def _on_making_folder(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
+        if frame.f_locals.get("exist_ok") is not True:  # of pathlib and os.makedirs
+            self._note_if_it_exists(_absolute(decode_path(arguments[0])))
+
+    def _note_if_it_exists(self, path: str) -> None:
+        """Note a path that is about to be made, and where something is already: this will fail."""
+        if self.in_tests:
+            try:
+                isolated_os.lstat(path)
+            except OSError:
+                return
+            self._notes.add_path(self._notes.opened, path)
+
+    def _on_lock(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
+        number = arguments[0] if isinstance(arguments[0], int) else arguments[0].fileno()
+        self._notes.add_path(self._notes.opened, isolated_os.readlink("/proc/self/fd/%d" % number))
+
     def _on_link(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         target, link = decode_path(arguments[0]), decode_path(arguments[1])
         self._notes.add_path(self._notes.linked, _absolute(target))
@@ -180,9 +208,22 @@ class DependencyListener:
             self._notes.add_path(self._notes.opened, _absolute(name))
 
     def _on_library(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
+        caller = frame
+        while caller.f_back is not None and _module_of(caller) in ("ctypes", "ctypes.util"):
+            caller = caller.f_back
+        if self._paths.is_project(self._paths.resolve(caller.f_code.co_filename)):
+            self._notes.add_doubt("it calls native code by ctypes, which is not traced")
         # A name without a folder is searched for in the folders of the system.
         if isinstance(arguments[0], (str, bytes)) and os.sep in decode_path(arguments[0]):
             self._notes.native.add(_absolute(decode_path(arguments[0])))
+
+    def _on_bind(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
+        bound, address = arguments
+        if isinstance(address, (str, bytes)):
+            self._note_if_it_exists(_absolute(decode_path(address)))
+        elif self.in_tests and not self._services.is_own(address) and is_port_in_use(address):
+            self._notes.add_doubt("it binds port %d, which another process uses" % address[1])
+        self._services.add_bound(bound)
 
     def _on_connect(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         address = arguments[1]
@@ -244,6 +285,10 @@ def _is_reading(mode: object, flags: object) -> bool:
     if isinstance(mode, str):
         return "r" in mode or ("a" in mode and "+" in mode)
     return not (isinstance(flags, int) and flags & _WRITE_ONLY)
+
+
+def _must_not_exist(mode: object, flags: object) -> bool:
+    return "x" in mode if isinstance(mode, str) else isinstance(flags, int) and bool(flags & os.O_EXCL)
 
 
 def _absolute(path: str) -> str:

@@ -128,6 +128,8 @@ class DependencyRecorder:
                 yield "it loads %s, native code that is not traced" % path
         if multiprocessing_counter() != self._multiprocessing_before:
             yield "it started a process: multiprocessing"
+        if "_posixshmem" in sys.modules:
+            yield "it may use shared memory of other processes"
         remaining = set(threading.enumerate()).difference(self._threads_before)
         if remaining:
             yield "threads still run: " + ", ".join(sorted(thread.name for thread in remaining)[:5])
