@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flakehound.engine.processes.limits import first_test_limit_s
 from flakehound.engine.suite.budget import DEFAULT_LIMIT_S, Budget
 
 
@@ -33,3 +34,7 @@ def test_a_suite_of_unknown_length_does_not_get_more_than_the_longest_default():
 
     assert budget.limit_s is not None
     assert budget.limit_s < DEFAULT_LIMIT_S
+
+
+def test_one_test_of_the_first_run_gets_a_tenth_of_the_time_within_bounds():
+    assert [first_test_limit_s(budget_s) for budget_s in (10.0, 600.0, 3600.0)] == [30.0, 60.0, 120.0]

@@ -214,6 +214,16 @@ def test_tests_that_never_ran_are_counted_apart_and_not_called_steady() -> None:
     ]
 
 
+def test_a_hunt_in_which_no_test_ended_does_not_say_what_a_run_takes() -> None:
+    verdicts = (samples.a_steady(NodeId("test_h.py::test_hangs"), original=0),)
+    never_ran = NeverRan(tests=frozenset([verdicts[0].id]), one_run_s=0.0, full_look_s=1.0)
+
+    told = report_text(samples.a_quiet_hunt(verdicts=verdicts, never_ran=never_ran))
+
+    assert "No test ended within the time" in told
+    assert "gives a full look" not in told
+
+
 def test_a_hunt_that_reached_every_test_says_nothing_about_it() -> None:
     told = report_text(samples.a_quiet_hunt(never_ran=NeverRan(one_run_s=1.0, full_look_s=5.0)))
 
