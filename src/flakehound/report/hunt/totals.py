@@ -91,7 +91,7 @@ def never_ran_lines(result: HuntResult) -> Iterator[str]:
         return
     share = percent(len(never_ran.tests) / result.suite.tests)
     if not never_ran.one_run_s:
-        yield "No test ended within the time, so it is not known what they take; --test-timeout ends one that hangs"
+        yield "No test ended within the time, so what they take is not known; --test-timeout ends one that hangs"
         return
     takes = f"one run of all of them takes about {duration_text(never_ran.one_run_s)}"
     budget = f"--budget {budget_option(never_ran.full_look_s)} gives a full look"
