@@ -8,7 +8,7 @@ import pytest
 
 from flakehound.core.history import History
 from flakehound.core.outcomes import NodeId, Outcome
-from flakehound.core.plans import CollectedTest, Isolation, Setting, SingleRun, Suite
+from flakehound.core.plans import Batch, CollectedTest, Isolation, Setting, SingleRun, Suite
 from flakehound.core.records import RunRecord
 from flakehound.engine.suite.plan_queue import PlanQueue
 
@@ -57,7 +57,9 @@ def queue():
     """A queue beside running jobs, of a suite with one test that writes shared files."""
     pool = SimpleNamespace(running=[])
     clock = SimpleNamespace(now_s=0.0)
-    suite = SimpleNamespace(pool=pool, goes_alone=lambda plan: plan.undisturbed or WRITER in plan.order)
+    suite = SimpleNamespace(
+        pool=pool, goes_alone=lambda plan: plan.undisturbed or any(WRITER in order for order in plan.orders)
+    )
     budget = SimpleNamespace(left_s=1000.0, spent_s=0.0)
     made = PlanQueue(suite, suite_and_history(), budget, clock_s=lambda: clock.now_s)
     return SimpleNamespace(next=made.next, pool=pool, clock=clock, budget=budget)
@@ -130,3 +132,32 @@ def test_an_undisturbed_run_that_kept_others_waiting_goes_before_the_next_long_o
     assert queue.next(planner) is None  # nothing may run beside it
     queue.pool.running.clear()
     assert queue.next(planner) == alone
+
+
+def test_time_that_no_plan_fits_is_used_for_a_part_of_the_first_plan(queue):
+    """A suite whose groups all take longer than the time left would else end with most tests never run."""
+    queue.budget.left_s = 3.5
+    planner = Planned(search=[plan(*SHORT[:5]), plan(LONG), plan(LONG, SHORT[5])])
+
+    first = queue.next(planner)
+
+    assert first is not None
+    assert first.order == SHORT[:3]
+    assert queue.next(planner) is None
+
+
+def test_a_plan_that_fits_goes_before_a_part_of_one_that_does_not(queue):
+    queue.budget.left_s = 3.5
+    planner = Planned(search=[plan(*SHORT[:5]), plan(SHORT[5])])
+
+    assert queue.next(planner) == plan(SHORT[5])
+
+
+def test_of_a_batch_the_first_runs_that_fit_are_made(queue):
+    queue.budget.left_s = 2.5
+    batch = Batch(orders=tuple((test,) for test in SHORT), why="", setting=Setting.ALONE)
+
+    part = queue.next(Planned(search=[batch]))
+
+    assert isinstance(part, Batch)
+    assert part.orders == ((SHORT[0],), (SHORT[1],))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Literal
@@ -190,6 +191,25 @@ def without_tests(plan: RunPlan, tests: frozenset[NodeId]) -> RunPlan | None:
         orders = tuple(order for order in plan.orders if tests.isdisjoint(order))
         return replace(plan, orders=orders) if orders else None
     return None
+
+
+def longest_part(plan: RunPlan, fits: Callable[[RunPlan], bool]) -> RunPlan | None:
+    """The longest beginning of a run, or of a batch of runs, that fits; None if there is none.
+
+    Not of processes that are copied: what their copies would show needs all tests before them.
+    """
+
+    def part(length: int) -> RunPlan:
+        if isinstance(plan, SingleRun):
+            return replace(plan, order=plan.order[:length])
+        assert isinstance(plan, Batch)
+        return replace(plan, orders=plan.orders[:length])
+
+    if not isinstance(plan, SingleRun | Batch):
+        return None
+    pieces = len(plan.order if isinstance(plan, SingleRun) else plan.orders)
+    length = bisect_left(range(1, pieces + 1), True, key=lambda length: not fits(part(length)))
+    return part(length) if length else None
 
 
 def without_running(plan: RunPlan, running: Iterable[RunPlan]) -> RunPlan | None:

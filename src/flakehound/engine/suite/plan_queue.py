@@ -14,7 +14,7 @@ from math import inf
 from typing import Protocol
 
 from flakehound.core.history import History
-from flakehound.core.plans import RunPlan, without_running
+from flakehound.core.plans import RunPlan, Setting, longest_part, without_running
 from flakehound.engine.processes.pool import Job
 from flakehound.engine.suite.budget import Budget
 from flakehound.engine.suite.open_suite import OpenSuite
@@ -154,16 +154,20 @@ class PlanQueue:
         return None
 
     def _next_of_search(self, planner: Planner) -> RunPlan | None:
+        """The next plan of the search that fits the time left; if no one does, a part of the first one."""
+        unaffordable = None
         for _attempt in range(_MAX_UNAFFORDABLE_PLANS):
             plan = planner.next_search_run()
             if plan is None:
-                return None
+                break
             left_job = next((job for job in self._left_running if job.plan.key == plan.key), None)
             if left_job is not None:
                 self._left_running.remove(left_job)  # the next plan with its key is another run
-            if self._fits_budget(plan) and (left_job is None or left_job not in self._pool.running):
+            if not self._fits_budget(plan):
+                unaffordable = unaffordable or (None if plan.setting is Setting.ORIGINAL else plan)
+            elif left_job is None or left_job not in self._pool.running:
                 return plan
-        return None
+        return None if unaffordable is None else longest_part(unaffordable, self._fits_budget)
 
     def _without_planned(self, plans: list[RunPlan]) -> list[RunPlan]:
         """The plans that neither run nor wait already."""
