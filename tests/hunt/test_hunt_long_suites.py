@@ -27,7 +27,9 @@ from flakehound.core.verdicts import Cause, Kind
 from flakehound.hunt.diagnosis.findings import Finding
 from flakehound.hunt.group_runs import GroupRuns
 from flakehound.hunt.group_sweep import GroupSweep
+from flakehound.hunt.options import SearchOptions
 from flakehound.hunt.quick_tests import quick_tests
+from flakehound.hunt.search.long_suite import LongSuite
 from flakehound.hunt.search.quick_orders import quick_orders, spread_groups
 from flakehound.hunt.suite_groups import SuiteGroups
 
@@ -116,11 +118,28 @@ def test_tests_whose_failures_are_doubtful_run_after_each_new_group_until_they_f
     for record in simulator.run(SingleRun(order=(at(300), at(5)), why="", setting=Setting.PROBE)):
         history.add(record)
 
-    plan = next(sweep.plans_of_new_groups([7]))
+    (plan,) = sweep.plans_of_new_group(7)
 
     assert history.failures_of(at(5))
     assert isinstance(plan, SharedPrefix)
     assert plan.continuations == ((at(40),),)
+
+
+def test_each_group_runs_once_although_groups_change_when_a_test_ends_its_process():
+    """In a minute of filelock there were fewer groups afterwards, and the hunt ended in a traceback."""
+    simulator, history, runs = group_runs()
+    ends_its_process = frozenset(at(place) for place in range(TESTS - 60, TESTS))
+    later = GroupRuns(history, SuiteGroups(simulator.suite, ends_its_process))
+    current = [runs]
+    sweep = GroupSweep(history, lambda: current[0], list)
+    plans = LongSuite(history, SearchOptions(seed=1), sweep, lambda: current[0].groups).group_plans()
+
+    first = [set(next(plans).orders[0]) for _number in range(3)]
+    current[0] = later
+    rest = [set(plan.orders[0]) for plan in plans]
+
+    assert len(later.groups.groups) < len(runs.groups.groups)
+    assert set().union(*first, *rest) >= set(later.groups.number_of)
 
 
 def test_what_a_running_plan_does_after_the_same_tests_is_not_planned_again():

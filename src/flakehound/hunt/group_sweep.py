@@ -6,7 +6,8 @@ groups that run anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 
 from flakehound.core.costs import SUITE_TIME_REFRESH_FACTOR
 from flakehound.core.failure_signatures import signature_of
@@ -51,27 +52,29 @@ class GroupSweep:
         """Runs of the first few groups after which suspects have to run."""
         findings = self._findings()
         served = self._served_now([finding for finding in findings if finding.needed_groups])
-        needed = {number for finding in served for number in finding.needed_groups}
+        groups = self._runs.groups.groups
+        needed = {number for finding in served for number in finding.needed_groups if number < len(groups)}
         # New groups first: they may show further suspects, with which the others run again together.
         numbers = sorted(needed, key=lambda number: (self._runs.was_swept(number), number))[:max_groups]
         proven = (finding.test for finding in findings if finding.culprits)
         cases = [*(finding.test for finding in served), *self._doubtful_cases(), *proven]
         return [plan for number in numbers for plan in self._plans_after(number, cases)]
 
-    def plans_of_new_groups(self, numbers: Iterable[int]) -> Iterator[RunPlan]:
-        """A run of each of these groups that has not run in a process of its own yet, with all proven cases."""
-        for number in numbers:
-            if not self._runs.was_swept(number):
-                cases = [*self._doubtful_cases(), *(f.test for f in self._findings() if f.culprits)]
-                plans = list(self._plans_after(number, cases))
-                order, why = self._first_order(number), _WHY_GROUP
-                yield from plans or [SingleRun(order=order, why=why, setting=Setting.PROBE)]
+    def plans_of_new_group(self, number: int) -> list[RunPlan]:
+        """A run of this group, with all proven cases, if it has not run in a process of its own yet."""
+        if self._runs.was_swept(number):
+            return []
+        cases = [*self._doubtful_cases(), *(f.test for f in self._findings() if f.culprits)]
+        plans = list(self._plans_after(number, cases))
+        return plans or [SingleRun(order=self._first_order(number), why=_WHY_GROUP, setting=Setting.PROBE)]
 
     def plans_for_proven(self) -> Iterator[RunPlan]:
         """Runs of the groups after which a proven victim or brittle test has not run yet."""
         cases = [finding.test for finding in self._findings() if finding.culprits]
-        for number in range(len(self._runs.groups.groups)):
-            yield from self._plans_after(number, cases)
+        for number in count():
+            if number >= len(self._runs.groups.groups):  # they may become fewer meanwhile
+                return
+            yield from list(self._plans_after(number, cases))
 
     def _served_now(self, findings: Sequence[Finding]) -> list[Finding]:
         """The suspects that take part now, as many as add no more than the time of the suite.

@@ -7,6 +7,7 @@ tests. Single tests in processes of their own come last.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 from flakehound.core.history import History
@@ -74,11 +75,23 @@ class LongSuite:
         )
 
     def group_plans(self) -> Iterator[RunPlan]:
-        """Each group that has not run yet, the one with the most expected flaky tests per second first."""
-        groups = self._groups().groups
-        return self._sweep.plans_of_new_groups(
-            sorted(range(len(groups)), key=lambda number: -self._index_of(groups[number]))
-        )
+        """Each group that has not run yet, the one with the most expected flaky tests per second first.
+
+        The groups change when a test is left out of them because it ended its process.
+        """
+        suite_groups, planned = self._groups(), set[Order]()
+        waiting = deque(self._best_first(suite_groups))
+        while waiting:
+            number = waiting.popleft()
+            planned.add(suite_groups.groups[number])
+            yield from self._sweep.plans_of_new_group(number)
+            if suite_groups is not self._groups():
+                suite_groups = self._groups()
+                waiting = deque(n for n in self._best_first(suite_groups) if suite_groups.groups[n] not in planned)
+
+    def _best_first(self, suite_groups: SuiteGroups) -> list[int]:
+        groups = suite_groups.groups
+        return sorted(range(len(groups)), key=lambda number: -self._index_of(groups[number]))
 
     def plans_for_proven(self) -> Iterator[RunPlan]:
         """Runs of the groups after which a proven victim or brittle test has not run yet."""
