@@ -18,6 +18,7 @@ from flakehound.triage.next_step import (
     Judge,
     KnownFailure,
     LookUpStore,
+    RunSide,
     Step,
     TriageScope,
     next_step,
@@ -31,9 +32,6 @@ MAX_SEPARATE_FAILURES = 10
 # A flaky test among them fails twice here and passes twice at the base with at most 6 %.
 SURVEY_RUNS = 2
 MAX_SURVEY_SHARE = 0.7  # of the time
-# When the time is up, as many failures that always occur here and never at the base prove each other: by chance, a
-# test that fails in half of its runs does so in one of 64 cases.
-MIN_FAILURES_ALIKE = 3
 
 
 def judge_failures(
@@ -85,7 +83,6 @@ class _Rounds:
             if len(self._known) > MAX_SEPARATE_FAILURES and self._scope.first_runs and self._scope.has_base:
                 self._make_survey()
             self._make_rounds([place for place in places if not self._known[place].evidence.is_like_others])
-            self._compare_failures_without_time()
         except KeyboardInterrupt:
             self._was_interrupted = True
         return [self._verdict(known) for known in self._known]
@@ -110,16 +107,22 @@ class _Rounds:
     def _make_rounds(self, places: Sequence[int]) -> None:
         open_places = list(places)
         while open_places:
-            open_places = [place for place in open_places if self._take_step(place, len(open_places))]
+            open_places = [place for place in open_places if self._take_turn(place, len(open_places))]
 
-    def _compare_failures_without_time(self) -> None:
-        """Mark failures that lack only runs in new interpreters, if there are enough of them."""
-        alike = [place for place, known in enumerate(self._known) if _always_and_never_in_first_runs(known)]
-        for place in alike if len(alike) >= MIN_FAILURES_ALIKE else ():
+    def _take_turn(self, place: int, number_open: int) -> bool:
+        """Take a step, and if the test failed in it, the same at the base; returns whether there may be more.
+
+        So if the time is too short for all, some failures have runs on both sides, and not all on one side.
+        """
+        while self._take_step(place, number_open):
             known = self._known[place]
-            if known.evidence.ran_out_of_time:
-                evidence = replace(known.evidence, is_like_others=len(alike) - 1)
-                self._known[place] = replace(known, evidence=evidence)
+            step = known.steps[-1]
+            is_base_next = (
+                isinstance(step, RunSide) and not step.at_base and bool(known.evidence.sides.here.failed)
+            )
+            if not isinstance(step, LookUpStore) and not is_base_next:
+                return True
+        return False
 
     def _take_step(self, place: int, number_open: int) -> bool:
         """Take the next step for one failure; returns whether there may be more."""
@@ -176,11 +179,6 @@ def _fails_always(known: KnownFailure) -> bool:
 def _passes_at_base_only(known: KnownFailure) -> bool:
     base = known.evidence.compared(Condition.ALONE).base
     return _fails_always(known) and base.n >= SURVEY_RUNS and not base.failed
-
-
-def _always_and_never_in_first_runs(known: KnownFailure) -> bool:
-    here, base = known.evidence.compared(Condition.ALONE).here, known.evidence.compared(Condition.ALONE).base
-    return min(here.n, base.n) >= FIRST_RUNS and not here.passed and not base.failed
 
 
 def _progress(step: Step, known: KnownFailure, number_open: int, left_s: float) -> str:
