@@ -80,12 +80,7 @@ def _write_project(folder: Path, write: Callable[[Path], None]) -> None:
     (folder / ".gitignore").write_text("__pycache__\n.flakehound\n")
     (folder / "shop/cart.py").write_text(_CART)
     write(folder)
-    for words in (
-        ["init", "-q", "-b", "main"],
-        ["add", "-A"],
-        ["commit", "-qm", "base"],
-        ["switch", "-qc", "work"],
-    ):
+    for words in ("init -q -b main", "add -A", "commit -qm base", "switch -qc work"):
         subprocess.run([*_GIT, *words.split()], cwd=folder, check=True)
     (folder / "shop/cart.py").write_text(_CART.replace("sum(prices)", "sum(prices) + 1"))
     subprocess.run([*_GIT, "commit", "-qam", "a bug"], cwd=folder, check=True)

@@ -34,6 +34,13 @@ DOUBTS = {
     ),
     "settrace": ("sys.settrace(sys.gettrace()); assert 1", "another tracer took over"),
     "a thread left": ("threading.Thread(target=time.sleep, args=(60,), name='left', daemon=True).start()", "left"),
+    "ctypes": ("import ctypes; ctypes.CDLL(None).getpid()", "it calls native code by ctypes"),
+    "shared memory": ("from multiprocessing import shared_memory", "shared memory"),
+    "a port in use": (
+        "a = socket.socket(); a.bind(('127.0.0.1', 0)); a.listen(); port = a.getsockname()[1]; a.detach(); "
+        "socket.socket().bind(('127.0.0.2', port))",
+        "which another process uses",
+    ),
     "a link to a folder": ("os.symlink(os.path.abspath('folder'), tmp_path / 'link')", "it links to"),
 }
 
@@ -45,7 +52,7 @@ def test_a_dependency_that_may_be_missing_is_a_doubt(record_test, doubtful):
     code, word = DOUBTS[doubtful]
     told, outcome = record_test(
         f"""
-        import _thread, multiprocessing, os, subprocess, sys, threading, time
+        import _thread, multiprocessing, os, socket, subprocess, sys, threading, time
         def test_it(tmp_path):
             {code}
         """,
@@ -364,3 +371,42 @@ def test_a_test_that_pytest_randomly_seeds_draws_the_same_numbers_again(open_sam
     subprocess.run(command, cwd=sample.root, env=first, check=True)
 
     assert (tmp_path / "again").read_text() == (tmp_path / "first").read_text()
+
+
+def test_what_must_not_exist_is_noted_if_it_exists(record_test):
+    told, _outcome = record_test(
+        """
+        import os
+        def test_it(tmp_path):
+            os.mkdir(tmp_path / "new")
+            for make in (os.mkdir, lambda path: open(path, "x")):
+                try:
+                    make("taken")
+                except OSError:
+                    pass
+            os.makedirs("also-taken", exist_ok=True)
+        """,
+        files=["test_it.py"],
+        **{"taken": "", "also-taken/file": ""},
+    )
+
+    opened = [os.path.basename(path) for path in told["opened"]]
+    assert "taken" in opened
+    assert not {"new", "also-taken"}.intersection(opened)
+
+
+def test_an_object_that_claims_to_be_a_module_does_not_stop_the_recording(record_test):
+    told, _outcome = record_test(
+        """
+        import sys, types
+        class Library:
+            __class__ = types.ModuleType
+        sys.modules["library"] = Library()
+        def test_it():
+            assert 1
+        """,
+        files=["test_it.py"],
+    )
+
+    assert "imported" in told
+    assert not [doubt for doubt in told["doubts"] if "recording failed" in doubt]

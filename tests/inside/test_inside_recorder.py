@@ -91,3 +91,16 @@ def test_long_reports_lose_their_middle():
     assert len(text) < 20_000
     assert text.startswith("begin")
     assert text.endswith("end")
+
+
+def test_a_later_failure_of_a_test_adds_its_text_to_the_first():
+    log = Lines()
+    recorder = Recorder(log)
+    recorder.start(0)
+
+    for when in ("call", "teardown"):
+        recorder.pytest_runtest_logreport(report(when, "failed"))
+
+    first, both = (json.loads(line.split(" ", 2)[2]) for line in log if line.startswith("f "))
+    assert (both["phase"], both["message"]) == (first["phase"], first["message"])
+    assert both["text"] == "words\n==== then failed in teardown: words ====\nwords"

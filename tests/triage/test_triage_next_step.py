@@ -51,7 +51,7 @@ def test_the_test_runs_alone_before_anything_else():
 
     assert isinstance(step, RunSide)
     assert (step.at_base, step.condition, step.runs) == (False, Condition.ALONE, 3)
-    assert step.new_interpreters == 1
+    assert step.new_interpreters == 0
 
 
 def test_a_test_that_fails_alone_runs_alone_at_the_base():
@@ -72,7 +72,7 @@ def test_both_sides_get_more_runs_until_a_look_decides():
 
 
 def test_a_test_that_passes_alone_gets_its_random_numbers_then_its_polluters_then_its_order():
-    passes = sides((0, 3), (0, 0))
+    passes = sides((0, 5), (0, 0))
 
     with_state = next_step(known(passes, preceding=(BEFORE,), random_state=True), SCOPE)
     without = next_step(known(passes, preceding=(BEFORE,)), SCOPE)
@@ -93,7 +93,7 @@ def test_a_test_that_passes_alone_gets_its_random_numbers_then_its_polluters_the
 def test_a_long_order_is_not_repeated():
     step = next_step(
         known(
-            sides((0, 3), (0, 0)),
+            sides((0, 5), (0, 0)),
             preceding=(BEFORE,),
             duration_s=MAX_SAME_ORDER_S + 1,
             steps=(SearchPolluters(),),
@@ -113,7 +113,7 @@ def test_what_is_to_be_cleared_is_checked_at_the_base():
 
 
 def test_a_polluted_test_must_pass_alone_at_the_base_before_it_is_cleared():
-    compared = {Condition.ALONE: sides((0, 3), (0, 0)), Condition.AFTER_OTHERS: sides((20, 20), (20, 20))}
+    compared = {Condition.ALONE: sides((0, 5), (0, 0)), Condition.AFTER_OTHERS: sides((20, 20), (20, 20))}
 
     step = next_step(
         known(comparisons=compared, polluters=(POLLUTER,), preceding=(POLLUTER,), steps=(SearchPolluters(),)),
@@ -125,7 +125,7 @@ def test_a_polluted_test_must_pass_alone_at_the_base_before_it_is_cleared():
 
 
 def test_a_base_that_passes_with_the_random_numbers_leaves_the_rates_to_decide():
-    compared = {Condition.ALONE: sides((0, 3), (0, 0)), Condition.RANDOM_STATE: sides((3, 3), (0, 3))}
+    compared = {Condition.ALONE: sides((0, 5), (0, 0)), Condition.RANDOM_STATE: sides((3, 3), (0, 3))}
 
     step = next_step(known(comparisons=compared, random_state=True), SCOPE)
 

@@ -219,3 +219,30 @@ def test_only_cleared_failures_are_tolerable_and_have_evidence(failure):
 @given(any_evidence(), st.sampled_from([None, TOUCHES, DISJOINT]))
 def test_what_was_recorded_never_changes_a_verdict(failure, other):
     assert judge(failure).verdict is judge(replace(failure, intersection=other)).verdict
+
+
+def with_values(failed: int, *values: str) -> RunCounts:
+    return RunCounts(failures={HOW: failed}, values={HOW: frozenset(values)})
+
+
+def test_a_value_that_is_steady_on_both_sides_and_differs_clears_nothing():
+    other = judged(BothSides(here=with_values(20, "3"), base=with_values(20, "4")))
+    same = judged(BothSides(here=with_values(20, "3"), base=with_values(20, "3")))
+    varying = judged(BothSides(here=with_values(20, "3", "5"), base=with_values(20, "4", "7")))
+
+    assert other.verdict is Decision.UNDECIDED
+    assert other.evidence.startswith("the values in its failure differ from those at main")
+    assert {same.verdict, varying.verdict} == {Decision.UNRELATED}
+
+
+def test_stored_runs_clear_nothing_without_a_rerun():
+    past = PastRuns(failed=14, runs=14, branches=1, same_failure=14)
+
+    assert judged(past_runs=past, failed_as_if_alone=True).verdict is Decision.UNDECIDED
+
+
+def test_forks_prove_a_regression_if_there_is_no_time_for_new_interpreters():
+    forks = BothSides(here=counts(3, 3), base=counts(0, 3))
+
+    assert judged(forks).verdict is Decision.UNDECIDED
+    assert judged(forks, ran_out_of_time=True).verdict is Decision.LIKELY_REAL

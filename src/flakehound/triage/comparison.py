@@ -128,9 +128,14 @@ class BothSides:
     @property
     def always_and_never(self) -> bool:
         """Whether all of at least a few runs failed here and all passed at the base."""
+        in_interpreters = bool(self.here_in_interpreters.n and self.base_in_interpreters.n)
+        return in_interpreters and self.forks_always_and_never
+
+    @property
+    def forks_always_and_never(self) -> bool:
+        """The same, also if all runs are forks; those of both sides have the same hash seed."""
         here, base = self.here, self.base
-        is_clear = here.n >= MIN_RUNS_HERE and not here.passed and base.n >= MIN_RUNS_AT_BASE and not base.failed
-        return is_clear and bool(self.here_in_interpreters.n and self.base_in_interpreters.n)
+        return here.n >= MIN_RUNS_HERE and not here.passed and base.n >= MIN_RUNS_AT_BASE and not base.failed
 
     @property
     def largest_increase(self) -> float:

@@ -114,7 +114,9 @@ def _is_regression(failure: FailureEvidence) -> bool:
     """
     if failure.condition is Condition.RANDOM_STATE:
         return False
-    return failure.difference is Difference.MORE_OFTEN_HERE or failure.sides.always_and_never
+    sides = failure.sides
+    is_clear = sides.always_and_never or (failure.ran_out_of_time and sides.forks_always_and_never)
+    return failure.difference is Difference.MORE_OFTEN_HERE or is_clear
 
 
 def _fails_without_the_change(failure: FailureEvidence) -> TriageVerdict:

@@ -18,6 +18,7 @@ from flakehound.triage.next_step import (
     Judge,
     KnownFailure,
     LookUpStore,
+    RunSide,
     Step,
     TriageScope,
     next_step,
@@ -106,7 +107,22 @@ class _Rounds:
     def _make_rounds(self, places: Sequence[int]) -> None:
         open_places = list(places)
         while open_places:
-            open_places = [place for place in open_places if self._take_step(place, len(open_places))]
+            open_places = [place for place in open_places if self._take_turn(place, len(open_places))]
+
+    def _take_turn(self, place: int, number_open: int) -> bool:
+        """Take a step, and if the test failed in it, the same at the base; returns whether there may be more.
+
+        So if the time is too short for all, some failures have runs on both sides, and not all on one side.
+        """
+        while self._take_step(place, number_open):
+            known = self._known[place]
+            step = known.steps[-1]
+            is_base_next = (
+                isinstance(step, RunSide) and not step.at_base and bool(known.evidence.sides.here.failed)
+            )
+            if not isinstance(step, LookUpStore) and not is_base_next:
+                return True
+        return False
 
     def _take_step(self, place: int, number_open: int) -> bool:
         """Take the next step for one failure; returns whether there may be more."""

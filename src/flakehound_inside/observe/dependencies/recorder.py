@@ -151,7 +151,8 @@ class DependencyRecorder:
 def _module_files() -> Iterator[tuple[str, str | None]]:
     """Every module with its file, and namespace packages with None."""
     for name, module in list(sys.modules.items()):
-        if not isinstance(module, types.ModuleType):
+        # By its type: a library of cffi only claims to be a module.
+        if not issubclass(type(module), types.ModuleType):
             continue
         variables = _module_namespace.__get__(module)
         file = variables.get("__file__")
