@@ -17,8 +17,8 @@ Each rule finds one cause of flakiness in the source. A finding is a reason to l
 under test are followed two calls deep; such a finding says through which functions the test reaches it. Not every
 finding is shown by default: see [what is shown](../guide/lint.md#what-is-shown).
 
-Suppress a finding with a comment that gives the reason, at its line, at the line of the call in the test, or at the
-line of the test:
+Suppress a finding with a comment that gives the reason, at its line, at the line of the call in the test, or at
+the line of the test:
 
 ```python
 assert draw() < 1  # flakehound: ignore[FH101] seeded in conftest
