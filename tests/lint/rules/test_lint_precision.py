@@ -81,6 +81,28 @@ NO_CAUSE = {
         "fixed-port",
         "def test_it(cluster):\n    assert cluster.get_node(host='a', port=7001)\n",
     ),
+    "a slash joins paths": (
+        "float-equality",
+        "def test_it(project):\n    assert project.source == project.folder / 'src'\n",
+    ),
+    "an exception of a client asks nobody": (
+        "remote-service",
+        "import elasticsearch\ndef test_it():\n    assert str(elasticsearch.exceptions.ConflictError('a'))\n",
+    ),
+    "a handler that is put back": (
+        "global-registry",
+        "import signal, pytest\n\n@pytest.fixture\ndef handler():\n    old = signal.getsignal(15)\n    yield\n"
+        "    signal.signal(15, old)\n\ndef test_it(handler):\n    assert handler\n",
+    ),
+    "a fixture chose the folder": (
+        "file-outside-tmp",
+        "import os, pytest\n\n@pytest.fixture\ndef folder(tmp_path):\n    os.chdir(tmp_path)\n\n"
+        "def test_it(folder):\n    with open('out.txt', 'w') as out:\n        out.write('a')\n",
+    ),
+    "an option of a query is no limit": (
+        "tight-timeout",
+        "from shop import Query\ndef test_it(db):\n    assert db.ask(Query('a').timeout(1))\n",
+    ),
     "a lookup with a default is no wait": (
         "tight-timeout",
         "def test_it(client):\n    assert client.get('https://a', timeout=1)\n",
@@ -153,6 +175,45 @@ WEAK = {
         "file-outside-tmp",
         "def test_it(folder):\n    path = folder / 'a'\n    path = str(path)\n    with open(path, 'w') as out:\n"
         "        out.write('b')\n",
+    ),
+    "a client that asks nothing": (
+        "remote-service",
+        "import redis\ndef test_it():\n    assert redis.Redis().connection_pool\n",
+    ),
+    "a client with mocks": (
+        "remote-service",
+        "import redis\nfrom unittest.mock import MagicMock\n\nCLIENT = redis.Redis()\ndef test_it():\n"
+        "    CLIENT.send = MagicMock()\n    assert CLIENT.ping()\n",
+    ),
+    "a program that is this Python": (
+        "child-process",
+        "import subprocess, sys\ndef test_it():\n    assert subprocess.check_output([sys.executable, '-V'])\n",
+    ),
+    "a weak reference that is a key": (
+        "garbage-collection",
+        "import weakref\ndef test_it(cart, cache):\n    ref = weakref.ref(cart)\n    assert ref in cache\n",
+    ),
+    "a socket that another object gets": (
+        "leaked-handle",
+        "import socket\ndef test_it(server):\n    sock = socket.socket()\n    assert server.run(sock)\n",
+    ),
+    "a moment that the code under test gets": (
+        "wall-clock",
+        "import time\ndef test_it(shop):\n    now = time.time()\n    assert shop.cart(at=now).made_at == now\n",
+    ),
+    "a class that each test prepares": (
+        "class-state",
+        "class TestCart:\n    @classmethod\n    def make(cls):\n        cls.cart = 1\n"
+        "    def test_it(self):\n        self.make()\n        assert self.cart\n",
+    ),
+    "a logger of the test": (
+        "logging-configuration",
+        "import logging\ndef test_it():\n    logging.getLogger('test.cart').setLevel('INFO')\n    assert work()\n",
+    ),
+    "examples that a decorator of the project may fix": (
+        "generated-examples",
+        "from hypothesis import given, strategies as st\nfrom shop import SETTINGS\n\n@given(st.text())\n"
+        "@SETTINGS\ndef test_it(text):\n    assert text == text\n",
     ),
     "a folder with one entry": (
         "directory-order",

@@ -16,7 +16,9 @@ _EXPECTING_FUNCTIONS = frozenset(
         "assertRaises",
         "assertRaisesRegex",
         "fail_after",
+        "fail_at",
         "move_on_after",
+        "move_on_at",
         "raises",
         "suppress",
         "timeout",
@@ -112,5 +114,36 @@ def is_compared(function: ReachedFunction, node: ast.AST, *relations: str) -> bo
     return False
 
 
+def is_measured_twice(function: ReachedFunction, node: ast.AST) -> bool:
+    """Whether a value must be equal to another one that the code under test makes by itself.
+
+    A variable that the test hands to the code under test is the same on both sides.
+    """
+    names = {name for name in names_bound_to(function, node) if not _is_handed_on(function, name)}
+    return any(
+        comparison.relation == "equal" and any(_contains(side, node, names) for side in comparison.sides)
+        for comparison in function.facts.comparisons
+    )
+
+
+def is_handed_on(function: ReachedFunction, node: ast.AST) -> bool:
+    """Whether the function passes a variable with a value to another function."""
+    return any(_is_handed_on(function, name) for name in names_bound_to(function, node))
+
+
+def _is_handed_on(function: ReachedFunction, name: str) -> bool:
+    compared = {id(side) for comparison in function.facts.comparisons for side in comparison.sides}
+    for call in function.facts.calls:
+        arguments = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
+        for argument in arguments:
+            if id(argument) not in compared and _mentions(argument, {name}):
+                return True
+    return False
+
+
 def _contains(side: ast.expr, node: ast.AST, names: set[str]) -> bool:
-    return any(part is node or (isinstance(part, ast.Name) and part.id in names) for part in nodes_of(side))
+    return _mentions(side, names) or any(part is node for part in nodes_of(side))
+
+
+def _mentions(value: ast.expr, names: set[str]) -> bool:
+    return any(isinstance(part, ast.Name) and part.id in names for part in nodes_of(value))

@@ -59,11 +59,12 @@ def is_undone(function: ReachedFunction, signs: tuple[Sign, ...]) -> bool:
         return True
     if signs and any(call.short_name in _CLEANUP_FUNCTIONS for call in function.facts.calls):
         return True
-    if len(signs) < 2:
+    if not signs:
         return False
     lines = [getattr(sign.node, "lineno", 0) for sign in signs]
     yields = [node.lineno for node in nodes_of(function.node) if isinstance(node, ast.Yield)]
-    return any(min(lines) < line < max(lines) for line in yields) or any(
+    # A change after the only `yield` puts back what something else changed.
+    return any(min(lines) < line < max(lines) or line < min(lines) for line in yields) or any(
         first <= line <= last for first, last in _finally_line_ranges(function.node) for line in lines
     )
 

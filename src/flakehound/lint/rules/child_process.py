@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
@@ -37,7 +38,14 @@ _PROCESS_FUNCTIONS = frozenset(
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in calls_of(function, _PROCESS_FUNCTIONS):
-        yield sign_for(call, "{} starts or stops another program, whose speed and environment are not the test's")
+        message = "{} starts or stops another program, whose speed and environment are not the test's"
+        yield sign_for(call, message, _why_weak(function, call))
+
+
+def _why_weak(function: ReachedFunction, call: Call) -> str:
+    first = call.argument(0, "args")
+    names = function.facts.names_in(first) if first is not None else set()
+    return "the program is this Python" if "sys.executable" in names else ""
 
 
 RULE = LintRule(

@@ -39,6 +39,8 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
 def _why_weak(function: ReachedFunction, node: ast.AST) -> str:
     if isinstance(node, ast.AugAssign):
         return "it counts objects"
+    if "classmethod" in function.facts.decorators or function.is_fixture:
+        return "each test may set it anew"
     return "production code may keep it as a cache" if function.is_production else ""
 
 

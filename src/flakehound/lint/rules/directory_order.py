@@ -32,13 +32,15 @@ def _decides(function: ReachedFunction, call: Call) -> bool:
     for comparison in function.facts.comparisons:
         if comparison.relation == "equal":
             for side, other in (comparison.sides, comparison.sides[::-1]):
-                has_entries = any(
-                    part is call.node or (isinstance(part, ast.Name) and part.id in names)
-                    for part in nodes_of(side)
-                )
-                if has_entries and isinstance(other, ast.List | ast.Tuple) and len(other.elts) > 1:
+                if _is_about(side, call, names) and isinstance(other, ast.List) and len(other.elts) > 1:
                     return True
     return False
+
+
+def _is_about(side: ast.expr, call: Call, names: set[str]) -> bool:
+    if isinstance(side, ast.Tuple):
+        return False
+    return any(part is call.node or (isinstance(part, ast.Name) and part.id in names) for part in nodes_of(side))
 
 
 def _lists_folder(call: Call) -> bool:

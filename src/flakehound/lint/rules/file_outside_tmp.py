@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
 from flakehound.lint.facts.functions import Call
-from flakehound.lint.rules._checks import in_each_function, uses
+from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import is_next_to_source, is_temporary_path, starts_with_text, string_value
@@ -71,7 +71,7 @@ _WRITING_METHODS = frozenset(
         "write_text",
     }
 )
-ISOLATED_FILE_SYSTEMS = (
+_ISOLATED_FILE_SYSTEMS = (
     "@monkeypatch.chdir",
     "@tmp_path.chdir",
     "@tmpdir.chdir",
@@ -84,6 +84,11 @@ ISOLATED_FILE_SYSTEMS = (
     "runner.isolated_filesystem",
     "testdir",
 )
+
+
+def is_elsewhere(context: CaseContext) -> bool:
+    """Whether the test has a file system of its own, or starts in a folder of its own."""
+    return context.uses(*_ISOLATED_FILE_SYSTEMS) or any(name.endswith("chdir") for name in context.used_names)
 
 
 def _written_path(call: Call) -> ast.expr | None:
@@ -154,5 +159,5 @@ RULE = LintRule(
     bad="def test_save(report):\n    with open('out.txt', 'w') as out:\n        report.save(out)\n",
     good="def test_save(report, tmp_path):\n    with open(tmp_path / 'out.txt', 'w') as out:\n       "
     " report.save(out)\n",
-    check=in_each_function(_find, unless=uses(*ISOLATED_FILE_SYSTEMS)),
+    check=in_each_function(_find, unless=is_elsewhere),
 )

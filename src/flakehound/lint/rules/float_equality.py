@@ -33,6 +33,7 @@ _COMPUTING_FUNCTIONS = frozenset(
         "var",
     }
 )
+_NUMBER_FUNCTIONS = _COMPUTING_FUNCTIONS | {"float", "int", "len", "max", "min"}
 _TOLERANT_FUNCTIONS = frozenset({"Decimal", "Fraction", "allclose", "approx", "isclose", "round"})
 
 
@@ -93,8 +94,19 @@ def _is_inexact(node: ast.expr) -> bool:
 
 def _computes(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and (
-        isinstance(node.op, ast.Div) or _is_inexact(node.left) or _is_inexact(node.right)
+        (isinstance(node.op, ast.Div) and _is_about_numbers(node))
+        or _is_inexact(node.left)
+        or _is_inexact(node.right)
     )
+
+
+def _is_about_numbers(division: ast.BinOp) -> bool:
+    """Whether a division has a number or a function of numbers in it; `/` also joins paths."""
+    parts = nodes_of(division)
+    return any(
+        number_value(part) is not None or (isinstance(part, ast.Call) and _called_name(part) in _NUMBER_FUNCTIONS)
+        for part in parts
+    ) and not any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
 
 
 RULE = LintRule(

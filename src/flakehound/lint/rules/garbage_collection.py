@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.facts.surroundings import names_bound_to
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
@@ -41,10 +44,19 @@ _OBSERVING_FUNCTIONS = frozenset(
 )
 
 
+def _observes(function: ReachedFunction, call: Call) -> bool:
+    """Whether the test looks at what it asked for: it calls a weak reference, for one."""
+    if call.name != "weakref.ref":
+        return call.name in _OBSERVING_FUNCTIONS
+    names = set(names_bound_to(function, call.node))
+    callees = (other.node.func for other in function.facts.calls)
+    return any(isinstance(callee, ast.Name) and callee.id in names for callee in callees)
+
+
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in calls_of(function, _MEMORY_FUNCTIONS, ("gc.", "tracemalloc.", "objgraph.")):
         if call.name != "gc.freeze":
-            weak = "" if call.name in _OBSERVING_FUNCTIONS else "it observes nothing"
+            weak = "" if _observes(function, call) else "it observes nothing"
             yield sign_for(call, "{} asks about memory, which other tests and the collector share", weak)
 
 

@@ -14,15 +14,22 @@ from flakehound.lint.rules._signs import Sign
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     decorators = getattr(function.node, "decorator_list", [])
-    if any(_is_derandomised(function.facts.value_of(decorator)) for decorator in decorators):
+    values = [function.facts.value_of(decorator) for decorator in decorators]
+    is_property = any(name.endswith("given") and "hypothesis" in name for name in function.facts.decorators)
+    if not is_property or any(_is_derandomised(value) for value in values):
         return
-    if any(name.endswith("given") and "hypothesis" in name for name in function.facts.decorators):
-        has_deadline = not any(_has_no_deadline(function.facts.value_of(decorator)) for decorator in decorators)
-        message = "hypothesis invents other examples in every run"
-        if has_deadline:
-            yield Sign(function.node, f"{message}, and each has a deadline")
-        else:
-            yield Sign(function.node, message, "it has no deadline")
+    message = "hypothesis invents other examples in every run"
+    if not all(_is_known(name) for name in function.facts.decorators):
+        yield Sign(function.node, message, "another decorator may fix the examples")
+    elif any(_has_no_deadline(value) for value in values):
+        yield Sign(function.node, message, "they have no deadline")
+    else:
+        yield Sign(function.node, f"{message}, and each has a deadline")
+
+
+def _is_known(decorator: str) -> bool:
+    """Whether a decorator is none of the project's own, which may have settings of hypothesis."""
+    return decorator.startswith(("hypothesis.", "pytest.", "unittest.")) or ".settings" in decorator
 
 
 def _has_no_deadline(decorator: ast.expr) -> bool:

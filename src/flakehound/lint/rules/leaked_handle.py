@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.facts.functions import Call
+from flakehound.lint.facts.surroundings import is_handed_on
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
@@ -46,7 +47,8 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
             is_kept = (
                 bool(call.parents) and isinstance(call.parents[0], ast.Assign) and _is_attribute(call.parents[0])
             )
-            weak = "its object may close it" if is_kept or _is_returned(call) else ""
+            is_passed_on = is_handed_on(function, call.node)
+            weak = "another object may close it" if is_kept or is_passed_on or _is_returned(call) else ""
             yield sign_for(call, "{} is not closed or removed here", weak)
 
 

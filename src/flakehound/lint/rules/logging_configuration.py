@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
 from flakehound.lint.rules._lasting_change import for_lasting_changes
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
-from flakehound.lint.rules._values import calls_of
+from flakehound.lint.rules._values import calls_of, string_value
 
 _CONFIGURING_FUNCTIONS = frozenset(
     {
@@ -32,11 +33,22 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
         yield sign_for(call, "{} sets up logging for the whole process", _why_weak(function))
     for call in function.facts.calls:
         if call.short_name in _LOGGER_METHODS and call.name.startswith("logging.getLogger") and not is_undone:
-            yield sign_for(call, "{} changes a logger that all tests share", _why_weak(function))
+            weak = "the logger may be the test's own" if _has_own_name(call) else _why_weak(function)
+            yield sign_for(call, "{} changes a logger that all tests share", weak)
     for target, statement in function.facts.assignments:
         if isinstance(target, ast.Attribute) and function.facts.dotted_name(target).startswith("logging."):
             message = f"{ast.unparse(target)} changes a logger that all tests share"
             yield Sign(statement, message, _why_weak(function))
+
+
+def _has_own_name(call: Call) -> bool:
+    """Whether the logger's name has "test" in it, or is that of the test's module or of a variable."""
+    callee = call.node.func
+    maker = callee.value if isinstance(callee, ast.Attribute) else None
+    if not isinstance(maker, ast.Call) or not maker.args:
+        return False
+    name = string_value(maker.args[0])
+    return name is None or "test" in name.lower()
 
 
 def _why_weak(function: ReachedFunction) -> str:

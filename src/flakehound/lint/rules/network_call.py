@@ -198,6 +198,8 @@ def _why_weak(function: ReachedFunction, call: Call) -> str:
         return (
             "" if call.short_name == "connect" and _asks_internet(function, call) else "it may stay on the machine"
         )
+    if any("server" in other.short_name.lower() for other in function.facts.calls):
+        return "the test has a server"
     if call.name.startswith(_FETCHING_PREFIXES) or _asks_internet(function, call):
         return "in an inner function" if surroundings_in(function).is_in_inner_function(call.node) else ""
     return "the address may be of this machine"

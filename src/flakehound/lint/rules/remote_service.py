@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
+from flakehound.lint.facts.surroundings import surroundings_in
 from flakehound.lint.rules._checks import in_each_function, uses
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
@@ -72,9 +74,23 @@ _MOCKING_TOOLS = (
 )
 
 
+_CALLS_WITHOUT_ANSWER = frozenset({"aclose", "client", "close", "disconnect", "pipeline", "pubsub", "resource"})
+
+
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in calls_of(function, (), _SERVICE_PREFIXES):
-        yield sign_for(call, "{} talks to a service outside the process")
+        if not call.short_name.endswith(("Error", "Exception", "Warning")):
+            yield sign_for(call, "{} talks to a service outside the process", _why_weak(function, call))
+
+
+def _why_weak(function: ReachedFunction, call: Call) -> str:
+    """Why a call may not reach the service; "" if it asks it for something."""
+    if call.short_name[:1].isupper() or call.short_name in _CALLS_WITHOUT_ANSWER or call.name.endswith("from_url"):
+        return "it only makes or closes a client"
+    if surroundings_in(function).is_expected_to_fail(call.node):
+        return "it is expected to fail"
+    names = {other.short_name for other in function.facts.calls} | set(function.facts.decorators)
+    return "the test has mocks" if any("Mock" in name or "patch" in name for name in names) else ""
 
 
 RULE = LintRule(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.facts.functions import Call
-from flakehound.lint.rules._checks import in_each_function, uses
+from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import (
@@ -18,7 +18,7 @@ from flakehound.lint.rules._values import (
     string_value,
     strings_in,
 )
-from flakehound.lint.rules.file_outside_tmp import ISOLATED_FILE_SYSTEMS
+from flakehound.lint.rules.file_outside_tmp import is_elsewhere
 
 _READING_FUNCTIONS = frozenset(
     {
@@ -92,5 +92,5 @@ RULE = LintRule(
     bad="def test_load():\n    assert open('data/cart.json').read()\n",
     good="from pathlib import Path\n\ndef test_load():\n    assert (Path(__file__).parent / "
     "'cart.json').read_text()\n",
-    check=in_each_function(_find, in_production=False, unless=uses(*ISOLATED_FILE_SYSTEMS)),
+    check=in_each_function(_find, in_production=False, unless=is_elsewhere),
 )

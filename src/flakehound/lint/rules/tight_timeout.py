@@ -48,6 +48,8 @@ def _timeout_s(call: Call) -> float | None:
         return None
     if call.short_name == "get" and call.node.args:
         return None  # a request or a lookup, and not a queue
+    if call.short_name == "timeout" and not call.name.startswith(("asyncio.", "async_timeout.")):
+        return None  # an option of another object
     position = _TIMEOUT_POSITION.get(call.short_name)
     timeout = call.keyword("timeout")
     if timeout is None and position is not None and position < len(call.node.args):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
 from flakehound.lint.facts.functions import Call
-from flakehound.lint.facts.surroundings import is_compared
+from flakehound.lint.facts.surroundings import is_measured_twice
 from flakehound.lint.rules._checks import in_direct_calls
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
@@ -76,7 +76,7 @@ def is_frozen(context: CaseContext) -> bool:
 def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
         if reads_clock(call):
-            weak = "" if is_compared(function, call.node, "equal") else "the time is not compared"
+            weak = "" if is_measured_twice(function, call.node) else "the time is not compared with another one"
             yield sign_for(call, "{} reads the wall clock", weak)
 
 
