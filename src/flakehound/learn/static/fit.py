@@ -60,14 +60,15 @@ class HeadSettings:
     penalty: float  # on squared weights of signals with a standard deviation of 1, per 10,000 tests
 
 
-# Lifts of the rules, sizes, shared state. Longer lists rank the tests of other projects no better (decision 0040).
+# Numbers of rules, sizes, shared state. Longer lists rank the tests of other projects no better (decision 0040).
 _SIGNALS = (
     *("rules", "causes", "file rules", "file causes", "rules_network", "file rules_network"),
     *("test_lines_of_code", "assertion_density", "external_modules", "file external_modules"),
     *("called_names", "far_called_names", "reached_functions", "name_words", "string_words"),
     *("file imported_names", "file rules_test_order", "shared_objects", "paths", "file paths", "file patches"),
 )
-# The best of 3,700 and 12,300 on the projects of design and choice together, within two thousandths.
+# Of 3,700 and 12,300, in eight folds of the projects of design and choice, this one ranks NOD tests within
+# projects better (AUC .700, .689) and order-dependent ones the same (.611).
 _PENALTY = 12_300.0
 HEAD_SETTINGS: Mapping[str, HeadSettings] = {
     NOD: HeadSettings(signals=_SIGNALS, penalty=_PENALTY),
