@@ -1,10 +1,12 @@
-"""How much likelier a test with a finding of each rule is flaky, on the design projects only.
+"""How much likelier a test with a finding of each rule is flaky, on the projects of design or choice.
 
 Lift is the share of flaky tests among those with the finding, divided by the share among all. Lift within projects
 divides the number of flaky tests with the finding by the number to expect if the finding said nothing but which
 project the test is in. Intervals are of a bootstrap over projects.
 
-    python benchmarks/lint_rule_lift.py [--cache DIR] [--data ../shared/data]
+The figures on choice decide which rules have no weight in the score (`WITHOUT_LIFT`).
+
+    python benchmarks/lint_rule_lift.py [--split design|choice] [--cache DIR] [--data ../shared/data]
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from flaky_sources import DATA
 from lint_corpus import SOURCES
 from lint_figures import KIND_NAMES, KINDS, Judged
 from lint_intervals import Figure, Floats, ratio
-from lint_labels import DESIGN
+from lint_labels import CHOICE, DESIGN
 from lint_rows import read_corpus
 from lint_yardstick import RESAMPLES, SEED
 from numpy.typing import NDArray
@@ -87,10 +89,11 @@ def _cells(lift: Lift) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--split", choices=(DESIGN, CHOICE), default=DESIGN)
     parser.add_argument("--cache", type=Path, default=SOURCES, help="folder for the sources (default %(default)s)")
     parser.add_argument("--data", type=Path, default=DATA)
     options = parser.parse_args()
-    judged = Judged.of(read_corpus(DESIGN, cache=options.cache, data=options.data).tests, RESAMPLES, SEED)
+    judged = Judged.of(read_corpus(options.split, cache=options.cache, data=options.data).tests, RESAMPLES, SEED)
     print("\n".join(table(judged)))
 
 

@@ -79,10 +79,11 @@ def read_setting(split: str, cache: Path, data: Path) -> Setting:
 
 def refitted_model(train: Sequence[LabelledTest]) -> StaticModel:
     """Lint's model, fitted to these tests as the default model is fitted to those that flakehound ships."""
-    return fit_static_model([_sample(test) for test in train], digest="yardstick")
+    return fit_static_model([sample_of(test) for test in train], digest="yardstick")
 
 
-def _sample(test: LabelledTest) -> Sample:
+def sample_of(test: LabelledTest) -> Sample:
+    """A labelled test as training data of lint's model."""
     values = model_inputs(test.analysis, test.findings)
     return Sample(
         project=test.project,
@@ -96,10 +97,11 @@ def _sample(test: LabelledTest) -> Sample:
 
 def model_scores(model: StaticModel, tests: Sequence[LabelledTest]) -> list[FlakinessScore]:
     """The scores of tests by a model, project by project as `flakehound lint` computes them."""
-    scorer = ModelScorer(NamedModel(name="yardstick", model=model))
+    named = NamedModel(name="yardstick", model=model)
     scores: list[FlakinessScore] = []
     for _project, group in itertools.groupby(tests, key=lambda test: test.project):
         members = list(group)
+        scorer = ModelScorer(named, project_tests=len(members))
         scores += scorer.scores([test.analysis for test in members], [test.findings for test in members])
     return scores
 

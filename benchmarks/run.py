@@ -57,7 +57,6 @@ SECTIONS = {
     "lint_speed": "Lint: speed",
     "lint_recall": "Lint: known flaky tests with a finding",
     "lint_robust": "Lint: any Python file",
-    "static_model": "Lint's model on unseen projects",
 }
 # Their sections are written by hand: they need a folder of earlier results, take hours, or print no rows.
 NOT_RUN_HERE = ("field", "large", "prior_parts")
@@ -65,7 +64,7 @@ BENCHMARKS = tuple(name for name in SECTIONS if name not in NOT_RUN_HERE)
 # They ignore `--repeats` of this script: most have no turns, and differences of milliseconds need many turns.
 OWN_REPEATS = (
     *("plugin_cost", "scale", "triage_cost", "mutants", "revisions", "state_changes", "subjects"),
-    *("lint_ids", "lint_recall", "lint_robust", "pareto", "policies", "policies_real", "static_model"),
+    *("lint_ids", "lint_recall", "lint_robust", "pareto", "policies", "policies_real"),
 )
 MAX_NOTES = 2  # per section; the script prints all of them
 MAX_LINE_LENGTH = 160

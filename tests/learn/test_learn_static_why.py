@@ -17,8 +17,9 @@ NOD = Head(
 ORDER = Head(
     constant=-3,
     even=-4,
-    weights={"file paths": 1.0, "file word_file": 0.3, "file word_value": -0.2},
-    means={"file paths": 0.5, "file word_file": 0.1, "file word_value": 0.4},
+    weights={"file paths": 1.0},
+    means={"file paths": 0.5},
+    files={"test_b.py": 1.5},
 )
 MODEL = StaticModel(nod=NOD, order_dependent=ORDER, trained_on=TRAINED_ON)
 
@@ -32,11 +33,10 @@ def test_the_reason_has_the_likelier_kind_and_the_largest_contributions():
     assert reason(rules=3.0, causes=2.0) == "NOD: rules 3 (+1.19), causes over the file 2 (+0.50)"
 
 
-def test_words_are_added_up_in_the_reason():
-    assert (
-        reason(paths=4.0, word_file=1.0)
-        == "order-dependent: paths over the file 4 (+1.11), words of the file (+0.26)"
-    )
+def test_flaky_tests_that_were_seen_in_the_file_are_named():
+    ((_chances, text),) = explained_chances(MODEL, [{"paths": 4.0}], ["test_b.py"])
+
+    assert text == "order-dependent: flaky tests seen in the file (+1.50), paths over the file 4 (+1.11)"
 
 
 def test_signals_that_lower_the_score_or_hardly_raise_it_are_left_out():

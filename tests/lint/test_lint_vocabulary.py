@@ -1,15 +1,15 @@
-"""The words in the names that a test's code uses."""
+"""The names and words that a test's code uses, and how they are counted."""
 
 from __future__ import annotations
 
 import pytest
 from lint_samples import project_with
 
-from flakehound.core.vocabulary import WORDS, column_of
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.facts.case_context import FactsCache
 from flakehound.lint.facts.read_context import context_of
-from flakehound.lint.scoring.vocabulary import all_words_of, word_columns, words_in_name, words_of
+from flakehound.lint.scoring.code_size import code_size
+from flakehound.lint.scoring.vocabulary import words_in_name
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,12 @@ def test_a_name_is_split_into_words(name, words):
     assert words_in_name(name) == words
 
 
-def functions_of(name, **files):
-    """The functions of test code that the test runs."""
+def size_of(name, **files):
+    """The counts of names and words of the test."""
     project = project_with(**files)
     cases = cases_of(project.module("test_it.py"), project.patterns, project)
     (case,) = [case for case in cases if case.name == name]
-    return context_of(case, project, FactsCache()).test_code
+    return code_size(context_of(case, project, FactsCache()))
 
 
 SHOP = """
@@ -47,10 +47,10 @@ TESTS = """
 
     @pytest.fixture
     def place(tmp_path):
-        return tmp_path / "expected.txt"
+        return tmp_path.joinpath("expected.txt")
 
     def checked(value):
-        return not value.error
+        return bool(value.error)
 
     def test_rates(place):
         # the result is a list
@@ -58,25 +58,31 @@ TESTS = """
         assert checked(kept), "with exception"
 
     def test_other():
-        assert os.path.join("a")
+        assert os.path.join("a") == os.path.join("a", "a")
 """
 
 
-def test_only_names_in_the_test_its_fixtures_and_helpers_count():
-    functions = functions_of("test_rates", test_it=TESTS, shop=SHOP)
+def test_each_called_name_of_the_test_its_fixtures_and_helpers_counts_once():
+    size = size_of("test_rates", test_it=TESTS, shop=SHOP)
 
-    assert words_of(functions) == ["error", "path", "pytest", "value"]
-    assert {"tmp", "kept", "filename", "checked", "place"} <= all_words_of(functions)
-    assert not {"open", "result", "list", "expected", "exception", "join"} & all_words_of(functions)
-
-
-def test_every_word_has_a_column():
-    columns = word_columns(["path", "file"])
-
-    assert list(columns) == [column_of(word) for word in WORDS]
-    assert {name for name, used in columns.items() if used} == {"word_path", "word_file"}
+    assert size.called_names == len({"rates", "checked", "tmp_path.joinpath", "bool"})
+    assert size_of("test_other", test_it=TESTS).called_names == 1
 
 
-def test_the_vocabulary_contains_distinct_single_words():
-    assert len(set(WORDS)) == len(WORDS)
-    assert all(words_in_name(word) == {word} for word in WORDS)
+def test_words_are_those_of_the_test_function_alone():
+    size = size_of("test_rates", test_it=TESTS, shop=SHOP)
+
+    assert size.name_words == len({"test", "rates", "place", "kept", "filename", "checked"})
+    assert size.string_words == len({"with", "exception"})
+
+
+def test_each_import_of_the_file_counts():
+    assert size_of("test_rates", test_it=TESTS, shop=SHOP).imported_names == 3
+
+
+def test_calls_far_from_the_test_are_counted_apart():
+    chain = "\n".join(f"def step{n}(): return step{n + 1}()" for n in range(3)) + "\ndef step3(): return len([])"
+
+    size = size_of("test_chain", test_it="from chain import step0\n\ndef test_chain(): step0()", chain=chain)
+
+    assert (size.called_names, size.far_called_names) == (1, 2)

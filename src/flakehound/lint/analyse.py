@@ -11,7 +11,6 @@ from flakehound.lint.facts.read_context import context_of
 from flakehound.lint.metrics.table import MetricsRow, metrics_row
 from flakehound.lint.rules.registry import findings_of
 from flakehound.lint.scoring.shared_objects import FileSharing, SharingCounts
-from flakehound.lint.scoring.vocabulary import words_of
 from flakehound.lint.source.enclosing_names import scope_at
 from flakehound.lint.source.modules import Module
 from flakehound.lint.source.project import Project
@@ -24,7 +23,6 @@ class CaseAnalysis:
 
     row: MetricsRow
     sharing: SharingCounts
-    words: tuple[str, ...]  # the words of `core.vocabulary.WORDS` that its code uses
     suppressed: int  # number of findings that comments in the source suppress
     findings: tuple[LintFinding, ...]
 
@@ -56,7 +54,6 @@ def _analyse_case(case: StaticCase, project: Project, cache: FactsCache, sharing
     return CaseAnalysis(
         row=metrics_row(case, project),
         sharing=sharing.counts_of(case, context),
-        words=tuple(words_of(context.test_code)),
         suppressed=len(findings) - len(remaining),
         findings=tuple(
             replace(finding, scope=scope_at(finding.path, finding.line, project)) for finding in remaining

@@ -24,7 +24,6 @@ def encode_analyses(cases: Iterable[CaseAnalysis]) -> list[dict[str, Any]]:
         {
             "row": _encode_row(case.row),
             "sharing": case.sharing.cells(),
-            "words": case.words,
             "suppressed": case.suppressed,
             "findings": [_encode_finding(finding) for finding in case.findings],
         }
@@ -38,7 +37,6 @@ def decode_analyses(encoded: Iterable[Mapping[str, Any]]) -> tuple[CaseAnalysis,
         CaseAnalysis(
             row=_decode_row(case["row"]),
             sharing=SharingCounts(**case["sharing"]),
-            words=tuple(case["words"]),
             suppressed=case["suppressed"],
             findings=tuple(_decode_finding(finding) for finding in case["findings"]),
         )

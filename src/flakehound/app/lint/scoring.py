@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Protocol
 
 from flakehound.app.lint.model_file import NamedModel, model_for
+from flakehound.app.lint.project_size import count_test_functions
 from flakehound.core.predictions import LintFinding
 from flakehound.learn.static.reasons import explained_chances
 from flakehound.lint.analyse import CaseAnalysis
 from flakehound.lint.scoring.rule_weights import finding_counts, rule_score
-from flakehound.lint.scoring.vocabulary import word_columns
 
 RULES, MODEL = "rules", "model"
 
@@ -59,9 +59,10 @@ class ModelScorer:
 
     source = MODEL
 
-    def __init__(self, named: NamedModel) -> None:
+    def __init__(self, named: NamedModel, project_tests: int | None = None) -> None:
         self.name = named.name
         self._model = named.model
+        self._project_tests = project_tests  # None: not known, so the project counts as one of usual size
 
     def scores(
         self, cases: Sequence[CaseAnalysis], findings: Sequence[Sequence[LintFinding]]
@@ -71,20 +72,19 @@ class ModelScorer:
         files = [case.row.path for case in cases]
         return [
             FlakinessScore(flaky=chances.flaky, nod=chances.nod, order_dependent=chances.order_dependent, why=why)
-            for chances, why in explained_chances(self._model, values, files)
+            for chances, why in explained_chances(self._model, values, files, self._project_tests)
         ]
 
 
 def scorer_for(rootdir: Path, source: str) -> LintScorer:
     """The scorer for a project; `source` is RULES or MODEL."""
-    return RuleScorer() if source == RULES else ModelScorer(model_for(rootdir))
+    return RuleScorer() if source == RULES else ModelScorer(model_for(rootdir), count_test_functions(rootdir))
 
 
 def model_inputs(case: CaseAnalysis, findings: Sequence[LintFinding]) -> dict[str, float | None]:
-    """The values of a test that a model uses: metrics, what it shares with others, finding counts, words."""
+    """The values of a test that a model uses: metrics, what it shares with others, finding counts."""
     return {
         **case.row.metric_cells(),
         **case.sharing.cells(),
         **finding_counts(findings),
-        **word_columns(case.words),
     }

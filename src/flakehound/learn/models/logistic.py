@@ -14,6 +14,9 @@ from flakehound.core.statistics.rates import logistic
 
 _MAX_STEPS = 50
 _CONVERGED_STEP = 1e-9  # a smaller step of Newton's method ends the search
+# While each step is that much smaller than the last, the second derivatives of an earlier one serve as well; they
+# are what takes time.
+_FAST_SHRINKING = 0.3
 _CONSTANT_PENALTY = 1e-9  # tiny; with it there is a solution even if all rows are of one class
 
 
@@ -38,22 +41,25 @@ def fit_logistic(
     table = [[1.0] * len(positive), *columns]
     all_penalties = [_CONSTANT_PENALTY, *penalties]
     weights = [0.0] * len(table)
+    hessian: list[list[float]] = []
+    last_step = math.inf
     for _ in range(_MAX_STEPS):
         chances = [logistic(odds) for odds in log_odds(table, weights)]
         errors = [
             row_weight * (label - chance)
             for row_weight, label, chance in zip(row_weights, positive, chances, strict=True)
         ]
-        curvatures = [
-            row_weight * chance * (1 - chance) for row_weight, chance in zip(row_weights, chances, strict=True)
-        ]
         gradient = [
             _dot(errors, column) - penalty * weight
             for column, penalty, weight in zip(table, all_penalties, weights, strict=True)
         ]
-        step = solve_linear(_hessian(table, curvatures, all_penalties), gradient)
+        step = solve_linear(hessian, gradient) if hessian else []
+        if not step or max(map(abs, step)) > _FAST_SHRINKING * last_step:
+            hessian = _hessian(table, _curvatures(row_weights, chances), all_penalties)
+            step = solve_linear(hessian, gradient)
         weights = [weight + change for weight, change in zip(weights, step, strict=True)]
-        if max(map(abs, step)) < _CONVERGED_STEP:
+        last_step = max(map(abs, step))
+        if last_step < _CONVERGED_STEP:
             break
     return LinearWeights(constant=weights[0], of_columns=tuple(weights[1:]))
 
@@ -91,6 +97,10 @@ def solve_linear(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> l
                 factor = rows[other][n] / rows[n][n]
                 rows[other] = [a - factor * b for a, b in zip(rows[other], rows[n], strict=True)]
     return [rows[n][size] / rows[n][n] for n in range(size)]
+
+
+def _curvatures(row_weights: Sequence[float], chances: Sequence[float]) -> list[float]:
+    return [row_weight * chance * (1 - chance) for row_weight, chance in zip(row_weights, chances, strict=True)]
 
 
 def _hessian(

@@ -1,7 +1,8 @@
 """The model that scores tests by what lint reads in their source: chances of being NOD and order-dependent.
 
 It consists of two logistic functions of a few signals. A signal is the logarithm of a column, of the test itself
-or as the mean over the tests of its file. A model is plain JSON; scoring needs only the standard library.
+or as the mean over the tests of its file. The number of tests of the project shifts the chances of all its tests,
+and never their order. A model is plain JSON; scoring needs only the standard library.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from flakehound.core.errors import Remedy, UsageError
 from flakehound.core.statistics.rates import logistic
 
-SCHEMA = "flakehound/model/2"
+SCHEMA = "flakehound/model/3"
 NOD, ORDER_DEPENDENT = "nod", "order_dependent"
 KINDS = (NOD, ORDER_DEPENDENT)
 FILE_MEAN_PREFIX = "file "  # of the name of a signal that is a mean over the tests of a file
@@ -32,6 +33,14 @@ class FlakyChances:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogOdds:
+    """What one test adds to the constants of both functions."""
+
+    nod: float
+    order_dependent: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
     """The logistic function for one kind of flakiness."""
 
@@ -41,10 +50,17 @@ class Head:
     even: float
     weights: Mapping[str, float]  # by signal
     means: Mapping[str, float]  # of the signals, over all training tests
+    size: float = 0.0  # added for the logarithm of the number of tests of the project, compared with `mean_size`
+    mean_size: float = 0.0  # the mean of these logarithms over all training tests
+    files: Mapping[str, float] = field(default_factory=dict)  # added for the tests of a file that a team ran
 
     def evidence(self, signals: Mapping[str, float]) -> float:
         """The log odds that the signals of a test add to the constant."""
         return sum(weight * signals[name] for name, weight in self.weights.items())
+
+    def base_rate(self, project_tests: int | None) -> float:
+        """The log odds that the size of the project adds; none if it is not known."""
+        return self.size * (math.log(project_tests) - self.mean_size) if project_tests else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,22 +84,38 @@ class StaticModel:
     order_dependent: Head
     trained_on: TrainedOn
 
-    def chances(self, tests: Sequence[Values], files: Sequence[str]) -> list[FlakyChances]:
-        """The chances of each test; `tests` must contain all tests of each file."""
-        return [chances_of(self.nod, self.order_dependent, signals) for signals in self.signals(tests, files)]
+    def chances(
+        self, tests: Sequence[Values], files: Sequence[str], project_tests: int | None = None
+    ) -> list[FlakyChances]:
+        """The chances of each test; `tests` must contain all tests of each file.
+
+        Without the number of tests of the project, the chances are those in a project of usual size.
+        """
+        return [
+            chances_of(self.log_odds(signals, file, project_tests), self)
+            for signals, file in zip(self.signals(tests, files), files, strict=True)
+        ]
 
     def signals(self, tests: Sequence[Values], files: Sequence[str]) -> list[dict[str, float]]:
         """All signals of each test."""
         return signals_of(tests, files, [*self.nod.weights, *self.order_dependent.weights])
 
+    def log_odds(self, signals: Mapping[str, float], file: str, project_tests: int | None) -> LogOdds:
+        """What is added to the constants of both functions for one test."""
+        nod, order_dependent = (
+            head.evidence(signals) + head.files.get(file, 0.0) + head.base_rate(project_tests)
+            for head in (self.nod, self.order_dependent)
+        )
+        return LogOdds(nod=nod, order_dependent=order_dependent)
 
-def chances_of(nod: Head, order_dependent: Head, signals: Mapping[str, float]) -> FlakyChances:
-    """The chances of a test with these signals by both functions."""
-    nod_odds, order_odds = nod.evidence(signals), order_dependent.evidence(signals)
-    neither = (1 - logistic(nod.even + nod_odds)) * (1 - logistic(order_dependent.even + order_odds))
+
+def chances_of(odds: LogOdds, model: StaticModel) -> FlakyChances:
+    """The chances of a test with these log odds."""
+    nod, order_dependent = model.nod, model.order_dependent
+    neither = (1 - logistic(nod.even + odds.nod)) * (1 - logistic(order_dependent.even + odds.order_dependent))
     return FlakyChances(
-        nod=logistic(nod.constant + nod_odds),
-        order_dependent=logistic(order_dependent.constant + order_odds),
+        nod=logistic(nod.constant + odds.nod),
+        order_dependent=logistic(order_dependent.constant + odds.order_dependent),
         flaky=1 - neither,
     )
 
@@ -141,11 +173,11 @@ def from_json(text: str, name: str) -> StaticModel:
 
 
 def _head_from(content: Mapping[str, Any]) -> Head:
-    weights, means = dict(content["weights"]), dict(content["means"])
-    numbers = [("constant", content["constant"]), ("even", content["even"]), *weights.items(), *means.items()]
-    invalid = [name for name, value in numbers if not isinstance(value, int | float) or not math.isfinite(value)]
-    if invalid:
-        raise ValueError(f"the weight {invalid[0]!r} is not a finite number")
-    if weights.keys() != means.keys():
+    head = Head(**content)
+    if head.weights.keys() != head.means.keys():
         raise ValueError("its weights and means have different signals")
-    return Head(constant=content["constant"], even=content["even"], weights=weights, means=means)
+    single = {name: getattr(head, name) for name in ("constant", "even", "size", "mean_size")}
+    for name, value in (*single.items(), *head.weights.items(), *head.means.items(), *head.files.items()):
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            raise ValueError(f"the weight {name!r} is not a finite number")
+    return head

@@ -1,4 +1,4 @@
-"""Count what a test shares with others: its file and class, wide fixtures, objects that outlive a test.
+"""Count what a test shares with others and how much it uses: wide fixtures, objects that outlive a test, names.
 
 A test can depend on the order if it reads what another test writes. A name counts as state if any function of its
 module changes it; which tests call that function is not checked.
@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from flakehound.lint.collect.cases import StaticCase
 from flakehound.lint.facts.case_context import CaseContext, ModuleFacts, ReachedFunction
 from flakehound.lint.rules.module_state import MUTATING_METHODS
+from flakehound.lint.scoring.code_size import code_size
 from flakehound.lint.source.scopes import FunctionNode
 from flakehound.lint.source.syntax_walk import nodes_of, statements_of
 
@@ -52,6 +53,12 @@ class SharingCounts:
     patches: int  # names that it patches
     paths: int  # distinct strings in its test code that look like file paths
     set_at_import: int  # attributes and items of other objects that its file sets at import
+    reached_functions: int  # functions that it reaches, also those that are many calls away
+    called_names: int  # distinct names that its test code calls
+    far_called_names: int  # distinct names that functions many calls away call
+    name_words: int  # distinct words in the names of the test function
+    string_words: int  # distinct words in the strings of the test function
+    imported_names: int  # distinct names that its file imports
 
     def cells(self) -> dict[str, float | None]:
         """The numbers by name; faster than `asdict`, which copies each value."""
@@ -98,6 +105,8 @@ class FileSharing:
             patches=len(context.replaced_names),
             paths=len(frozenset[str]().union(*(function.compute_once(_paths_in) for function in test_code))),
             set_at_import=_count_set_at_import(test_code[0].module) if test_code else 0,
+            reached_functions=len(context.functions),
+            **code_size(context)._asdict(),
         )
 
 

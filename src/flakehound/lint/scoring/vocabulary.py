@@ -1,4 +1,4 @@
-"""Find common words in the names that a test's code uses; they hint at what the test works with.
+"""Split the names that a function uses into words.
 
 `path_of_file.readAll` has the words path, of, file, read and all. Strings and comments do not count.
 """
@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from flakehound.core.vocabulary import WORDS, column_of
 from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.source.syntax_walk import nodes_of
 
@@ -27,30 +25,14 @@ _NAME_FIELDS = {
 _WORD_IN_NAME = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
-def words_of(functions: Sequence[ReachedFunction]) -> list[str]:
-    """The words of `WORDS` that the functions use, in the order of `WORDS`."""
-    used = all_words_of(functions)
-    return [word for word in WORDS if word in used]
-
-
-def all_words_of(functions: Sequence[ReachedFunction]) -> frozenset[str]:
-    """All words that the functions use."""
-    return frozenset[str]().union(*(function.compute_once(_words_in) for function in functions))
-
-
-def word_columns(words: Iterable[str]) -> dict[str, float]:
-    """A column for each word of `WORDS`: 1 if it is used, else 0."""
-    used = frozenset(words)
-    return {column_of(word): float(word in used) for word in WORDS}
-
-
 @lru_cache(maxsize=100_000)
 def words_in_name(name: str) -> frozenset[str]:
     """All words of a name in lower case, without single letters."""
     return frozenset(word.lower() for word in _WORD_IN_NAME.findall(name) if len(word) > 1)
 
 
-def _words_in(function: ReachedFunction) -> frozenset[str]:
+def words_in_function(function: ReachedFunction) -> frozenset[str]:
+    """All words in the names that one function uses."""
     return frozenset[str]().union(*map(words_in_name, _names_in(function.node)))
 
 
