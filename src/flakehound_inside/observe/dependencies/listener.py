@@ -80,7 +80,7 @@ class DependencyListener:
             "fcntl.lockf": self._on_lock,
             "socket.bind": self._on_bind,
             "socket.connect": self._on_connect,
-            "sys.settrace": self._on_tracer,
+            "sys.settrace": lambda _, frame: self._notes.add_doubt(self._lines.reason_if_replaced(frame)),
             **{event: self._process_handler(program_in) for event, program_in in PROGRAM_IN_EVENT.items()},
         }
 
@@ -125,8 +125,8 @@ class DependencyListener:
         if not isinstance(path, (str, bytes)):
             return
         if not _is_reading(mode, flags):
-            if _must_not_exist(mode, flags):
-                self._note_if_it_exists(_absolute(decode_path(path)))
+            if self.in_tests and _must_not_exist(mode, flags):
+                self._notes.add_obstacle(_absolute(decode_path(path)))
             return
         if frame.f_code.co_filename == _IMPORTLIB and _is_importing(frame):
             self._notes.add_loaded_module(frame.f_back)
@@ -179,17 +179,8 @@ class DependencyListener:
         self._notes.add_path(self._notes.listed, _absolute(decode_path(path)))
 
     def _on_making_folder(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
-        if frame.f_locals.get("exist_ok") is not True:  # of pathlib and os.makedirs
-            self._note_if_it_exists(_absolute(decode_path(arguments[0])))
-
-    def _note_if_it_exists(self, path: str) -> None:
-        """Note a path that is about to be made, and where something is already: this will fail."""
-        if self.in_tests:
-            try:
-                isolated_os.lstat(path)
-            except OSError:
-                return
-            self._notes.add_path(self._notes.opened, path)
+        if self.in_tests and frame.f_locals.get("exist_ok") is not True:  # of pathlib and os.makedirs
+            self._notes.add_obstacle(_absolute(decode_path(arguments[0])))
 
     def _on_lock(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         number = arguments[0] if isinstance(arguments[0], int) else arguments[0].fileno()
@@ -219,8 +210,8 @@ class DependencyListener:
 
     def _on_bind(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         bound, address = arguments
-        if isinstance(address, (str, bytes)):
-            self._note_if_it_exists(_absolute(decode_path(address)))
+        if self.in_tests and isinstance(address, (str, bytes)):
+            self._notes.add_obstacle(_absolute(decode_path(address)))
         elif self.in_tests and not self._services.is_own(address) and is_port_in_use(address):
             self._notes.add_doubt("it binds port %d, which another process uses" % address[1])
         self._services.add_bound(bound)
@@ -230,11 +221,6 @@ class DependencyListener:
         name = local_service_name(address)
         if name and self._is_of_project(frame) and not self._services.is_own(address):
             self._notes.add_doubt("it talks to a service at %s, which may run the project's code" % name)
-
-    def _on_tracer(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
-        reason = self._lines.reason_if_replaced(frame)
-        if reason:
-            self._notes.add_doubt(reason)
 
     def _process_handler(self, program_in: Callable[[tuple[Any, ...]], Any]) -> Handler:
         def on_process(arguments: tuple[Any, ...], frame: FrameType) -> None:
