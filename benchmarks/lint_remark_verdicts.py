@@ -3,8 +3,9 @@
     python benchmarks/lint_remark_verdicts.py [--by-rule]
 
 The verdicts are in lint_remark_verdicts.csv. Each was given by reading the source around a remark that
-`lint_remarks.py` drew by a seed (22, 2222, 3333): "before" is the code before issue 22, "middle" and "after" the code
-with it. What was wrong in the middle was mended before the last draw. "harmless" is true, and cannot make the test fail in practice.
+`lint_remarks.py` drew by a seed (22, 2222, 3333): "before" is the code before issue 22, "middle" and "after" the
+code with it. What was wrong in the middle was mended before the last draw. "harmless" is true, and cannot make the
+test fail in practice.
 """
 
 from __future__ import annotations
