@@ -113,6 +113,12 @@ NO_CAUSE = {
         "import os\ndef test_it():\n    old = dict(os.environ)\n    work()\n    os.environ.clear()\n"
         "    os.environ.update(old)\n",
     ),
+    "a context manager with a copy of the variables": (
+        "environment-variable",
+        "import os, contextlib\n\n@contextlib.contextmanager\ndef variable(name):\n    old = dict(os.environ)\n"
+        "    os.environ[name] = '1'\n    yield\n    os.environ.clear()\n    os.environ.update(old)\n\n"
+        "def test_it():\n    with variable('A'):\n        work()\n",
+    ),
     "a logger that is put back": (
         "logging-configuration",
         "import logging\ndef test_it():\n    logger = logging.getLogger('shop')\n    logger.propagate = False\n"

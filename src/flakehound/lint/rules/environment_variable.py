@@ -49,11 +49,13 @@ _RESTORING_FUNCTIONS = frozenset({"os.environ.clear", "os.environ.update"})
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
+    if any(_puts_back(function, call) for call in function.facts.calls):
+        return
     for target, statement in function.facts.assignments:
         if _is_environment_variable(function, target):
             yield Sign(statement, "os.environ[...] is changed and stays so for the tests that follow")
     for call in calls_of(function, _CHANGING_FUNCTIONS):
-        if string_value(call.argument(0)) not in _HARMLESS_VARIABLES and not _puts_back(function, call):
+        if string_value(call.argument(0)) not in _HARMLESS_VARIABLES:
             yield sign_for(call, "{} changes the environment for the tests that follow")
 
 
@@ -65,7 +67,7 @@ def _puts_back(function: ReachedFunction, call: Call) -> bool:
         and "os.environ" in {function.facts.dotted_name(argument) for argument in other.node.args}
         for other in function.facts.calls
     )
-    return copies and call.short_name in ("clear", "update") and {"os.environ.clear", "os.environ.update"} <= names
+    return copies and call.name == "os.environ.update" and "os.environ.clear" in names
 
 
 def _is_environment_variable(function: ReachedFunction, target: ast.expr) -> bool:
