@@ -103,6 +103,32 @@ NO_CAUSE = {
         "tight-timeout",
         "from shop import Query\ndef test_it(db):\n    assert db.ask(Query('a').timeout(1))\n",
     ),
+    "a profile may have no deadline": (
+        "generated-examples",
+        "from hypothesis import given, settings, strategies as st\ndef pytest_configure():\n"
+        "    settings.load_profile('slow')\n\n@given(st.text())\ndef test_it(text):\n    assert text == text\n",
+    ),
+    "variables that come back from a copy": (
+        "environment-variable",
+        "import os\ndef test_it():\n    old = dict(os.environ)\n    work()\n    os.environ.clear()\n"
+        "    os.environ.update(old)\n",
+    ),
+    "a context manager with a copy of the variables": (
+        "environment-variable",
+        "import os, contextlib\n\n@contextlib.contextmanager\ndef variable(name):\n    old = dict(os.environ)\n"
+        "    os.environ[name] = '1'\n    yield\n    os.environ.clear()\n    os.environ.update(old)\n\n"
+        "def test_it():\n    with variable('A'):\n        work()\n",
+    ),
+    "a logger that is put back": (
+        "logging-configuration",
+        "import logging\ndef test_it():\n    logger = logging.getLogger('shop')\n    logger.propagate = False\n"
+        "    work()\n    logger.propagate = True\n",
+    ),
+    "a filter that is removed": (
+        "logging-configuration",
+        "import logging\ndef test_it(rule):\n    logging.getLogger('shop').addFilter(rule)\n    work()\n"
+        "    logging.getLogger('shop').removeFilter(rule)\n",
+    ),
     "a lookup with a default is no wait": (
         "tight-timeout",
         "def test_it(client):\n    assert client.get('https://a', timeout=1)\n",
@@ -214,6 +240,38 @@ WEAK = {
         "generated-examples",
         "from hypothesis import given, strategies as st\nfrom shop import SETTINGS\n\n@given(st.text())\n"
         "@SETTINGS\ndef test_it(text):\n    assert text == text\n",
+    ),
+    "a pool of one worker": (
+        "parallel-workers",
+        "from concurrent.futures import ThreadPoolExecutor\ndef test_it(lock):\n"
+        "    assert lock(executor=ThreadPoolExecutor(max_workers=1))\n",
+    ),
+    "a part of a client": (
+        "remote-service",
+        "import redis\ndef test_it():\n    assert redis.Redis().names.get('a')\n",
+    ),
+    "a moment that another function changes": (
+        "wall-clock",
+        "import time\ndef test_it(shop):\n    cart = shop.cart(time.time())\n    assert cart.owner == 1\n",
+    ),
+    "a socket that is returned": (
+        "leaked-handle",
+        "import socket\n\ndef free():\n    sock = socket.socket()\n    return sock\n\n"
+        "def test_it():\n    assert free()\n",
+    ),
+    "a thread that a finalizer joins": (
+        "unjoined-thread",
+        "import threading\ndef test_it(request):\n    thread = threading.Thread(target=work)\n"
+        "    request.addfinalizer(thread.join)\n    assert thread\n",
+    ),
+    "a request that is expected to fail": (
+        "outside-address",
+        "import pytest\ndef test_it(shop):\n    with pytest.raises(ValueError):\n"
+        "        shop.fetch('https://news.org/a')\n",
+    ),
+    "a file that is put back": (
+        "file-outside-tmp",
+        "def test_it():\n    try:\n        work()\n    finally:\n        open('state.txt', 'w').close()\n",
     ),
     "a folder with one entry": (
         "directory-order",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from flakehound.lint.facts.case_context import ReachedFunction
+from flakehound.lint.facts.functions import Call
 from flakehound.lint.source.scopes import FunctionNode
 from flakehound.lint.source.syntax_walk import nodes_of
 
 _Lines = tuple[int, int]  # first and last
+_ROUNDING_FUNCTIONS = frozenset({"float", "int", "round", "str"})
 _EXPECTING_FUNCTIONS = frozenset(
     {
         "assertRaises",
@@ -119,11 +121,48 @@ def is_measured_twice(function: ReachedFunction, node: ast.AST) -> bool:
 
     A variable that the test hands to the code under test is the same on both sides.
     """
-    names = {name for name in names_bound_to(function, node) if not _is_handed_on(function, name)}
-    return any(
-        comparison.relation == "equal" and any(_contains(side, node, names) for side in comparison.sides)
+    parts = {
+        id(part): part
         for comparison in function.facts.comparisons
+        if comparison.relation == "equal"
+        for side in comparison.sides
+        for part in _parts_of_value(side)
+    }
+    if id(node) in parts:
+        return True
+    names = {name for name, value in function.facts.bindings.items() if node in _parts_of_value(value)}
+    compared = {part.id for part in parts.values() if isinstance(part, ast.Name)} & names
+    return any(not _is_used_elsewhere(function, name, parts) for name in compared)
+
+
+def _parts_of_value(value: ast.AST) -> list[ast.AST]:
+    """The nodes that a value is computed from by rounding or moving, and not by other functions."""
+    if isinstance(value, ast.BinOp):
+        return [value, *_parts_of_value(value.left), *_parts_of_value(value.right)]
+    if isinstance(value, ast.Attribute):
+        return [value, *_parts_of_value(value.value)]
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        return [value, *_parts_of_value(value.func.value)]
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _ROUNDING_FUNCTIONS:
+        return [value, *(part for argument in value.args for part in _parts_of_value(argument))]
+    return [value]
+
+
+def _is_used_elsewhere(function: ReachedFunction, name: str, parts: Mapping[int, ast.AST]) -> bool:
+    """Whether a variable is read in other places than these."""
+    return any(
+        isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load) and id(part) not in parts
+        for part in nodes_of(function.node)
     )
+
+
+def is_returned(function: ReachedFunction, call: Call) -> bool:
+    """Whether the function returns a call's result, or a variable with it."""
+    if any(isinstance(parent, ast.Return | ast.Yield) for parent in call.parents):
+        return True
+    names = set(names_bound_to(function, call.node))
+    returns = (node.value for node in nodes_of(function.node) if isinstance(node, ast.Return | ast.Yield))
+    return any(value is not None and _mentions(value, names) for value in returns)
 
 
 def is_handed_on(function: ReachedFunction, node: ast.AST) -> bool:

@@ -74,6 +74,12 @@ def _has_leaving_method(function: ReachedFunction) -> bool:
     return any(getattr(node, "name", "") in ("__aexit__", "__exit__") for node in body)
 
 
+def is_in_finally(function: ReachedFunction, node: ast.AST) -> bool:
+    """Whether a node is in a `finally` block."""
+    line = getattr(node, "lineno", 0)
+    return any(first <= line <= last for first, last in _finally_line_ranges(function.node))
+
+
 def _finally_line_ranges(function: ast.AST) -> Iterator[tuple[int, int]]:
     """First and last lines of the `finally` blocks."""
     for node in nodes_of(function):

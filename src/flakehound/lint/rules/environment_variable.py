@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.facts.functions import Call
 from flakehound.lint.rules._lasting_change import for_lasting_changes
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
@@ -48,12 +49,25 @@ _RESTORING_FUNCTIONS = frozenset({"os.environ.clear", "os.environ.update"})
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
+    if any(_puts_back(function, call) for call in function.facts.calls):
+        return
     for target, statement in function.facts.assignments:
         if _is_environment_variable(function, target):
             yield Sign(statement, "os.environ[...] is changed and stays so for the tests that follow")
     for call in calls_of(function, _CHANGING_FUNCTIONS):
         if string_value(call.argument(0)) not in _HARMLESS_VARIABLES:
             yield sign_for(call, "{} changes the environment for the tests that follow")
+
+
+def _puts_back(function: ReachedFunction, call: Call) -> bool:
+    """Whether the function copied all variables before and clears them before the copy comes back."""
+    names = {other.name for other in function.facts.calls}
+    copies = "os.environ.copy" in names or any(
+        other.name == "dict"
+        and "os.environ" in {function.facts.dotted_name(argument) for argument in other.node.args}
+        for other in function.facts.calls
+    )
+    return copies and call.name == "os.environ.update" and "os.environ.clear" in names
 
 
 def _is_environment_variable(function: ReachedFunction, target: ast.expr) -> bool:

@@ -9,6 +9,7 @@ from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
 from flakehound.lint.facts.functions import Call
 from flakehound.lint.rules._checks import in_each_function
+from flakehound.lint.rules._lasting_change import is_in_finally
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
 from flakehound.lint.rules._values import is_next_to_source, is_temporary_path, starts_with_text, string_value
@@ -126,7 +127,8 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in function.facts.calls:
         path = _written_path(call)
         if path is not None and not is_temporary_path(function, path) and _is_chosen_here(function, path):
-            yield sign_for(call, "{} changes files outside of a temporary folder", _why_weak(function, path))
+            weak = "it puts the file back" if is_in_finally(function, call.node) else _why_weak(function, path)
+            yield sign_for(call, "{} changes files outside of a temporary folder", weak)
 
 
 def _why_weak(function: ReachedFunction, path: ast.expr) -> str:

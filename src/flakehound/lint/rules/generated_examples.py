@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
-from flakehound.lint.facts.case_context import ReachedFunction
-from flakehound.lint.rules._checks import in_each_function, uses
+from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign
 
@@ -25,6 +25,12 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
         yield Sign(function.node, message, "they have no deadline")
     else:
         yield Sign(function.node, f"{message}, and each has a deadline")
+
+
+def _has_profile(context: CaseContext) -> bool:
+    """Whether the test's file or a conftest loads a profile of its own, maybe in a hook."""
+    modules = [*context.conftests, context.functions[0].module.source]
+    return any("load_profile(" in module.text for module in modules)
 
 
 def _is_known(decorator: str) -> bool:
@@ -57,5 +63,5 @@ RULE = LintRule(
     "   assert sort(text)\n",
     good="from hypothesis import given, settings, strategies as st\n\n@settings(derandomize=True, deadline=None)\n"
     "@given(st.text())\ndef test_sort(text):\n    assert sort(text)\n",
-    check=in_each_function(_find, unless=uses("hypothesis.settings.load_profile"), in_production=False),
+    check=in_each_function(_find, unless=_has_profile, in_production=False),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.facts.functions import Call
-from flakehound.lint.facts.surroundings import is_handed_on
+from flakehound.lint.facts.surroundings import is_handed_on, is_returned
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
@@ -44,20 +44,14 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     is_closed = any(call.short_name in _CLOSING_FUNCTIONS for call in function.facts.calls) or function.is_fixture
     for call in function.facts.calls:
         if not is_closed and id(call.node) not in function.facts.context_manager_calls and _leaks(call):
-            is_kept = (
-                bool(call.parents) and isinstance(call.parents[0], ast.Assign) and _is_attribute(call.parents[0])
-            )
-            is_passed_on = is_handed_on(function, call.node)
-            weak = "another object may close it" if is_kept or is_passed_on or _is_returned(call) else ""
+            is_kept = any(isinstance(parent, ast.Assign) and _is_attribute(parent) for parent in call.parents)
+            is_passed_on = is_handed_on(function, call.node) or is_returned(function, call)
+            weak = "another object may close it" if is_kept or is_passed_on else ""
             yield sign_for(call, "{} is not closed or removed here", weak)
 
 
 def _is_attribute(statement: ast.Assign) -> bool:
     return isinstance(statement.targets[0], ast.Attribute)
-
-
-def _is_returned(call: Call) -> bool:
-    return any(isinstance(parent, ast.Return) for parent in call.parents)
 
 
 def _leaks(call: Call) -> bool:

@@ -28,7 +28,9 @@ _LOGGER_METHODS = frozenset({"addFilter", "addHandler", "removeHandler", "setLev
 
 
 def _find(function: ReachedFunction) -> Iterator[Sign]:
-    is_undone = {call.short_name for call in function.facts.calls} >= {"addHandler", "removeHandler"}
+    names = {call.short_name for call in function.facts.calls}
+    is_undone = names >= {"addHandler", "removeHandler"} or names >= {"addFilter", "removeFilter"}
+    changed = [ast.unparse(target) for target, _statement in function.facts.assignments]
     for call in calls_of(function, _CONFIGURING_FUNCTIONS):
         yield sign_for(call, "{} sets up logging for the whole process", _why_weak(function))
     for call in function.facts.calls:
@@ -36,7 +38,12 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
             weak = "the logger may be the test's own" if _has_own_name(call) else _why_weak(function)
             yield sign_for(call, "{} changes a logger that all tests share", weak)
     for target, statement in function.facts.assignments:
-        if isinstance(target, ast.Attribute) and function.facts.dotted_name(target).startswith("logging."):
+        is_put_back = changed.count(ast.unparse(target)) > 1
+        if (
+            isinstance(target, ast.Attribute)
+            and not is_put_back
+            and function.facts.dotted_name(target).startswith("logging.")
+        ):
             message = f"{ast.unparse(target)} changes a logger that all tests share"
             yield Sign(statement, message, _why_weak(function))
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.facts.functions import Call
+from flakehound.lint.facts.surroundings import surroundings_in
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign
@@ -41,6 +42,8 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
             address = _address(function, argument)
             if address:
                 weak = "" if _FETCHING_WORDS.search(call.short_name) else "the function may not ask it"
+                if surroundings_in(function).is_expected_to_fail(call.node):
+                    weak = "it is expected to fail"
                 message = f"hands {address[:60]!r} to {call.short_name or 'a call'}(), which may ask it"
                 yield Sign(call.node, message, weak)
 

@@ -9,7 +9,7 @@ from flakehound.lint.facts.case_context import ReachedFunction
 from flakehound.lint.rules._checks import in_each_function
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
-from flakehound.lint.rules._values import calls_of
+from flakehound.lint.rules._values import calls_of, number_value
 
 _PARALLEL_FUNCTIONS = frozenset(
     {
@@ -41,6 +41,8 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     ):
         is_awaited = id(call.node) in function.facts.context_manager_calls
         weak = "it waits for its workers" if is_awaited or function.is_production else ""
+        if number_value(call.argument(0, "max_workers")) == 1 or call.short_name == "get_context":
+            weak = "it has one worker or none"
         yield sign_for(call, "{} runs workers side by side, in an order that the scheduler decides", weak)
 
 

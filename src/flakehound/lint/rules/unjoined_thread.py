@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flakehound.core.verdicts import Cause
 from flakehound.lint.facts.case_context import CaseContext, ReachedFunction
+from flakehound.lint.facts.surroundings import is_returned
 from flakehound.lint.rules._checks import FunctionCheck, Hit
 from flakehound.lint.rules._rule import LintRule
 from flakehound.lint.rules._signs import Sign, sign_for
@@ -33,7 +35,15 @@ def _find(function: ReachedFunction) -> Iterator[Sign]:
     for call in calls_of(function, _THREAD_FUNCTIONS):
         if function.is_production or not is_joined:
             weak = "production code may wait for it elsewhere" if function.is_production else ""
+            if is_returned(function, call) or _passes_join_on(function):
+                weak = "another function may wait for it"
             yield sign_for(call, "{} runs beside the test, and nothing here waits for its end", weak)
+
+
+def _passes_join_on(function: ReachedFunction) -> bool:
+    """Whether the function mentions `join` without calling it: `addfinalizer(thread.join)`."""
+    arguments = (argument for call in function.facts.calls for argument in call.node.args)
+    return any(isinstance(argument, ast.Attribute) and argument.attr == "join" for argument in arguments)
 
 
 def _without_joined(context: CaseContext, hits: list[Hit]) -> Iterator[Hit]:
