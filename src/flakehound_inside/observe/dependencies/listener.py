@@ -76,8 +76,8 @@ class DependencyListener:
             "sqlite3.connect": self._on_database,
             "ctypes.dlopen": self._on_library,
             "os.mkdir": self._on_making_folder,
-            "fcntl.flock": self._on_lock,
-            "fcntl.lockf": self._on_lock,
+            "fcntl.flock": lambda arguments, _frame: self._notes.add_locked(arguments[0]),
+            "fcntl.lockf": lambda arguments, _frame: self._notes.add_locked(arguments[0]),
             "socket.bind": self._on_bind,
             "socket.connect": self._on_connect,
             "sys.settrace": self._on_tracer,
@@ -125,8 +125,8 @@ class DependencyListener:
         if not isinstance(path, (str, bytes)):
             return
         if not _is_reading(mode, flags):
-            if _must_not_exist(mode, flags):
-                self._note_if_it_exists(_absolute(decode_path(path)))
+            if self.in_tests and _must_not_exist(mode, flags):
+                self._notes.add_if_it_exists(_absolute(decode_path(path)))
             return
         if frame.f_code.co_filename == _IMPORTLIB and _is_importing(frame):
             self._notes.add_loaded_module(frame.f_back)
@@ -179,21 +179,9 @@ class DependencyListener:
         self._notes.add_path(self._notes.listed, _absolute(decode_path(path)))
 
     def _on_making_folder(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
-        if frame.f_locals.get("exist_ok") is not True:  # of pathlib and os.makedirs
-            self._note_if_it_exists(_absolute(decode_path(arguments[0])))
-
-    def _note_if_it_exists(self, path: str) -> None:
-        """Note a path that is about to be made, and where something is already: this will fail."""
-        if self.in_tests:
-            try:
-                isolated_os.lstat(path)
-            except OSError:
-                return
-            self._notes.add_path(self._notes.opened, path)
-
-    def _on_lock(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
-        number = arguments[0] if isinstance(arguments[0], int) else arguments[0].fileno()
-        self._notes.add_path(self._notes.opened, isolated_os.readlink("/proc/self/fd/%d" % number))
+        # `exist_ok` is of pathlib and os.makedirs.
+        if self.in_tests and frame.f_locals.get("exist_ok") is not True:
+            self._notes.add_if_it_exists(_absolute(decode_path(arguments[0])))
 
     def _on_link(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         target, link = decode_path(arguments[0]), decode_path(arguments[1])
@@ -219,8 +207,8 @@ class DependencyListener:
 
     def _on_bind(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         bound, address = arguments
-        if isinstance(address, (str, bytes)):
-            self._note_if_it_exists(_absolute(decode_path(address)))
+        if self.in_tests and isinstance(address, (str, bytes)):
+            self._notes.add_if_it_exists(_absolute(decode_path(address)))
         elif self.in_tests and not self._services.is_own(address) and is_port_in_use(address):
             self._notes.add_doubt("it binds port %d, which another process uses" % address[1])
         self._services.add_bound(bound)

@@ -56,6 +56,19 @@ class DependencyNotes:
             self.settings.add(path)
         self.add_path(self.opened, path)
 
+    def add_if_it_exists(self, path: str) -> None:
+        """Note a path that is about to be made, and where something is already: this will fail."""
+        try:
+            isolated_os.lstat(path)
+        except OSError:
+            return
+        self.add_path(self.opened, path)
+
+    def add_locked(self, file: Any) -> None:
+        """Note a file that gets a lock, by its descriptor or an object that has one."""
+        number = file if isinstance(file, int) else file.fileno()
+        self.add_path(self.opened, isolated_os.readlink("/proc/self/fd/%d" % number))
+
     def add_relative(self, path: str) -> None:
         """Add a doubt if `os.open` got a relative path that does not exist in the working folder.
 
