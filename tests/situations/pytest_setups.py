@@ -111,3 +111,19 @@ def the_path_of_the_project_is_in_a_file_of_the_home_folder(project: Project) ->
         (project.room / home / "shop-path").write_text(str(project.folder / "lib"))
     project.start({"lib/cart.py": CART, "tests/test_total.py": test})
     bug(project, "lib/cart.py")
+
+
+@add("test_total")
+def a_conftest_ends_every_copy_of_its_process(project: Project) -> None:
+    conftest = """
+        import os
+
+        PROCESS = os.getpid()
+
+
+        def pytest_runtest_setup():
+            if os.getpid() != PROCESS:
+                os._exit(70)
+    """
+    project.start({**FILES, "conftest.py": conftest})
+    bug(project)

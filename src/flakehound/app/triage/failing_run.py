@@ -90,6 +90,11 @@ class FailingRun:
         process = self._process_of(failed)
         return sum(process.durations_s[: failed.position + 1]) if process else 0.0
 
+    def has_crashed(self, failed: FailedTest) -> bool:
+        """Whether the failure was the end of its process."""
+        process = self._process_of(failed)
+        return process is not None and process.outcomes[failed.position] is Outcome.CRASHED
+
     def tests_s(self, tests: Order) -> float:
         """How long these tests took; those without a known time count as nothing."""
         known = {

@@ -12,7 +12,7 @@ from flakehound.app.triage.change import Change
 from flakehound.app.triage.failing_run import FailedTest, FailingRun
 from flakehound.app.triage.new_processes import SEARCH_LIMIT_S, NewProcesses
 from flakehound.core.failure_signatures import signature_of
-from flakehound.core.outcomes import NodeId
+from flakehound.core.outcomes import NodeId, Outcome
 from flakehound.core.past_runs import PastRuns
 from flakehound.core.plans import Isolation
 from flakehound.core.records import RunRecord
@@ -58,6 +58,7 @@ class StepRunner:
         self._base = base
         self._look_up = look_up
         self._deadline_s = deadline_s
+        self._can_fork = True
         self._top = (change.top or run.rootdir).resolve()
         # With which a test failed at the base in a new interpreter, under a condition.
         self._failing_seeds: dict[tuple[NodeId, Condition], list[int]] = {}
@@ -135,7 +136,8 @@ class StepRunner:
     def _run_here(self, step: RunSide, known: KnownFailure, failed: FailedTest) -> KnownFailure:
         evidence = known.evidence
         seed = self._run.options.seed + step.first
-        records = self._processes.run_in_forks(step.order, step.forks, seed)
+        forks = step.forks if self._can_fork else 0
+        records = self._without_dying_forks(self._processes.run_in_forks(step.order, forks, seed), failed)
         interpreters = step.new_interpreters + step.forks - len(records)
         if interpreters and step.condition is Condition.ALONE and evidence.intersection is None:
             recorded = self._processes.run_recorded(step.order, self._to_record, seed + len(records))
@@ -153,6 +155,16 @@ class StepRunner:
             evidence = replace(evidence, failed_as_if_alone=bool(here.passed) and not here.failed)
         return replace(known, evidence=evidence)
 
+    def _without_dying_forks(self, records: list[RunRecord], failed: FailedTest) -> list[RunRecord]:
+        """The runs in forks; none, and no more forks from now on, if each of them died and the failure did not.
+
+        A conftest may end every copy of its process: filelock has one.
+        """
+        if records and not self._run.has_crashed(failed) and all(r.last is Outcome.CRASHED for r in records):
+            self._can_fork = False
+            return []
+        return records
+
     def _with_intersection(self, evidence: FailureEvidence, recorded: RecordedRun) -> FailureEvidence:
         written = recorded.dependencies
         found = intersect(
@@ -166,10 +178,11 @@ class StepRunner:
 
     def _run_at_base(self, step: RunSide, known: KnownFailure, failed: FailedTest) -> KnownFailure:
         state = failed.random_state if step.condition is Condition.RANDOM_STATE else None
+        forks = step.forks if self._can_fork else 0
         runs = self._base.run(
             step.order,
-            forks=step.forks,
-            new_interpreters=step.new_interpreters,
+            forks=forks,
+            new_interpreters=step.runs - forks,
             seed=self._run.options.seed + step.first,
             random_state=state,
         )

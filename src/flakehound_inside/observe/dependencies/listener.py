@@ -76,11 +76,11 @@ class DependencyListener:
             "sqlite3.connect": self._on_database,
             "ctypes.dlopen": self._on_library,
             "os.mkdir": self._on_making_folder,
-            "fcntl.flock": self._on_lock,
-            "fcntl.lockf": self._on_lock,
+            "fcntl.flock": lambda arguments, _frame: self._notes.add_locked(arguments[0]),
+            "fcntl.lockf": lambda arguments, _frame: self._notes.add_locked(arguments[0]),
             "socket.bind": self._on_bind,
             "socket.connect": self._on_connect,
-            "sys.settrace": lambda _, frame: self._notes.add_doubt(self._lines.reason_if_replaced(frame)),
+            "sys.settrace": self._on_tracer,
             **{event: self._process_handler(program_in) for event, program_in in PROGRAM_IN_EVENT.items()},
         }
 
@@ -126,7 +126,7 @@ class DependencyListener:
             return
         if not _is_reading(mode, flags):
             if self.in_tests and _must_not_exist(mode, flags):
-                self._notes.add_obstacle(_absolute(decode_path(path)))
+                self._notes.add_if_it_exists(_absolute(decode_path(path)))
             return
         if frame.f_code.co_filename == _IMPORTLIB and _is_importing(frame):
             self._notes.add_loaded_module(frame.f_back)
@@ -179,12 +179,9 @@ class DependencyListener:
         self._notes.add_path(self._notes.listed, _absolute(decode_path(path)))
 
     def _on_making_folder(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
-        if self.in_tests and frame.f_locals.get("exist_ok") is not True:  # of pathlib and os.makedirs
-            self._notes.add_obstacle(_absolute(decode_path(arguments[0])))
-
-    def _on_lock(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
-        number = arguments[0] if isinstance(arguments[0], int) else arguments[0].fileno()
-        self._notes.add_path(self._notes.opened, isolated_os.readlink("/proc/self/fd/%d" % number))
+        # `exist_ok` is of pathlib and os.makedirs.
+        if self.in_tests and frame.f_locals.get("exist_ok") is not True:
+            self._notes.add_if_it_exists(_absolute(decode_path(arguments[0])))
 
     def _on_link(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         target, link = decode_path(arguments[0]), decode_path(arguments[1])
@@ -211,7 +208,7 @@ class DependencyListener:
     def _on_bind(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
         bound, address = arguments
         if self.in_tests and isinstance(address, (str, bytes)):
-            self._notes.add_obstacle(_absolute(decode_path(address)))
+            self._notes.add_if_it_exists(_absolute(decode_path(address)))
         elif self.in_tests and not self._services.is_own(address) and is_port_in_use(address):
             self._notes.add_doubt("it binds port %d, which another process uses" % address[1])
         self._services.add_bound(bound)
@@ -221,6 +218,11 @@ class DependencyListener:
         name = local_service_name(address)
         if name and self._is_of_project(frame) and not self._services.is_own(address):
             self._notes.add_doubt("it talks to a service at %s, which may run the project's code" % name)
+
+    def _on_tracer(self, arguments: tuple[Any, ...], frame: FrameType) -> None:
+        reason = self._lines.reason_if_replaced(frame)
+        if reason:
+            self._notes.add_doubt(reason)
 
     def _process_handler(self, program_in: Callable[[tuple[Any, ...]], Any]) -> Handler:
         def on_process(arguments: tuple[Any, ...], frame: FrameType) -> None:

@@ -36,18 +36,10 @@ class DependencyNotes:
         self.loaded: dict[str, str] = {}  # modules by file, including those that were removed from sys.modules
         self.doubts: dict[str, None] = {}  # in the order in which they arose
 
-    def add_doubt(self, text: str | None) -> None:
-        """Note a reason why the notes may be incomplete, if there is one."""
-        if text and len(self.doubts) < _MAX_DOUBTS:
+    def add_doubt(self, text: str) -> None:
+        """Note a reason why the notes may be incomplete."""
+        if len(self.doubts) < _MAX_DOUBTS:
             self.doubts[text] = None
-
-    def add_obstacle(self, path: str) -> None:
-        """Add a path that is about to be made if something is there already: this will fail."""
-        try:
-            isolated_os.lstat(path)
-        except OSError:
-            return
-        self.add_path(self.opened, path)
 
     def add_path(self, paths: set[str], path: str) -> None:
         """Add a path to one of the sets, unless a change of the project cannot be there."""
@@ -63,6 +55,19 @@ class DependencyNotes:
         if module.startswith("_pytest.config"):
             self.settings.add(path)
         self.add_path(self.opened, path)
+
+    def add_if_it_exists(self, path: str) -> None:
+        """Note a path that is about to be made, and where something is already: this will fail."""
+        try:
+            isolated_os.lstat(path)
+        except OSError:
+            return
+        self.add_path(self.opened, path)
+
+    def add_locked(self, file: Any) -> None:
+        """Note a file that gets a lock, by its descriptor or an object that has one."""
+        number = file if isinstance(file, int) else file.fileno()
+        self.add_path(self.opened, isolated_os.readlink("/proc/self/fd/%d" % number))
 
     def add_relative(self, path: str) -> None:
         """Add a doubt if `os.open` got a relative path that does not exist in the working folder.
