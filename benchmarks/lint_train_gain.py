@@ -23,10 +23,18 @@ from lint_corpus import SOURCES
 from lint_figures import KIND_NAMES, KINDS, Judged, Ranking, rankings_of
 from lint_labels import CHOICE, DESIGN
 from lint_rows import LabelledTest, read_corpus
-from lint_yardstick import RESAMPLES, SEED, TRAINED_ON, model_scores, refitted_model, sample_of
+from lint_yardstick import (
+    RESAMPLES,
+    SEED,
+    TRAINED_ON,
+    RefittedModel,
+    model_scores,
+    refitted_model,
+    sample_of,
+    training_samples,
+)
 
-from flakehound.learn.static.fit import fit_static_model
-from flakehound.learn.static.model import StaticModel
+from flakehound.learn.static.fit import Sample, fit_static_model
 
 MIN_EARLIER_FLAKY = 2
 OWN_WEIGHT = 10.0  # what `flakehound train` uses
@@ -52,7 +60,7 @@ def split_by_time(tests: Sequence[LabelledTest], by: str) -> tuple[list[Labelled
 
 
 def later_scores(
-    tests: Sequence[LabelledTest], base: StaticModel, train: Sequence[LabelledTest], by: str
+    tests: Sequence[LabelledTest], base: RefittedModel, train: Sequence[Sample], by: str
 ) -> LaterScores | None:
     """Score a project's later tests by both models; None if there is too little to learn or to judge."""
     earlier, later = split_by_time(tests, by)
@@ -60,12 +68,12 @@ def later_scores(
         return None
     if not any(test.is_nod or test.is_order_dependent for test in later):
         return None
-    own = [replace(sample_of(test), own=True) for test in earlier]
-    trained = fit_static_model([*map(sample_of, train), *own], "train gain", own_weight=OWN_WEIGHT)
+    own = [replace(sample_of(test, base.word_weights), own=True) for test in earlier]
+    trained = fit_static_model([*train, *own], "train gain", own_weight=OWN_WEIGHT)
     is_later = {id(test) for test in later}
     chances: dict[tuple[str, str], list[float]] = {}
-    for name, model in ((BEFORE, base), (AFTER, trained)):
-        scores = model_scores(model, tests)
+    for name, model in ((BEFORE, base.model), (AFTER, trained)):
+        scores = model_scores(model, tests, base.word_weights)
         for kind in KINDS:
             chances[name, kind] = [
                 getattr(score, kind) for test, score in zip(tests, scores, strict=True) if id(test) in is_later
@@ -77,10 +85,10 @@ def all_later_scores(by: str, cache: Path, data: Path) -> Iterator[LaterScores]:
     """The later tests of all projects of both splits."""
     for split in (CHOICE, DESIGN):
         train = read_corpus(TRAINED_ON[split][0], cache=cache, data=data).tests
-        base = refitted_model(train)
+        base, samples = refitted_model(train), training_samples(train)
         tests = read_corpus(split, cache=cache, data=data).tests
         for _project, group in itertools.groupby(tests, key=lambda test: test.project):
-            scores = later_scores(list(group), base, train, by)
+            scores = later_scores(list(group), base, samples, by)
             if scores is not None:
                 yield scores
 

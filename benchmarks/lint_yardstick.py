@@ -44,11 +44,13 @@ from lint_labels import CHOICE, DESIGN, REPORT, SPLITS
 from lint_report_uses import append_use, commit_of_checkout
 from lint_rows import Corpus, LabelledTest, read_corpus
 from numpy.typing import NDArray
+from word_weights import crossfitted_word_weights, fit_word_weights
 
 from flakehound.app.lint.model_file import NamedModel, default_model
 from flakehound.app.lint.scoring import FlakinessScore, ModelScorer, model_inputs
 from flakehound.learn.static.fit import COLUMNS, Sample, fit_static_model
 from flakehound.learn.static.model import StaticModel
+from flakehound.learn.static.words import WordWeights
 from flakehound.lint.scoring.rule_weights import rule_score
 
 TRAINED_ON = {DESIGN: (CHOICE,), CHOICE: (DESIGN,), REPORT: (DESIGN, CHOICE)}
@@ -77,14 +79,29 @@ def read_setting(split: str, cache: Path, data: Path) -> Setting:
 # ------------------------------------------------------------------ lint's scores
 
 
-def refitted_model(train: Sequence[LabelledTest]) -> StaticModel:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefittedModel:
+    """Lint's model with the weights of words that it needs, both learned from the same tests."""
+
+    model: StaticModel
+    word_weights: WordWeights
+
+
+def refitted_model(train: Sequence[LabelledTest]) -> RefittedModel:
     """Lint's model, fitted to these tests as the default model is fitted to those that flakehound ships."""
-    return fit_static_model([sample_of(test) for test in train], digest="yardstick")
+    samples = training_samples(train)
+    return RefittedModel(model=fit_static_model(samples, digest="yardstick"), word_weights=fit_word_weights(train))
 
 
-def sample_of(test: LabelledTest) -> Sample:
+def training_samples(tests: Sequence[LabelledTest]) -> list[Sample]:
+    """These tests as training data; the words of each are weighted by what other projects say."""
+    weights = crossfitted_word_weights(tests)
+    return [sample_of(test, weights[test.project]) for test in tests]
+
+
+def sample_of(test: LabelledTest, word_weights: WordWeights) -> Sample:
     """A labelled test as training data of lint's model."""
-    values = model_inputs(test.analysis, test.findings)
+    values = model_inputs(test.analysis, test.findings, word_weights)
     return Sample(
         project=test.project,
         file=test.analysis.row.path,
@@ -95,13 +112,18 @@ def sample_of(test: LabelledTest) -> Sample:
     )
 
 
-def model_scores(model: StaticModel, tests: Sequence[LabelledTest]) -> list[FlakinessScore]:
-    """The scores of tests by a model, project by project as `flakehound lint` computes them."""
+def model_scores(
+    model: StaticModel, tests: Sequence[LabelledTest], word_weights: WordWeights | None = None
+) -> list[FlakinessScore]:
+    """The scores of tests by a model, project by project as `flakehound lint` computes them.
+
+    Without weights of words, those that flakehound ships are used.
+    """
     named = NamedModel(name="yardstick", model=model)
     scores: list[FlakinessScore] = []
     for _project, group in itertools.groupby(tests, key=lambda test: test.project):
         members = list(group)
-        scorer = ModelScorer(named, project_tests=len(members))
+        scorer = ModelScorer(named, project_tests=len(members), word_weights=word_weights)
         scores += scorer.scores([test.analysis for test in members], [test.findings for test in members])
     return scores
 
@@ -114,7 +136,8 @@ def rankings(setting: Setting, judged: Judged, cache: Path) -> Iterator[Ranking]
     """The chances of the judged tests by lint and by every baseline, for each kind."""
     tests = setting.scored.tests
     is_judged = np.array([test.is_judged for test in tests])
-    by_model = {OURS: model_scores(refitted_model(setting.train), tests)}
+    refitted = refitted_model(setting.train)
+    by_model = {OURS: model_scores(refitted.model, tests, refitted.word_weights)}
     if setting.scored.split == REPORT:
         # The shipped model was trained on projects of the other splits, so only here it is fair.
         by_model[SHIPPED] = model_scores(default_model(), tests)

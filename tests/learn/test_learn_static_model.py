@@ -195,7 +195,7 @@ def test_another_process_fits_exactly_the_same_default_model(tmp_path):
 
 def test_a_damaged_cache_is_replaced(few_samples, tmp_path):
     file = tmp_path / f"model-{digest_of(few_samples)}.json"
-    file.write_text('{"schema": "flakehound/model/3"')
+    file.write_text('{"schema": "flakehound/model/4"')
 
     model = default_model(tmp_path)
 
@@ -219,7 +219,7 @@ def test_a_model_is_equal_after_writing_and_reading():
         (lambda _text: "nothing", "JSONDecodeError"),
         (lambda _text: "[1]", "TypeError"),
         (lambda _text: '{"schema": "flakehound/model/1"}', "its schema is 'flakehound/model/1'"),
-        (lambda _text: '{"schema": "flakehound/model/3"}', "KeyError"),
+        (lambda _text: '{"schema": "flakehound/model/4"}', "KeyError"),
         (lambda text: re.sub(r'"constant": [-.\d]+', '"constant": NaN', text), "not a finite number"),
         (lambda text: re.sub(r'"even": [-.\d]+', '"even": NaN', text), "'even' is not a finite number"),
     ],
@@ -302,6 +302,11 @@ def test_a_test_of_unknown_kind_counts_only_in_the_means_of_its_file():
 def test_a_missing_column_is_reported():
     with pytest.raises(UnusableData, match="no column 'nod', 'rules'"):
         read_rows(row(), header=["id", "project", "order_dependent", *[one for one in COLUMNS if one != "rules"]])
+
+
+def test_a_table_without_the_score_of_words_is_an_error():
+    with pytest.raises(UnusableData, match="no column 'words_nod'"):
+        read_rows(row(), header=[one for one in row() if one != "words_nod"])
 
 
 def test_a_table_of_a_later_version_is_an_error():

@@ -8,7 +8,7 @@ from lint_samples import project_with
 from flakehound.lint.collect.cases import cases_of
 from flakehound.lint.facts.case_context import FactsCache
 from flakehound.lint.facts.read_context import context_of
-from flakehound.lint.scoring.code_size import code_size
+from flakehound.lint.scoring.code_size import code_size, words_of_test
 from flakehound.lint.scoring.vocabulary import words_in_name
 
 
@@ -30,10 +30,15 @@ def test_a_name_is_split_into_words(name, words):
 
 def size_of(name, **files):
     """The counts of names and words of the test."""
+    return code_size(context_in(name, **files))
+
+
+def context_in(name, **files):
+    """The test with all functions that it runs."""
     project = project_with(**files)
     cases = cases_of(project.module("test_it.py"), project.patterns, project)
     (case,) = [case for case in cases if case.name == name]
-    return code_size(context_of(case, project, FactsCache()))
+    return context_of(case, project, FactsCache())
 
 
 SHOP = """
@@ -74,6 +79,10 @@ def test_words_are_those_of_the_test_function_alone():
 
     assert size.name_words == len({"test", "rates", "place", "kept", "filename", "checked"})
     assert size.string_words == len({"with", "exception"})
+    assert words_of_test(context_in("test_rates", test_it=TESTS, shop=SHOP)) == {
+        *("test", "rates", "place", "kept", "filename", "checked"),
+        *("with", "exception"),
+    }
 
 
 def test_each_import_of_the_file_counts():

@@ -10,6 +10,7 @@ from flakehound.lint.facts.case_context import FactsCache
 from flakehound.lint.facts.read_context import context_of
 from flakehound.lint.metrics.table import MetricsRow, metrics_row
 from flakehound.lint.rules.registry import findings_of
+from flakehound.lint.scoring.code_size import words_of_test
 from flakehound.lint.scoring.shared_objects import FileSharing, SharingCounts
 from flakehound.lint.source.enclosing_names import scope_at
 from flakehound.lint.source.modules import Module
@@ -23,6 +24,7 @@ class CaseAnalysis:
 
     row: MetricsRow
     sharing: SharingCounts
+    words: frozenset[str]  # of the names and strings of its own function
     suppressed: int  # number of findings that comments in the source suppress
     findings: tuple[LintFinding, ...]
 
@@ -54,6 +56,7 @@ def _analyse_case(case: StaticCase, project: Project, cache: FactsCache, sharing
     return CaseAnalysis(
         row=metrics_row(case, project),
         sharing=sharing.counts_of(case, context),
+        words=words_of_test(context),
         suppressed=len(findings) - len(remaining),
         findings=tuple(
             replace(finding, scope=scope_at(finding.path, finding.line, project)) for finding in remaining

@@ -12,7 +12,7 @@ from flakehound.lint.analyse import CaseAnalysis
 from flakehound.lint.metrics.table import METRIC_NAMES, Metrics, MetricsRow
 from flakehound.lint.scoring.shared_objects import SharingCounts
 
-FORMAT = 6  # increased with every change of the encoding
+FORMAT = 7  # increased with every change of the encoding
 
 _FINDING_NAMES = tuple(field.name for field in fields(LintFinding))
 _ROW_NAMES = tuple(field.name for field in fields(MetricsRow))
@@ -24,6 +24,7 @@ def encode_analyses(cases: Iterable[CaseAnalysis]) -> list[dict[str, Any]]:
         {
             "row": _encode_row(case.row),
             "sharing": case.sharing.cells(),
+            "words": " ".join(sorted(case.words)),  # as a list they would take twice the time
             "suppressed": case.suppressed,
             "findings": [_encode_finding(finding) for finding in case.findings],
         }
@@ -37,6 +38,7 @@ def decode_analyses(encoded: Iterable[Mapping[str, Any]]) -> tuple[CaseAnalysis,
         CaseAnalysis(
             row=_decode_row(case["row"]),
             sharing=SharingCounts(**case["sharing"]),
+            words=frozenset(case["words"].split()),
             suppressed=case["suppressed"],
             findings=tuple(_decode_finding(finding) for finding in case["findings"]),
         )

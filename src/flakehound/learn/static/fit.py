@@ -2,9 +2,10 @@
 
 Weights are learned within projects: each signal is compared with its mean over the project, and a project without
 both kinds of tests says nothing. So the model learns what sets a flaky test apart from its neighbours, and not
-which projects happen to be in the training data. How many tests a project has is a separate term of the chances,
-fitted afterwards with the constant, so that the chances of all tests add up to the number of flaky tests. Decision
-0040 says how signals and penalties were chosen.
+which projects happen to be in the training data. The words of a test count as much for NOD as all other signals
+together: a rule and no fit, because the other signals were chosen in view of the training data. How many tests a
+project has is a separate term of the chances, fitted afterwards with the constant, so that the chances of all
+tests add up to the number of flaky tests. Decision 0040 says how signals and penalties were chosen.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from flakehound.learn.static.model import (
     signals_of,
 )
 from flakehound.learn.static.own_files import file_terms
+from flakehound.learn.static.words import WORDS_NOD
 from flakehound.learn.tables.dataset import UnusableData
 
 _DIGITS = 6  # of weights; further digits may differ between machines
@@ -56,8 +58,14 @@ class Sample:
 class HeadSettings:
     """The signals of a head, and the penalty on their weights."""
 
-    signals: tuple[str, ...]
+    signals: tuple[str, ...]  # whose weights are fitted
     penalty: float  # on squared weights of signals with a standard deviation of 1, per 10,000 tests
+    counterweight: str = ""  # a further signal, which counts as much as all others together; "": none
+
+    @property
+    def all_signals(self) -> tuple[str, ...]:
+        """The fitted signals, and the counterweight last."""
+        return (*self.signals, self.counterweight) if self.counterweight else self.signals
 
 
 # Numbers of rules, sizes, shared state. Longer lists rank the tests of other projects no better (decision 0040).
@@ -71,12 +79,12 @@ _SIGNALS = (
 # projects better (AUC .700, .689) and order-dependent ones the same (.611).
 _PENALTY = 12_300.0
 HEAD_SETTINGS: Mapping[str, HeadSettings] = {
-    NOD: HeadSettings(signals=_SIGNALS, penalty=_PENALTY),
+    NOD: HeadSettings(signals=_SIGNALS, penalty=_PENALTY, counterweight=WORDS_NOD),
     ORDER_DEPENDENT: HeadSettings(signals=_SIGNALS, penalty=_PENALTY),
 }
 COLUMNS = tuple(
     dict.fromkeys(
-        name.removeprefix(FILE_MEAN_PREFIX) for settings in HEAD_SETTINGS.values() for name in settings.signals
+        name.removeprefix(FILE_MEAN_PREFIX) for settings in HEAD_SETTINGS.values() for name in settings.all_signals
     )
 )
 """The columns that a training table must have."""
@@ -137,10 +145,7 @@ def fit_head(samples: Sequence[Sample], kind: str, settings: HeadSettings, own_w
     """Fit the logistic function of one kind."""
     _check_both_classes([sample for sample in samples if sample.learned], kind)
     rows = _rows(samples, kind, settings)
-    scaled = _within_projects(rows)
-    penalties = [settings.penalty * math.fsum(rows.counts) / 10_000] * len(settings.signals)
-    fitted = fit_logistic(scaled.columns, rows.positive, _row_weights(rows, own_weight), penalties)
-    weights = [weight / spread for weight, spread in zip(fitted.of_columns, scaled.spreads, strict=True)]
+    weights = _weights_within_projects(rows, settings, own_weight)
     slope, size = _slope_and_size(rows, log_odds(rows.columns, weights))
     weights = [round(weight * slope, _DIGITS) for weight in weights]
     mean_size = _mean(rows.sizes, rows.counts)
@@ -153,8 +158,8 @@ def fit_head(samples: Sequence[Sample], kind: str, settings: HeadSettings, own_w
     return Head(
         constant=round(constant_for(odds, rows.counts, positive), _DIGITS),
         even=round(constant_for(odds, rows.counts, half_of_flaky(samples)), _DIGITS),
-        weights=dict(zip(settings.signals, weights, strict=True)),
-        means=dict(zip(settings.signals, means, strict=True)),
+        weights=dict(zip(settings.all_signals, weights, strict=True)),
+        means=dict(zip(settings.all_signals, means, strict=True)),
         size=size,
         mean_size=round(mean_size, _DIGITS),
     )
@@ -162,7 +167,7 @@ def fit_head(samples: Sequence[Sample], kind: str, settings: HeadSettings, own_w
 
 def _rows(samples: Sequence[Sample], kind: str, settings: HeadSettings) -> _Rows:
     files = [f"{sample.project} {sample.file}" for sample in samples]
-    signals = signals_of([sample.values for sample in samples], files, settings.signals)
+    signals = signals_of([sample.values for sample in samples], files, settings.all_signals)
     counted = Counter(
         (_RowGroup(sample.project, sample.own, sample.is_of(kind)), tuple(own_signals.values()))
         for sample, own_signals in zip(samples, signals, strict=True)
@@ -175,6 +180,20 @@ def _rows(samples: Sequence[Sample], kind: str, settings: HeadSettings) -> _Rows
         counts=[float(count) for count in counted.values()],
         sizes=[math.log(tests[group.project]) for group, _values in counted],
     )
+
+
+def _weights_within_projects(rows: _Rows, settings: HeadSettings, own_weight: float) -> list[float]:
+    scaled = _within_projects(rows)
+    fitted_columns = scaled.columns[: len(settings.signals)]
+    penalties = [settings.penalty * math.fsum(rows.counts) / 10_000] * len(settings.signals)
+    fitted = fit_logistic(fitted_columns, rows.positive, _row_weights(rows, own_weight), penalties)
+    of_columns = list(fitted.of_columns)
+    if settings.counterweight:
+        # Within projects it spreads the tests as much as the sum of all others does.
+        odds = log_odds(fitted_columns, of_columns)
+        is_constant = not any(scaled.columns[-1])
+        of_columns.append(0.0 if is_constant else math.sqrt(_variance(odds, rows.counts)))
+    return [weight / spread for weight, spread in zip(of_columns, scaled.spreads, strict=True)]
 
 
 def _slope_and_size(rows: _Rows, odds: Sequence[float]) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from typing import Any
 from flakehound.core.errors import Remedy, UsageError
 from flakehound.core.statistics.rates import logistic
 
-SCHEMA = "flakehound/model/3"
+SCHEMA = "flakehound/model/4"
 NOD, ORDER_DEPENDENT = "nod", "order_dependent"
 KINDS = (NOD, ORDER_DEPENDENT)
 FILE_MEAN_PREFIX = "file "  # of the name of a signal that is a mean over the tests of a file
@@ -143,6 +143,11 @@ def _means_by_file(column: Sequence[float], files: Sequence[str]) -> list[float]
 
 def _signed_log(value: float) -> float:
     return math.copysign(math.log1p(abs(value)), value)
+
+
+def value_of(signal: float) -> float:
+    """The number that a signal is the logarithm of."""
+    return math.copysign(math.expm1(abs(signal)), signal)
 
 
 def to_json(model: StaticModel) -> str:

@@ -6,7 +6,6 @@ sampling is needed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from flakehound.core.statistics.rates import logistic
@@ -18,11 +17,14 @@ from flakehound.learn.static.model import (
     StaticModel,
     Values,
     chances_of,
+    value_of,
 )
+from flakehound.learn.static.words import WORDS_NOD
 
 MAX_NAMED_SIGNALS = 3
 MIN_CONTRIBUTION = 0.05  # log odds; a signal that adds less is not named
 FLAKY_BEFORE = "flaky tests seen in the file"
+_READABLE_NAMES = {WORDS_NOD: "words of NOD tests"}
 
 
 def explained_chances(
@@ -53,7 +55,8 @@ def contributions(head: Head, signals: Mapping[str, float]) -> dict[str, float]:
 
 def _signal_text(name: str, added: float, signals: Mapping[str, float]) -> str:
     where = " over the file" if name.startswith(FILE_MEAN_PREFIX) else ""
-    readable_name = name.removeprefix(FILE_MEAN_PREFIX).replace("_", " ") + where
+    column = name.removeprefix(FILE_MEAN_PREFIX)
+    readable_name = _READABLE_NAMES.get(column, column.replace("_", " ")) + where
     # What was seen in the file is no signal, so it has no value.
-    value = [f"{math.expm1(signals[name]):.2g}"] if name in signals else []
+    value = [f"{value_of(signals[name]):.2g}"] if name in signals else []
     return " ".join([readable_name, *value, f"({added:+.2f})"])

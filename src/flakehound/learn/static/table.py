@@ -13,9 +13,10 @@ from importlib import resources
 
 from flakehound.learn.static.fit import COLUMNS, Sample
 from flakehound.learn.static.model import KINDS, NOD, ORDER_DEPENDENT
+from flakehound.learn.static.words import FILE as WORDS_FILE
 from flakehound.learn.tables.dataset import Exclusion, UnusableData
 
-VERSION = 3  # of the columns
+VERSION = 4  # of the columns
 _SHIPPED_FILE = "static_training.csv.gz"
 _MAX_VALUE = 1e30
 # Whoever changes one of these files must get a new model, not a cached one.
@@ -25,6 +26,8 @@ _FITTING_FILES = (
     "static/model.py",
     "static/own_files.py",
     "static/table.py",
+    "static/words.py",
+    f"facts/{WORDS_FILE}",
 )
 INFRASTRUCTURE = "infrastructure"  # column; 1: the machines of the study made the test fail, so it is not learned
 

@@ -34,7 +34,7 @@ def unseen_chances(samples: Sequence[Sample], kind: str = NOD) -> list[float]:
     """
     folds = fold_of(sample.project for sample in samples)
     files = [f"{sample.project} {sample.file}" for sample in samples]
-    signals = signals_of([sample.values for sample in samples], files, HEAD_SETTINGS[kind].signals)
+    signals = signals_of([sample.values for sample in samples], files, HEAD_SETTINGS[kind].all_signals)
     flaky = sum(sample.is_of(kind) for sample in samples if sample.learned)
     chances = [0.0] * len(samples)
     for fold in range(FOLDS):

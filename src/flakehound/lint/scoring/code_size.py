@@ -36,6 +36,12 @@ def code_size(context: CaseContext) -> CodeSize:
     )
 
 
+def words_of_test(context: CaseContext) -> frozenset[str]:
+    """The words in the names and short strings of the test function."""
+    test = context.functions[0]
+    return test.compute_once(words_in_function) | test.compute_once(_words_in_strings)
+
+
 def _count_called(functions: Iterable[ReachedFunction]) -> int:
     return len(frozenset[str]().union(*(function.compute_once(_called_names) for function in functions)))
 
