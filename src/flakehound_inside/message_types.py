@@ -103,6 +103,7 @@ class RecordRequest(TypedDict):
 class _ModeSettings(TypedDict, total=False):
     collecting: str  # the file for reports on how far the collection is; missing: nobody reads them
     moved: list[str] | None  # two folders, see worker.moved_imports; None: imports stay as they are
+    env_of_collection: list[str]  # environment variables that no test may see
     # mode "once"
     request: RunRequestByIds
     peer: int  # descriptor of the socket to the engine

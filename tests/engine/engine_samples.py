@@ -153,6 +153,7 @@ def sample_at(
     slots: int = 1,
     env: Mapping[str, str] = {},
     memory_bytes: int | None = None,
+    env_of_collection: Mapping[str, str] = {},
 ) -> Sample:
     """Write a project below `root` and prepare to run it.
 
@@ -162,7 +163,14 @@ def sample_at(
     project = root / "project"
     project.mkdir(parents=True)
     write_files(project, {"pytest.ini": "[pytest]\n", **files})
-    target = Target(python=python, cwd=project, pytest_args=tuple(pytest_args), env=env, memory_bytes=memory_bytes)
+    target = Target(
+        python=python,
+        cwd=project,
+        pytest_args=tuple(pytest_args),
+        env=env,
+        env_of_collection=env_of_collection,
+        memory_bytes=memory_bytes,
+    )
     return Sample(target, root / "ours", slots)
 
 

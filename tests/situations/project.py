@@ -47,6 +47,7 @@ class Project:
     env: dict[str, str] = field(default_factory=dict)
     args: tuple[str, ...] = ()
     python: str = sys.executable
+    left: list[Path] = field(default_factory=list)  # what the tests leave outside of the room
 
     @classmethod
     def made(cls, room: Path, branch: str = "main") -> Project:

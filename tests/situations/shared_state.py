@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from .project import Project
 from .situation import Situations
@@ -14,6 +15,7 @@ add = SHARED_STATE.add
 @add("test_b_fresh", base_runs=False)
 def changed_code_leaves_a_file_in_shared_memory(project: Project) -> None:
     name = f"fh-shop-{os.getpid()}-{os.urandom(4).hex()}"
+    project.left.append(Path("/dev/shm") / name)
     memory = f"""
         import os
 
@@ -36,6 +38,7 @@ def changed_code_leaves_a_file_in_shared_memory(project: Project) -> None:
 @add("test_b_fresh", base_runs=False)
 def changed_code_leaves_a_block_of_shared_memory(project: Project) -> None:
     name = f"fh{os.getpid()}{os.urandom(4).hex()}"
+    project.left.append(Path("/dev/shm") / name)
     memory = f"""
         import _posixshmem
         import os

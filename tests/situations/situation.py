@@ -45,6 +45,8 @@ class Situation:
             if self._is_reached(answer):
                 break
             answer = project.triage()
+        for path in project.left:
+            path.unlink(missing_ok=True)
         (folder / "answer.json").write_text(json.dumps(asdict(answer)), encoding="utf-8")
 
     def _is_reached(self, answer: Answer) -> bool:

@@ -8,9 +8,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from typing import TYPE_CHECKING
 
 from flakehound_inside.isolated_os import isolated_os
 from flakehound_inside.proc_filesystem import read_file
+
+if TYPE_CHECKING:
+    from typing import Iterable
 
 # The names that libraries give their threads; Linux keeps 15 characters. Forks of processes in which polars 2.1,
 # JAX and scikit-learn 1.9 had computed hung when they used them again. torch and TensorFlow were not tried.
@@ -24,6 +28,7 @@ _THREAD_NAMES = {
 _WITH_OPENMP = ("torch", "sklearn", "lightgbm", "xgboost", "faiss")  # whose threads have no name of their own
 _WITH_OPENBLAS = ("numpy.linalg", "scipy.linalg")  # each has its own copy
 _MAX_OPENBLAS_THREADS = 64
+_hidden_limits: dict[str, str] = {}  # variables that were removed from the environment
 
 
 def libraries_with_native_threads() -> list[str]:
@@ -73,9 +78,18 @@ def _openmp_has_threads(names: list[str]) -> bool:
     return names[1:].count(names[0]) > of_openblas if names else False
 
 
+def hide_limits(names: Iterable[str]) -> None:
+    """Remove the limits that flakehound has set from the environment; loaded libraries keep them."""
+    for name in names:
+        limit = os.environ.pop(name, None)
+        if limit is not None:
+            _hidden_limits[name] = limit
+
+
 def _openblas_threads() -> int:
     """How many threads each copy of OpenBLAS uses, the calling one included."""
-    limits = [os.environ.get(name, "") for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")]
+    known = {**os.environ, **_hidden_limits}
+    limits = [known.get(name, "") for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")]
     chosen = [int(limit) for limit in limits if limit.isdigit() and int(limit) > 0]
     return min([_cores(), _MAX_OPENBLAS_THREADS, *chosen[:1]])
 

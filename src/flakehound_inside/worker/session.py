@@ -18,6 +18,7 @@ from flakehound_inside.recorder import Recorder
 from flakehound_inside.worker.child import RequestRunner
 from flakehound_inside.worker.disable_plugins import silence_terminal
 from flakehound_inside.worker.fork_hazards import reasons_against_forking
+from flakehound_inside.worker.native_threads import hide_limits
 from flakehound_inside.worker.prefill_inspect import prefill_source_files
 from flakehound_inside.worker.server import SlotServer
 from flakehound_inside.worker.supervise import end_children
@@ -55,6 +56,7 @@ class HuntSession:
     def pytest_runtestloop(self, session: pytest.Session) -> NoReturn:
         """Answer requests instead of running the collected tests."""
         has_fatal_errors = bool(self._errors) and not session.config.option.continue_on_collection_errors
+        hide_limits(self._settings.get("env_of_collection", ()))
         reasons = reasons_against_forking(self._descriptors)
         global_state, generators = random_state(), ImportGenerators()
         self._write_handshake(session, reasons, has_fatal_errors, generators.digests())

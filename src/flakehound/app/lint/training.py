@@ -28,6 +28,7 @@ from flakehound.learn.static.table import VERSION, digest_of, shipped_bytes, shi
 from flakehound.learn.tables.dataset import UnusableData
 from flakehound.learn.tables.problems import OutcomeCounts
 from flakehound.report.formatting import counted
+from flakehound.store.folder import create_folder
 
 Row = dict[str, Any]
 
@@ -68,7 +69,7 @@ def train_model(options: TrainOptions, progress: Progress = SILENT) -> str:
     model = _fit(samples, digest_of(packed, *own.contents), options)
     out = options.out or current_folder() / PROJECT_MODEL
     with suppress(OSError):  # the write below reports the error
-        out.parent.mkdir(parents=True, exist_ok=True)
+        create_folder(out.parent)
     write_output(out, to_json(model), "out")
     return "\n".join(_summary(model, own, out, is_default_place=options.out is None))
 

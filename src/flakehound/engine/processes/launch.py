@@ -34,6 +34,8 @@ class Target:
     pytest_args: tuple[str, ...] = ()
     keep_plugins: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)  # in addition to our own environment
+    # The same, but only until the suite is collected: libraries read it when they are loaded, and no test sees it.
+    env_of_collection: Mapping[str, str] = field(default_factory=dict)
     memory_bytes: int | None = None  # address space of one child; None: no limit
     # JSON as in docs/decisions/0015: the state of random generators with which the last test of an order starts.
     random_state: Path | None = None
@@ -62,7 +64,7 @@ def inside_folder() -> str:
 
 def session_environment(target: Target, *, hash_seed: int | None, temporary: Path) -> dict[str, str]:
     """The suite's environment: the user's own, with separate temporary files and a fixed hash seed."""
-    env = {**os.environ, **target.env, "TMPDIR": str(temporary)}
+    env = {**os.environ, **target.env_of_collection, **target.env, "TMPDIR": str(temporary)}
     if hash_seed is not None and "PYTHONHASHSEED" not in os.environ:
         env["PYTHONHASHSEED"] = str(hash_seed)
     env.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(temporary / "hypothesis"))
@@ -83,7 +85,11 @@ def start_session(
     temporary = folder / "t"
     temporary.mkdir(exist_ok=True)
     settings_path = folder / "settings.json"
-    for_target = {"keep_plugins": target.keep_plugins, "moved": target.moved}
+    for_target = {
+        "keep_plugins": target.keep_plugins,
+        "moved": target.moved,
+        "env_of_collection": list(target.env_of_collection),
+    }
     settings_path.write_text(json.dumps({**for_target, **settings}))
     command = [target.python, "-c", _BOOT, inside_folder(), str(settings_path), *target.pytest_args]
     with open(output, "ab") as output_file:
