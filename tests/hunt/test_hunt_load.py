@@ -206,6 +206,22 @@ def test_a_test_that_passes_beside_others_too_after_undisturbed_passes_fails_at_
     assert finding.evidence[0].endswith("so far only beside other runs")
 
 
+def test_turns_settle_what_as_many_undisturbed_runs_as_are_made_at_most_leave_open():
+    """3 of 18 beside others and none of 60 undisturbed were unresolved after 30 minutes of xarray."""
+    seen = [
+        *[a_run([C], "F", disturbed=True)] * 3,
+        *[a_run([C], "P", disturbed=True)] * 15,
+        *[a_run([C], "P")] * MAX_UNDISTURBED_RUNS,
+        *originals("PPPP", 3),
+    ]
+
+    finding = diagnosis_of(C, *seen)
+    later = diagnosis_of(C, *seen, *[a_run([C], "P", disturbed=True)] * 20)
+
+    assert [(plan.order, plan.undisturbed) for plan in finding.needed_runs] == [((C,), False)]
+    assert (later.kind, later.needed_runs) == (Kind.NOD, ())
+
+
 def test_a_rare_failure_in_disturbed_runs_is_not_blamed_on_load():
     seen = [
         *originals("PPFP", 1, disturbed=True),

@@ -370,6 +370,24 @@ def test_a_victim_whose_only_failure_so_far_is_doubtful_is_proven_without_anothe
     assert max(map(len, first_orders)) < TESTS // 2
 
 
+def test_the_whole_order_runs_again_after_the_groups_if_they_do_not_show_all_that_was_doubtful():
+    """In xarray two tests that act together ran in it again after 15 of 30 minutes, too late to be found."""
+    found = hunt(
+        long_suite({5: fails_after_all(at(150), at(300))}),
+        jobs=2,
+        policy="index",
+        endless=True,
+        time_left_s=400.0,
+        doubtful=DoubtfulFailures(tests=(at(5),), of_whole_order=True),
+    )
+
+    began = {
+        record.why: record.started_s - sum(record.durations_s) for record in reversed(found.history.records)
+    }  # the simulator notes when a run has ended
+    assert began["another order"] < began["another order, some tests twice"]
+    assert set(found.verdicts[at(5)].polluters) == {at(150), at(300)}
+
+
 def test_a_test_that_fails_only_with_the_hash_seed_of_the_session_is_nod():
     found = hunted({210: fails_if(lambda moment: moment.hash_seed == SESSION_HASH_SEED)})
 

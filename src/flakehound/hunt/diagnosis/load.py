@@ -86,8 +86,11 @@ def diagnose_load(suspect: Suspect, finding: Finding) -> Generator[Finding | Nee
     only_under_load = len(disturbed) == len(failures)
     finding = _finding_with_counts(finding, cases, only_under_load=only_under_load)
     yield finding
-    if suspect.examine_load and not is_undecided:
-        yield from _repeat_in_turns(suspect.history, _case_with_most_turns(cases))
+    case = _case_with_most_turns(cases)
+    # Where as many undisturbed runs as are affordable leave it open, turns settle it if they cost little.
+    is_open = chance <= limits.MAX_CHANCE_OF_LIKELY_LOAD and case.cost_s <= limits.CHEAP_RUN_S
+    if suspect.examine_load and (is_open or not is_undecided):
+        yield from _repeat_in_turns(suspect.history, case)
     return finding
 
 

@@ -46,6 +46,12 @@ class LongSuiteRuns:
                         hash_seed=hash_seed_for(self._options.seed, limits.MAX_HASH_SEEDS + number),
                     )
 
+    @property
+    def has_unexplained_doubts(self) -> bool:
+        """Whether a test failed in a whole order that was no evidence, and in no other run so far."""
+        doubtful = self._options.doubtful
+        return doubtful.of_whole_order and any(not self._history.failures_of(test) for test in doubtful.tests)
+
     def doubtful_alone(self) -> Iterator[Batch]:
         """Each test once that failed in runs which disturbed each other: some of them fail in every run."""
         doubtful = [test for test in self._options.doubtful.tests if not self._history.tally_after((), test).n]

@@ -92,6 +92,8 @@ class StagedSearch:
         yield from long_runs.failing_with_other_hash_seeds()
         yield from suite.group_plans()
         yield from long_runs.failing_with_other_hash_seeds()  # of tests that failed since
+        if long_runs.has_unexplained_doubts and suite.can_afford_orders(time_left_s()):
+            yield from islice(orders, 1)
         yield from long_runs.writers_first()
         hash_seeds = long_runs.quick_hash_seeds()
         yield from islice(hash_seeds, long_limits.FIRST_QUICK_HASH_SEEDS)
@@ -106,7 +108,10 @@ class StagedSearch:
     def _first_orders_of_long_suite(
         self, suite: LongSuite, orders: Iterator[RunPlan], time_left_s: Callable[[], float]
     ) -> list[RunPlan]:
-        """The reversed order, unless it ran beside the first run, and a few orders of the quick tests."""
+        """The reversed order, unless it ran beside the first run, and a few orders of the quick tests.
+
+        If it did and was no evidence, it runs after the groups, if these do not show all that it showed.
+        """
         if not suite.can_afford_orders(time_left_s()):
             return []
         is_whole_order_due = not (self._options.doubtful.of_whole_order or suite.has_seen_other_order)
