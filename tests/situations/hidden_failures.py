@@ -22,7 +22,7 @@ def broken_before(project: Project, test: str) -> None:
     project.commit("a bug")
 
 
-@add("test_both")
+@add("test_both", base_runs=False)
 def the_teardown_is_broken_of_a_test_that_failed_before(project: Project) -> None:
     broken_before(
         project,
@@ -43,7 +43,7 @@ def the_teardown_is_broken_of_a_test_that_failed_before(project: Project) -> Non
     )
 
 
-@add("test_both")
+@add("test_both", base_runs=False)
 def a_subtest_is_broken_beside_one_that_failed_before(project: Project) -> None:
     broken_before(
         project,
@@ -63,7 +63,7 @@ def a_subtest_is_broken_beside_one_that_failed_before(project: Project) -> None:
     )
 
 
-@add("test_both")
+@add("test_both", base_runs=False)
 def a_list_of_problems_is_one_longer(project: Project) -> None:
     broken_before(
         project,

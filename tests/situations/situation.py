@@ -22,7 +22,7 @@ class Situation:
     build: Build
     group: str  # regressions: the class of the issue; flakes: whether they touch the change
     tests: tuple[str, ...]  # that the regression breaks, or that are flaky
-    base_runs: bool = True  # a base can be found and run, so a regression can be proven
+    base_runs: bool = True  # a base can be found and run, and passes: so a regression can be proven
     sometimes: bool = False  # the run is repeated until one of the tests fails
     quick: bool = False
     only_code: bool = False  # the test is a flake; what counts is the exit code that something else has set
