@@ -11,20 +11,25 @@ from flakehound.hunt.search.orders import orders_by_group, round_robin
 
 
 def quick_orders(history: History, tests: Order, seed: int, share: float) -> Iterator[Order]:
-    """Orders of the quickest of these tests, which take this share of their time; without end.
+    """Distinct orders of the quickest of these tests, which take this share of their time; few tests have few.
 
     They keep files or classes together, so that their fixtures are set up once.
     """
     suite, tests = history.suite, quick_tests(history.costs, tests, share)
     if len(tests) < 2:
         return
-    yield halves_reversed(tests)
-    yield halves_swapped(tests)
-    present, number = frozenset(tests), 0
-    while True:
+    first = dict.fromkeys((halves_reversed(tests), halves_swapped(tests)))
+    yield from first
+    seen = set(map(hash, first))
+    present, number, found = frozenset(tests), 0, -1
+    while len(seen) > found:  # a round without a new order is the last one
+        found = len(seen)
         by_file = orders_by_group(suite, "module", f"{seed}:{share}:{number}", present)
         by_class = orders_by_group(suite, "parent", f"{seed}:{share}:{number}", present)
-        yield from round_robin(by_file, by_class)
+        for order in round_robin(by_file, by_class):
+            if hash(order) not in seen:
+                seen.add(hash(order))
+                yield order
         number += 1
 
 
