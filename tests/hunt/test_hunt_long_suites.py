@@ -398,12 +398,3 @@ def test_a_test_that_fails_with_every_hash_seed_is_failing():
     found = hunted({210: fails_if(lambda moment: True)})
 
     assert found.verdicts[at(210)].kind is Kind.FAILING
-
-
-def test_few_quick_tests_have_few_orders():
-    """In a minute of filelock two tests had a time, and the hunt searched another order of them for ever."""
-    suite = suite_of("f.py::a", "f.py::b", "f.py::c")
-
-    orders = list(quick_orders(History(suite), suite.order, 1, 1.0))
-
-    assert len(orders) == len(set(orders)) > 1

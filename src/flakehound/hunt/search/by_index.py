@@ -25,6 +25,9 @@ from flakehound.hunt.search.suite_forecast import SuiteForecast
 from flakehound.hunt.search.suite_pairs import SuitePairs
 from flakehound.hunt.search.techniques import TechniqueRuns
 
+# Runs in a row that were made before, after which a technique has no others.
+_MAX_RUNS_NOT_DUE = 1000
+
 
 @dataclass(slots=True)
 class RunSource:
@@ -37,8 +40,10 @@ class RunSource:
 
     def peek(self, is_due: Callable[[RunPlan], bool]) -> RunPlan | None:
         """The next run that is still due; None if there is none."""
+        tried = 0
         while self._next_plan is None or not is_due(self._next_plan):
-            self._next_plan = next(self.plans, None)
+            tried += 1
+            self._next_plan = next(self.plans, None) if tried <= _MAX_RUNS_NOT_DUE else None
             if self._next_plan is None:
                 self.is_empty = True
                 return None
