@@ -25,8 +25,8 @@ from flakehound.hunt.search.suite_forecast import SuiteForecast
 from flakehound.hunt.search.suite_pairs import SuitePairs
 from flakehound.hunt.search.techniques import TechniqueRuns
 
-# Runs in a row that were made before, after which a technique has no others.
-_MAX_RUNS_NOT_DUE = 1000
+# Runs in a row that were made before, or have a test that ends its process, after which a technique has no others.
+_MAX_RUNS_NOT_DUE = 100
 
 
 @dataclass(slots=True)
@@ -40,6 +40,8 @@ class RunSource:
 
     def peek(self, is_due: Callable[[RunPlan], bool]) -> RunPlan | None:
         """The next run that is still due; None if there is none."""
+        if self.is_empty:
+            return None
         tried = 0
         while self._next_plan is None or not is_due(self._next_plan):
             tried += 1
